@@ -38,16 +38,15 @@
 enum { RANKS = 2 * WF_RANKS };
 
 struct answer {
-	struct fi_info *head[RANKS];
+	struct fi_info *head[RANKS]; /* first and last element of each list, or NULL */
 	struct fi_info *last[RANKS];
 };
 
-/* The providers whose getinfo the calling thread is in, with the questions, the
- * innermost first. */
+/* A provider whose getinfo the calling thread is in: a list, the innermost first. */
 struct asking {
-	const struct wf_question *question;
-	const struct wf_prov_entry *entry;
-	const struct asking *outer;
+	const struct wf_question *question; /* what the provider is asked */
+	const struct wf_prov_entry *entry;  /* the provider */
+	const struct asking *outer;         /* the call around this one; NULL: none */
 };
 
 static _Thread_local const struct asking *asking;

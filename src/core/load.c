@@ -38,9 +38,11 @@
 enum { NAME_SIZE = FI_NAME_MAX + 16 };
 
 struct loader {
+	/* Of several providers with one name the first one that is loaded is used, else
+	 * the one with the highest version. */
 	bool first_wins;
-	bool suspicious; /* check owner and mode of files before they are loaded */
-	unsigned int dirs;
+	bool suspicious;   /* Check owner and mode of files before they are loaded. */
+	unsigned int dirs; /* number of directories that were searched */
 };
 
 static void refuse(const char *path, const char *why)

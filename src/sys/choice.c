@@ -10,13 +10,13 @@ enum {
 	PAUSE_GROWTH = 4,
 	PAUSE_MAX = 1024,
 	SAMPLES_MIN = WF_CHOICE_SAMPLES / 2,
-	/* Another way is preferred if the kept one takes over 1/GAIN more time. */
+	/* Another method is preferred if the kept one takes over 1/GAIN more time. */
 	GAIN = 8,
 };
 
-static void measure(struct wf_choice *choice, unsigned int way)
+static void measure(struct wf_choice *choice, unsigned int method)
 {
-	choice->way = (uint8_t)way;
+	choice->method = (uint8_t)method;
 	choice->taken = 0;
 	choice->ended = 0;
 	choice->count = 0;
@@ -32,12 +32,12 @@ static void settle(struct wf_choice *choice)
 static void begin_round(struct wf_choice *choice)
 {
 	choice->settled = false;
-	measure(choice, (unsigned int)__builtin_ctz(choice->ways));
+	measure(choice, (unsigned int)__builtin_ctz(choice->methods));
 }
 
-void wf_choice_init(struct wf_choice *choice, unsigned int ways, unsigned int kept)
+void wf_choice_init(struct wf_choice *choice, unsigned int methods, unsigned int kept)
 {
-	choice->ways = (uint8_t)ways;
+	choice->methods = (uint8_t)methods;
 	choice->kept = (uint8_t)kept;
 	choice->pause = PAUSE_FIRST;
 	settle(choice);
@@ -48,18 +48,18 @@ unsigned int wf_choice_take(struct wf_choice *choice)
 	if (choice->settled || choice->taken == WF_CHOICE_TRIES)
 		return choice->kept;
 	choice->taken++;
-	return choice->way;
+	return choice->method;
 }
 
-/* End of a round: keep the best way, if it is clearly better than the kept one. */
+/* End of a round: keep the best method, if it is clearly better than the kept one. */
 static void compare(struct wf_choice *choice)
 {
 	const uint64_t *median = choice->median;
 	unsigned int best = choice->kept;
 
-	for (unsigned int way = 0; way < WF_CHOICE_WAYS; way++)
-		if (choice->ways >> way & 1 && median[way] < median[best])
-			best = way;
+	for (unsigned int method = 0; method < WF_CHOICE_METHODS; method++)
+		if (choice->methods >> method & 1 && median[method] < median[best])
+			best = method;
 	if (median[choice->kept] != UINT64_MAX &&
 		median[best] + median[best] / GAIN < median[choice->kept])
 		choice->kept = (uint8_t)best;
@@ -77,11 +77,11 @@ static void insert(struct wf_choice *choice, uint64_t cost)
 /* An operation has ended while no round is under way. */
 static void pass(struct wf_choice *choice)
 {
-	if (choice->ways & (choice->ways - 1) && !--choice->left)
+	if (choice->methods & (choice->methods - 1) && !--choice->left)
 		begin_round(choice);
 }
 
-bool wf_choice_add(struct wf_choice *choice, unsigned int way, uint64_t cost)
+bool wf_choice_add(struct wf_choice *choice, unsigned int method, uint64_t cost)
 {
 	unsigned int left;
 
@@ -89,19 +89,20 @@ bool wf_choice_add(struct wf_choice *choice, unsigned int way, uint64_t cost)
 		pass(choice);
 		return false;
 	}
-	/* An operation that took another way began before this way was measured. */
-	if (way != choice->way)
+	/* An operation that took another method began before this method was measured.
+	 */
+	if (method != choice->method)
 		return false;
 	if (++choice->ended > WF_CHOICE_SKIPPED && cost)
 		insert(choice, cost);
 	if (choice->ended < WF_CHOICE_TRIES)
 		return false;
-	choice->median[way] = choice->count < SAMPLES_MIN
-				      ? UINT64_MAX
-				      : choice->cost[choice->count / 2];
-	left = choice->ways >> (way + 1);
+	choice->median[method] = choice->count < SAMPLES_MIN
+					 ? UINT64_MAX
+					 : choice->cost[choice->count / 2];
+	left = choice->methods >> (method + 1);
 	if (left) {
-		measure(choice, way + 1 + (unsigned int)__builtin_ctz(left));
+		measure(choice, method + 1 + (unsigned int)__builtin_ctz(left));
 		return false;
 	}
 	compare(choice);

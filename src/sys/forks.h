@@ -6,19 +6,23 @@
 #include <stdint.h>
 
 /*
- * Whether this process is the one that made an object. Memory that is shared with other
- * processes is missing in a forked child (MADV_DONTFORK), so the child must not touch
- * what it inherited. As cheap as a load, unlike getpid(2). (A child that is made
- * without the handlers of fork(2), by clone(2) for example, is not noticed.)
+ * Tells whether this process is the one that made an object, or a forked child. Memory
+ * that is shared with other processes is missing in a child (MADV_DONTFORK), so a child
+ * must not use objects that refer to it. The answer takes one load, unlike getpid(2). A
+ * child that is made without the handlers of fork(2), by clone(2) for example, is not
+ * noticed.
  */
 
-/* Forks from the first process to this one; changes only between fork(2) and its return
- * in the child. */
+/* Number of forks between the process that called wf_forks_count first and this one. It
+ * changes only in a child, before fork(2) returns. An object keeps the value of the
+ * time when it was made. */
 extern uint32_t wf_fork_depth;
 
-/* From now on forks are counted; before the object is made. 0 or a negative errno. */
+/* Count forks from now on; called before an object is made. 0 or a negative errno. Any
+ * thread, any number of calls. */
 int wf_forks_count(void);
 
+/* Is this process a child of the one in which wf_fork_depth was @depth? */
 static inline bool wf_is_forked_since(uint32_t depth)
 {
 	return wf_fork_depth != depth;

@@ -10,8 +10,8 @@
 
 enum { SPINS = 128 };
 
-/* Wait on a plain load, so that waiters share the line instead of stealing it from the
- * holder with every attempt. False: it is still held. */
+/* Wait with plain loads, so that waiters share the cache line instead of taking it from
+ * the holder with every attempt. False: the lock is still held. */
 static bool spin(struct wf_lock *lock)
 {
 	for (unsigned int i = 0; i < SPINS; i++) {
@@ -23,7 +23,7 @@ static bool spin(struct wf_lock *lock)
 	return false;
 }
 
-/* The holder may be descheduled. */
+/* The holder may have lost its processor: yield between the attempts. */
 static void yield_until_taken(struct wf_lock *lock)
 {
 	do {

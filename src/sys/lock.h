@@ -18,19 +18,20 @@
  * WF_LOCK_SPIN   sections of some tens of nanoseconds, no system call inside
  * WF_LOCK_MUTEX  sections that may call the kernel: a thread that waits long sleeps
  *
- * Where no thread waits, both are the same few instructions, of which one is atomic. A
- * mutex is therefore released without a full barrier between the release and the look
- * for sleepers: a wake-up can be missed, in a window of some nanoseconds, and a sleeper
- * looks again after WF_LOCK_SLEEP_NS.
+ * Where no thread waits, both kinds execute the same few instructions, of which one is
+ * atomic. A mutex is therefore released without a full barrier between the load of
+ * @sleepers and the release: a wake-up can be missed, in a window of some nanoseconds,
+ * so a sleeper tries again after WF_LOCK_SLEEP_NS.
  */
 enum wf_lock_kind { WF_LOCK_NONE, WF_LOCK_SPIN, WF_LOCK_MUTEX };
 
+/* The most nanoseconds that a thread sleeps before it tries again. */
 enum { WF_LOCK_SLEEP_NS = 1000000 };
 
 struct wf_lock {
 	enum wf_lock_kind kind;
-	_Atomic uint32_t held; /* 0 or 1; what sleepers wait on (futex) */
-	/* WF_LOCK_MUTEX: threads that sleep, or are about to. */
+	_Atomic uint32_t held; /* 0 or 1; the futex that threads sleep on */
+	/* WF_LOCK_MUTEX: number of threads that sleep, or are about to. */
 	_Atomic uint32_t sleepers;
 };
 
@@ -45,13 +46,14 @@ static inline void wf_cpu_relax(void)
 
 /* 0 or a negative errno code. */
 int wf_lock_init(struct wf_lock *lock, enum wf_lock_kind kind);
-/* No thread holds it, or waits for it. */
+/* No thread holds the lock or waits for it. */
 void wf_lock_done(struct wf_lock *lock);
 
-/* For a lock that another thread holds. */
+/* Take a lock that another thread holds: spin, then sleep (mutex) or yield (spin lock)
+ * until it is taken. Keeps errno. */
 void wf_lock_slow(struct wf_lock *lock);
-/* Wake one sleeper of a lock that was just released: its memory is not touched, because
- * it may be freed by then. */
+/* Wake one sleeper of a lock that was just released. The memory of @lock is not
+ * accessed, because another thread may have freed it since the release. Keeps errno. */
 void wf_lock_wake(struct wf_lock *lock);
 
 /* acquire: pairs with the release in wf_unlock. */
@@ -74,7 +76,8 @@ WF_INLINE void wf_unlock(struct wf_lock *lock)
 
 	if (lock->kind == WF_LOCK_NONE)
 		return;
-	/* Before the release, behind which another thread may free the lock. */
+	/* Loaded before the release, because another thread may free the lock after it.
+	 */
 	sleepers = atomic_load_explicit(&lock->sleepers, memory_order_relaxed);
 	atomic_store_explicit(&lock->held, 0, memory_order_release);
 	if (wf_unlikely(sleepers))
@@ -89,11 +92,12 @@ WF_INLINE bool wf_trylock(struct wf_lock *lock)
 }
 
 /*
- * For sections of some tens of nanoseconds in fast paths that call no function, not
- * even to wake a sleeper: threads that wait still spin when such a section ends. One
- * that sleeps because the holder lost its processor looks again after WF_LOCK_SLEEP_NS.
+ * Take the lock for a section of some tens of nanoseconds in a fast path that calls no
+ * function, not even to wake a sleeper: threads that wait still spin when such a
+ * section ends. A thread that sleeps because the holder lost its processor tries again
+ * after WF_LOCK_SLEEP_NS.
  *
- * False: the lock is held, or has sleepers, and the caller takes another path.
+ * False: the lock is held, or has sleepers, and the caller takes the long path.
  */
 WF_INLINE bool wf_trylock_inline(struct wf_lock *lock)
 {

@@ -24,9 +24,10 @@
 enum { EVENTS = 16 };
 
 struct wf_uffd {
-	int fd, stop; /* @stop: an eventfd that ends the thread */
-	struct wf_mem_changes *changes;
-	pthread_t thread;
+	int fd;                         /* the userfaultfd */
+	int stop;                       /* an eventfd that ends the thread */
+	struct wf_mem_changes *changes; /* the log of changes */
+	pthread_t thread;               /* reads events and writes the log */
 };
 
 static bool range_of(const struct uffd_msg *msg, struct wf_mem_range *ret_range)

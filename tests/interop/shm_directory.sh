@@ -48,18 +48,18 @@ with ours "$our_info" -p shm --why >"$scratch/out" 2>&1
 grep -q 'refused: shared memory: /dev/shm cannot be used: Read-only file system' \
 	"$scratch/out" || fail "read-only: $(cat "$scratch/out")"
 
-# way SETTING TEXT: what tcp says of peers on this machine.
-way() {
+# transport SETTING TEXT: what tcp says of peers on this machine.
+transport() {
 	FI_TCP_LOCAL=$1 with ours "$our_info" --why -p tcp -t FI_EP_RDM >"$scratch/out" 2>&1
-	grep -qF "way: peers on this machine: $2" "$scratch/out" || fail "$2: $(cat "$scratch/out")"
+	grep -qF "transport: peers on this machine: $2" "$scratch/out" || fail "$2: $(cat "$scratch/out")"
 }
-way auto 'sockets: shm is not to be had: No data available (FI_TCP_LOCAL=auto)'
-way shm 'refused: shm is not to be had: No data available (FI_TCP_LOCAL=shm)'
+transport auto 'sockets: shm is not available: No data available (FI_TCP_LOCAL=auto)'
+transport shm 'refused: shm is not available: No data available (FI_TCP_LOCAL=shm)'
 fresh rw
-way auto 'shared memory, or sockets where'
+transport auto 'shared memory, or sockets where'
 boot_id=/proc/sys/kernel/random/boot_id
 if mount --bind /dev/null $boot_id; then
-	way auto 'sockets: the identity of the running kernel is not to be had: '
+	transport auto 'sockets: the identity of the running kernel is not available: '
 	umount $boot_id
 fi
 

@@ -11,9 +11,9 @@ export FI_LOG_LEVEL=info FI_LOG_PROV=tcp
 
 rows=$(size_rows ours "$our_info" tcp FI_EP_RDM) || fail "fi_info shows no tcp endpoint"
 
-# ways NAME YES|NO: has the log of each side, which is ours, said that the peer is reached
+# transports NAME YES|NO: has the log of each side, which is ours, said that the peer is reached
 # by memory?
-ways() {
+transports() {
 	local side said
 	for side in server client; do
 		said=no
@@ -29,7 +29,7 @@ both() {
 	pair 127.0.0.1 ours "$our_pingpong" ours "$our_pingpong" -p tcp -e rdm \
 		-m tagged -S all -c -I 10
 	check_pair "$1" "$rows"
-	ways "$1" "$2"
+	transports "$1" "$2"
 }
 
 both 'both ends' yes auto auto
@@ -57,27 +57,27 @@ server_env=(FI_TCP_LOCAL=auto)
 client_env=(FI_TCP_LOCAL=auto)
 pair 127.0.0.1 ours "$our_pingpong" ours "$our_pingpong" -p tcp -e msg -S all -c -I 10
 check_pair 'connected endpoints' "$rows"
-ways 'connected endpoints' no
+transports 'connected endpoints' no
 # What fi_info tells does not depend on it.
-for way in tcp auto; do
-	FI_TCP_LOCAL=$way with ours "$our_info" -p tcp -v 2>/dev/null |
-		grep -v 'src_addr' >"$scratch/$way"
+for setting in tcp auto; do
+	FI_TCP_LOCAL=$setting with ours "$our_info" -p tcp -v 2>/dev/null |
+		grep -v 'src_addr' >"$scratch/$setting"
 done
 cmp -s "$scratch/tcp" "$scratch/auto" || fail 'fi_info tells another thing'
-# way SETTING TEXT: what fi_info --why says of peers on this machine.
-way() {
+# transport SETTING TEXT: what fi_info --why says of peers on this machine.
+transport() {
 	FI_TCP_LOCAL=$1 with ours "$our_info" --why -p tcp -t FI_EP_RDM 2>/dev/null |
-		grep -A1 '^tcp: ' | grep -qF "way: peers on this machine: $2" ||
-		fail "fi_info --why does not tell the way of $1"
+		grep -A1 '^tcp: ' | grep -qF "transport: peers on this machine: $2" ||
+		fail "fi_info --why does not tell the transport of $1"
 }
-way tcp 'sockets (FI_TCP_LOCAL=tcp)'
-way auto 'shared memory, or sockets where they cannot share it (FI_TCP_LOCAL=auto)'
-way shm 'shared memory, or refused where they cannot share it (FI_TCP_LOCAL=shm)'
-FI_TCP_LOCAL=auto with ours "$our_info" --why -p tcp -t FI_EP_MSG 2>/dev/null | grep 'way:' &&
-	fail 'fi_info --why tells a way of connected endpoints'
+transport tcp 'sockets (FI_TCP_LOCAL=tcp)'
+transport auto 'shared memory, or sockets where they cannot share it (FI_TCP_LOCAL=auto)'
+transport shm 'shared memory, or refused where they cannot share it (FI_TCP_LOCAL=shm)'
+FI_TCP_LOCAL=auto with ours "$our_info" --why -p tcp -t FI_EP_MSG 2>/dev/null | grep 'transport:' &&
+	fail 'fi_info --why tells a transport of connected endpoints'
 FI_PROVIDER=tcp FI_TCP_LOCAL=auto with ours "$our_info" 2>/dev/null | grep 'provider: shm' &&
 	fail 'FI_PROVIDER=tcp lets shm be seen'
 FI_TCP_LOCAL=fast with ours "$our_info" -p tcp 2>&1 >/dev/null |
 	grep -q 'parameter local: asked fast, possible tcp, auto, shm; ignored' ||
-	fail 'no warning about a way that is none'
+	fail 'no warning about a value that is none'
 finish

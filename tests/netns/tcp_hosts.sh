@@ -35,8 +35,8 @@ run() {
 	exit 1
 }
 
-# ways WHAT RANK COUNT: so many processes, itself included, are reached by memory
-ways() {
+# transports WHAT RANK COUNT: so many processes, itself included, are reached by memory
+transports() {
 	local count
 	count=$(grep -c 'is reached by shared memory from now on' "$at/log.$2")
 	[ "$count" = "$3" ] && return
@@ -51,10 +51,10 @@ together() {
 }
 
 run one_is_different SETTING_3=FI_TCP_LOCAL=tcp
-ways one_is_different 0 "$(together 2 3)"
-ways one_is_different 1 "$(together 2 3)"
-ways one_is_different 2 "$(together 1 3)"
-ways one_is_different 3 0
+transports one_is_different 0 "$(together 2 3)"
+transports one_is_different 1 "$(together 2 3)"
+transports one_is_different 2 "$(together 1 3)"
+transports one_is_different 3 0
 [ "${shm:-own}" = shared ] ||
 	cat "$at"/log.[012] | grep -q 'has no shared memory .*: another directory' || {
 	echo "not ok - nothing tells why the hosts share no memory"
@@ -63,6 +63,6 @@ ways one_is_different 3 0
 echo "ok - two hosts, and one process that keeps to its sockets"
 run all_alike
 for rank in 0 1 2 3; do
-	ways all_alike $rank "$(together 2 4)"
+	transports all_alike $rank "$(together 2 4)"
 done
 echo "ok - two hosts"

@@ -6,7 +6,7 @@
  *
  * A provider whose endpoints use another one for some peers logs which:
  *
- *	way: <peers>: <how they are reached>
+ *	transport: <peers>: <how they are reached>
  *
  * The program imports a logging object into the library, runs the query, and collects
  * these lines by provider. The log callbacks carry no context, therefore the file-wide
@@ -23,8 +23,8 @@
 #include <rdma/fi_errno.h>
 #include <rdma/fi_ext.h>
 
-#define REFUSED "refused: "
-#define WAY     "way: "
+#define REFUSED   "refused: "
+#define TRANSPORT "transport: "
 
 struct reason {
 	struct reason *next;
@@ -140,7 +140,7 @@ static void log_line(const struct fi_provider *prov, enum fi_log_level level,
 	(void)subsys;
 	(void)func;
 	(void)line;
-	if (starts(msg, REFUSED) || starts(msg, WAY))
+	if (starts(msg, REFUSED) || starts(msg, TRANSPORT))
 		reason_add(prov && prov->name ? prov->name : "core", msg);
 }
 
@@ -222,7 +222,7 @@ static void print_verdicts(const struct fi_info *providers, const struct fi_info
 
 		if (matching) {
 			printf("%s: %zu matching\n", name, matching);
-			print_lines(name, WAY);
+			print_lines(name, TRANSPORT);
 			continue;
 		}
 		printf("provider: %s\n", name);

@@ -51,8 +51,8 @@ void wf_old_guard_set(struct wf_old_guard *guard, struct fid *fid,
 
 struct old_cq {
 	struct wf_old_guard guard;
-	struct fid_peer_cq fid;
-	struct fid_peer_cq *owner;
+	struct fid_peer_cq fid;    /* the CQ that the provider sees */
+	struct fid_peer_cq *owner; /* the owner's CQ */
 };
 
 static struct old_cq *old_cq_of(struct fid_peer_cq *fid)
@@ -93,9 +93,9 @@ static void cq_gone(struct wf_old_guard *guard)
 
 struct old_domain {
 	struct wf_old_guard guard;
-	struct fi_ops_domain ops;
-	struct fi_ops_domain *own;
-	const struct wf_old_peer *old;
+	struct fi_ops_domain ops;      /* replaces @own, and calls it */
+	struct fi_ops_domain *own;     /* the provider's operations */
+	const struct wf_old_peer *old; /* what the provider's version needs */
 };
 
 static struct old_domain *old_domain_of(struct fid_domain *fid)
@@ -169,9 +169,9 @@ static int adapt_domain(const struct wf_old_peer *old, struct fid_domain *fid)
 
 struct old_fabric {
 	struct wf_old_guard guard;
-	struct fi_ops_fabric ops;
-	struct fi_ops_fabric *own;
-	const struct wf_old_peer *old;
+	struct fi_ops_fabric ops;      /* replaces @own, and calls it */
+	struct fi_ops_fabric *own;     /* the provider's operations */
+	const struct wf_old_peer *old; /* what the provider's version needs */
 };
 
 static struct old_fabric *old_fabric_of(struct fid_fabric *fid)

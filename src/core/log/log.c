@@ -43,8 +43,10 @@ struct fi_provider wf_core_prov = {
 	.fi_version = FI_VERSION(FI_MAJOR_VERSION, FI_MINOR_VERSION),
 };
 
+/* Written once, by the first query, and constant then. */
 static struct {
 	struct wf_log_filter filter;
+	/* Least time between two sparse lines from one place, in milliseconds. */
 	uint64_t interval_ms;
 } log_conf;
 

@@ -25,11 +25,11 @@ struct conf_var {
 
 /* Written once, by the first query (or by wf_conf_use_file), and constant then. */
 static struct {
-	struct conf_var *vars;
-	size_t count;
-	bool preferred;
-	int open_errno;
-	unsigned int first_bad_line; /* 0: none */
+	struct conf_var *vars;       /* in the order of the file */
+	size_t count;                /* number of @vars */
+	bool preferred;              /* The file comes before the environment. */
+	int open_errno;              /* errno of opening the file; 0: it was opened */
+	unsigned int first_bad_line; /* number of a line, from 1; 0: none is bad */
 } conf;
 
 static pthread_once_t conf_once = PTHREAD_ONCE_INIT;

@@ -250,10 +250,10 @@ void wf_params_fini(void)
 /* The array and all its strings are one allocation: fi_freeparams is free, and a later
  * setenv or unloaded provider does not change the caller's copy. */
 struct snapshot {
-	struct fi_param *rows;
-	int count;
-	size_t text_size;
-	char *text, *end;
+	struct fi_param *rows; /* the array */
+	int count;             /* number of @rows */
+	size_t text_size;      /* bytes of all strings, with their NULs */
+	char *text, *end;      /* memory for strings that is not used yet */
 };
 
 static const char *keep(struct snapshot *snap, const char *text)

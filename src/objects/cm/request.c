@@ -46,6 +46,7 @@ static struct wf_cm_request *take(
 	return link ? request_of(link) : NULL;
 }
 
+/* The request to take: its handle, and the transport that it belongs to. */
 struct wanted {
 	const struct fid *handle;
 	wf_cm_reject_fn reject;

@@ -37,17 +37,17 @@ struct wf_coll_boot {
 	struct wf_list ready; /* in coll->boots.list */
 	struct wf_coll *coll;
 	struct wf_coll_group *group; /* NULL: closed */
-	size_t members;
-	enum phase phase; /* of the round under way */
-	bool is_queued;   /* @ready is in coll->boots.list */
+	size_t members;              /* number of members of the group */
+	enum phase phase;            /* of the round under way */
+	bool is_queued;              /* @ready is in coll->boots.list */
 	bool is_posted;   /* the phase's allgather was posted and has not ended */
 	bool is_over;     /* the phase's allgather has ended with @err */
 	bool is_finished; /* there are no more rounds */
-	int err;
+	int err;          /* negative fi_errno of the phase's allgather; 0: none */
 	/* The exchange that the offload engine asked for; @done NULL: none. */
 	void (*done)(void *arg, int err);
-	void *arg, *result;
-	uint32_t len;
+	void *arg, *result; /* argument of @done; where the data of all members go */
+	uint32_t len;       /* bytes that each member exchanges */
 	uint32_t end; /* WANT_JOINED or WANT_FAILED when the join has ended, else 0 */
 	struct head mine, *heads; /* wishes of this member and of all members */
 	/* FI_COLL_BOOTSTRAP_MAX bytes for this member's data, then the data of all

@@ -347,7 +347,8 @@ void wf_remote_denied(struct wf_remotes *remotes, struct wf_remote *remote, int 
 	fail_pending(remotes, remote);
 }
 
-/* The peer's host refused for too long: fail the operations that do not wait on. */
+/* The peer's host has refused all attempts for too long: fail the pending operations,
+ * but for those that ops->keeps_waiting names. */
 static void fail_refused(struct wf_remotes *remotes, struct wf_remote *remote)
 {
 	const struct wf_remote_ops *ops = remotes->ops;
@@ -360,7 +361,7 @@ static void fail_refused(struct wf_remotes *remotes, struct wf_remote *remote)
 	}
 	wf_list_foreach_safe(link, &remote->pending)
 	{
-		if (ops->waits_on(remotes, remote, link))
+		if (ops->keeps_waiting(remotes, remote, link))
 			continue;
 		wf_list_remove(link);
 		ops->end(remotes, remote, link, FI_ECONNREFUSED);
@@ -377,7 +378,7 @@ static void fail_refused(struct wf_remotes *remotes, struct wf_remote *remote)
 static void give_up(
 	struct wf_remotes *remotes, struct wf_remote *remote, uint64_t now_ns)
 {
-	if (now_ns < remote->give_up_ns && remotes->ops->waits_on) {
+	if (now_ns < remote->give_up_ns && remotes->ops->keeps_waiting) {
 		fail_refused(remotes, remote);
 		return;
 	}

@@ -76,9 +76,10 @@ struct wf_remote_ops {
 	/* An AV index does not lead to @remote any more: forget what was derived from
 	 * the index. May be NULL. */
 	void (*index_lost)(struct wf_remotes *remotes, struct wf_remote *remote);
-	/* All attempts were refused for remotes.grace_ns: does the operation @link go
-	 * on waiting all the same? NULL: give_up is called for all of them. */
-	bool (*waits_on)(struct wf_remotes *remotes, struct wf_remote *remote,
+	/* All attempts were refused for remotes.grace_ns: does the pending operation
+	 * @link wait on all the same, as long as connecting may take? The others fail.
+	 * NULL: all pending operations wait on or fail together, as give_up says. */
+	bool (*keeps_waiting)(struct wf_remotes *remotes, struct wf_remote *remote,
 		const struct wf_list *link);
 	/* End @attempt without a result; called by wf_remotes_done. */
 	void (*drop)(struct wf_attempt *attempt);
@@ -114,7 +115,7 @@ struct wf_remotes {
 	/* Random number: endpoints that failed at the same time do not retry at the
 	 * same time. */
 	uint64_t seed;
-	uint64_t grace_ns; /* @grace_ns of the last wf_remotes_tick. */
+	uint64_t grace_ns; /* @grace_ns of the last wf_remotes_tick */
 };
 
 /* @item and @watches: the endpoint's progress item and its descriptors for sleepers. 0

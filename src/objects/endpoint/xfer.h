@@ -32,10 +32,11 @@ struct wf_datagram {
 	size_t iov_count, len;
 };
 
-/* Takes the messages that a peer left unread. */
+/* Receiver of the messages that a peer left unread; wf_xfer_ops.disconnect calls it. */
 struct wf_unread {
-	/* The next one, in the order in which they were sent. @op is WF_OP_SEND or
-	 * WF_OP_TSEND with FI_INJECT; its completion has been written. The locks of
+	/* Called for each message, in the order in which they were sent. @op is
+	 * WF_OP_SEND or WF_OP_TSEND with FI_INJECT, so the callee copies the payload;
+	 * the completion of the message has been written. The locks of
 	 * wf_xfer_ops.disconnect are held. */
 	void (*take)(struct wf_unread *unread, const struct wf_op *op);
 };
@@ -159,19 +160,20 @@ struct wf_xfer_ops {
 	 * the peer at @addr, unless there is a connection or an attempt to connect;
 	 * progress() continues the attempt. 0: connected, and the peer has accepted.
 	 * -FI_EAGAIN: not connected yet. Another code: the AV has no address at @addr.
-	 * ep->lock and *ep->srx_lock (the owner's lock) are held, as in the next two.
-	 * NULL: the transport cannot. */
+	 * ep->lock and *ep->srx_lock (the owner's lock) are held, as in the next two
+	 * functions. NULL: the transport has none of the three. */
 	int (*reach)(struct wf_ep *ep, fi_addr_t addr);
-	/* Has the peer at @addr its end of the connection open? Until that is closed it
-	 * may receive what was sent. */
+	/* Is there a connection to the peer at @addr whose other end is open? As long
+	 * as it is open, the peer may receive what was sent. */
 	bool (*is_reached)(struct wf_ep *ep, fi_addr_t addr);
 	/* End the connection to the peer at @addr. Operations under way end with the
 	 * positive FI_E code @err, after everything was received that the peer has
-	 * sent; 0: without a report, after what can be sent was sent. Where the peer
-	 * has closed its end, @unread (NULL: none) gets the messages that are complete
-	 * and that the peer has not begun to receive. Returns whether messages of the
-	 * peer may wait for a receive, whose source @addr is as long as it stays in the
-	 * AV; the caller may ask again later. */
+	 * sent. If @err is 0, they end without a report, after all records that the
+	 * transport could send were sent. If the peer has closed its end, @unread
+	 * (NULL: none) gets the messages whose completions were written and that the
+	 * peer has not begun to receive. Returns whether messages of the peer may still
+	 * wait for a receive: their source is @addr as long as it stays in the AV, and
+	 * the caller may call this function again later to learn whether they do. */
 	bool (*disconnect)(
 		struct wf_ep *ep, fi_addr_t addr, int err, struct wf_unread *unread);
 

@@ -24,8 +24,8 @@ struct ip_call {
 enum { REFUSALS_MAX = 6 };
 struct refusals {
 	struct wf_info_reason why[REFUSALS_MAX];
-	char ifaces[REFUSALS_MAX][160];
-	size_t count;
+	char ifaces[REFUSALS_MAX][160]; /* names of the interfaces with that reason */
+	size_t count;                   /* number of reasons */
 };
 
 static const union wf_sockaddr *key_addr(const struct wf_route *route)

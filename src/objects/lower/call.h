@@ -52,8 +52,9 @@ static inline ssize_t wf_lower_start(
 	return ret;
 }
 
-/* The fast path to @addr at @builtin, an endpoint of this library below: as
- * wf_op_send_small, but the caller completes the message. */
+/* Send a message to @addr by the fast path of @builtin, an endpoint of this library
+ * below, as struct wf_xfer_ops.send_small; the caller completes the message.
+ * -FI_EAGAIN: it cannot take the fast path. No lock of @builtin is held. */
 static inline ssize_t wf_lower_send_small(struct wf_ep *builtin, enum wf_op_kind kind,
 	const void *buf, size_t len, fi_addr_t addr, uint64_t tag)
 {

@@ -14,10 +14,10 @@ struct wf_wait;
 struct wf_progress_ref;
 
 enum {
-	WF_PROGRESS_PARKED = 1, /* some list has parked the item */
-	/* run() leaves out what seldom has work, as long as only its own looks find
-	 * any; the item sets and reads the bit. */
-	WF_PROGRESS_RESTS = 2,
+	WF_PROGRESS_PARKED = 1, /* at least one list has parked the item */
+	/* Runs of the item are partial: run() polls only the part of the item that has
+	 * work often. The item sets the bit and run() reads it. */
+	WF_PROGRESS_PARTIAL = 2,
 };
 
 /* An object that makes progress when it is run: an endpoint, a listener. */
@@ -52,7 +52,8 @@ struct wf_progress {
 	 * may set @some when a piece of a long transfer has moved. */
 	atomic_uint quiet;
 	atomic_bool some;
-	/* WF_PROGRESS_* bits of what ends when the item is woken. */
+	/* Bit mask of WF_PROGRESS_PARKED and WF_PROGRESS_PARTIAL; a wake-up clears
+	 * both. */
 	atomic_uint state;
 	/* Chain of the item's entries, one for each list; NULL: in no list. Guarded by
 	 * chain_lock in progress.c. */
@@ -126,7 +127,7 @@ int wf_progress_list_set_wait(struct wf_progress_list *list, struct wf_wait *wai
  * False: an item has work, do not sleep. */
 bool wf_progress_list_arm(struct wf_progress_list *list);
 
-/* Make every list that parked @item run it again, and run() leave out nothing: it has,
+/* Make every list that parked @item run it again, and its next run a full one: it has,
  * or expects, work that its descriptor does not report. The caller holds the item's own
  * lock. */
 void wf_progress_wake_slow(struct wf_progress *item);
@@ -148,30 +149,31 @@ static inline void wf_progress_wake(struct wf_progress *item)
 		wf_progress_wake_slow(item);
 }
 
-/* May run() leave something out? An estimate without the item's own lock, which a run
- * later is right. */
-static inline bool wf_progress_rests(const struct wf_progress *item)
+/* Are runs of @item partial? Without the item's own lock the answer may be that of a
+ * moment ago; a wake-up then takes effect with the run after this one. */
+static inline bool wf_progress_is_partial(const struct wf_progress *item)
 {
 	return atomic_load_explicit(&item->state, memory_order_relaxed) &
-	       WF_PROGRESS_RESTS;
+	       WF_PROGRESS_PARTIAL;
 }
 
-/* Begin to rest, or end it without a wake-up. The caller holds the item's own lock. */
-static inline void wf_progress_set_rest(struct wf_progress *item, bool rests)
+/* Make runs of @item partial, or full without a wake-up. The caller holds the item's
+ * own lock. */
+static inline void wf_progress_set_partial(struct wf_progress *item, bool partial)
 {
-	if (rests == wf_progress_rests(item))
+	if (partial == wf_progress_is_partial(item))
 		return;
-	/* Atomic, as a list may park the item meanwhile. */
-	if (rests)
+	/* One atomic operation, because a list may park the item at the same time. */
+	if (partial)
 		atomic_fetch_or_explicit(
-			&item->state, WF_PROGRESS_RESTS, memory_order_relaxed);
+			&item->state, WF_PROGRESS_PARTIAL, memory_order_relaxed);
 	else
 		atomic_fetch_and_explicit(&item->state,
-			~(unsigned int)WF_PROGRESS_RESTS, memory_order_relaxed);
+			~(unsigned int)WF_PROGRESS_PARTIAL, memory_order_relaxed);
 }
 
-/* Count @runs runs. run() calls this at its end with the item's own lock held;
- * @something: they found work. */
+/* Count this run and the partial ones before it, @runs in all. run() calls this at its
+ * end with the item's own lock held. @something: at least one of them found work. */
 static inline void wf_progress_found_in(
 	struct wf_progress *item, bool something, unsigned int runs)
 {
@@ -184,6 +186,7 @@ static inline void wf_progress_found_in(
 		wf_progress_wake(item);
 }
 
+/* Count one run, as wf_progress_found_in. */
 static inline void wf_progress_found(struct wf_progress *item, bool something)
 {
 	wf_progress_found_in(item, something, 1);

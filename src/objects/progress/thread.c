@@ -8,10 +8,10 @@
 #include "objects/wait/wait.h"
 
 struct wf_progress_thread {
-	struct wf_progress_list *list;
-	struct wf_wait wait;
+	struct wf_progress_list *list; /* the items that the thread runs */
+	struct wf_wait wait;           /* what it sleeps on */
 	pthread_t id;
-	atomic_bool stop;
+	atomic_bool stop; /* The thread has to end. */
 };
 
 /*

@@ -16,15 +16,16 @@ struct indexed {
 	struct wf_srx_entry *entry;
 };
 
+/* The index of the receives of one matching engine. */
 struct engine {
-	struct wf_match_table table;
+	struct wf_match_table table; /* struct indexed, by context */
 	/* All posted receives with a lower match stamp are in @table. */
 	uint64_t stamp;
 };
 
 struct wf_srx_contexts {
-	struct engine msg, tag;
-	struct wf_pool nodes;
+	struct engine msg, tag; /* of untagged and of tagged receives */
+	struct wf_pool nodes;   /* of struct indexed */
 };
 
 static struct wf_srx_contexts *contexts_get(struct wf_srx *srx)

@@ -14,14 +14,14 @@
 
 /* An unexpected message in an imported context, whose owner keeps the entry. */
 struct foreign {
-	struct wf_srx_origin *origin;
+	struct wf_srx_origin *origin; /* where the message came from */
 	struct wf_srx_unexpected unexp;
 };
 
 /* In words[] behind CQ data and length: payload memory that is a block of its own. */
 struct separate {
-	void *payload;
-	size_t size;
+	void *payload; /* the block */
+	size_t size;   /* bytes of it */
 };
 
 static struct foreign *foreign_of(struct wf_srx_unexpected *unexp)

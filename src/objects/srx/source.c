@@ -98,11 +98,14 @@ void wf_srx_own_foreach_unspec(struct fid_peer_srx *fid, get_addr_fn get_addr)
 	wf_unlock(srx->lock);
 }
 
+/* The arguments of wf_srx_recheck_sources: the port whose messages are asked about, the
+ * function that returns the source of a message, and which sources may have changed
+ * (@changed NULL: all). */
 struct question {
 	const struct fid_peer_srx *fid;
 	get_addr_fn get_addr;
 	bool (*changed)(fi_addr_t addr, const void *arg);
-	const void *arg;
+	const void *arg; /* argument of @changed */
 };
 
 static bool concerns(

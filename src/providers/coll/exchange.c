@@ -12,11 +12,12 @@ struct coll_exchange {
 	/* Link in coll_ep.exchanges while @recv is set, or in coll_ep.stopped. */
 	struct wf_list link;
 	struct coll_group *group; /* NULL: stopped, and freed with the last transfer */
+	/* Called with 0 and the blocks of all members, by rank. */
 	void (*done)(struct coll_group *group, int err, const void *blocks);
-	size_t len; /* length of a block in bytes */
-	bool second;
-	uint32_t dist;
-	uint64_t tag;                  /* tag of the message that @recv waits for */
+	size_t len;    /* length of a block in bytes */
+	bool second;   /* the second exchange of a join; its tags differ */
+	uint32_t dist; /* ranks from this member to its partners in this step */
+	uint64_t tag;  /* tag of the message that @recv waits for */
 	struct coll_xfer *send, *recv; /* transfers under way, or NULL */
 	uint8_t blocks[]; /* blocks of this member and of the members after it */
 };
@@ -24,9 +25,9 @@ struct coll_exchange {
 /* A message that arrived before this endpoint joined the group. */
 struct early {
 	struct wf_list link; /* link in coll_ep.early */
-	fi_addr_t src;
+	fi_addr_t src;       /* the member that sent it */
 	uint64_t tag;
-	size_t len;
+	size_t len; /* bytes of @data */
 	uint8_t data[];
 };
 

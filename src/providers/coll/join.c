@@ -22,13 +22,13 @@ enum {
 
 /* The record that a member sends to all others; little-endian. */
 struct record {
-	uint32_t magic;
-	uint16_t id, base;
-	uint32_t err;   /* positive fi_errno: this member cannot join */
-	uint32_t flags; /* RECORD_ bits */
-	uint32_t has_card;
+	uint32_t magic;    /* RECORD_MAGIC */
+	uint16_t id, base; /* the group in this member's numbers (tag.h) */
+	uint32_t err;      /* positive fi_errno: this member cannot join; 0: it can */
+	uint32_t flags;    /* RECORD_ bits */
+	uint32_t has_card; /* 1: @card is valid */
 	struct coll_node_card card;
-	struct coll_place place;
+	struct coll_locality locality;
 };
 
 _Static_assert(sizeof(struct record) == 92, "layout of join records");
@@ -175,21 +175,21 @@ static int begin_second(struct coll_group *group, const struct record *records)
 /* Determine whether members have to yield to each other. */
 static void note_oversubscribed(struct coll_group *group, const struct record *records)
 {
-	struct coll_place *places;
+	struct coll_locality *localities;
 
 	if (group->members < 2)
 		return;
-	places = calloc(group->members, sizeof(*places));
-	if (!places)
+	localities = calloc(group->members, sizeof(*localities));
+	if (!localities)
 		return;
 	for (uint32_t i = 0; i < group->members; i++)
-		places[i] = (struct coll_place){
-			.processors = le32toh(records[i].place.processors),
-			.process = le32toh(records[i].place.process),
+		localities[i] = (struct coll_locality){
+			.processors = le32toh(records[i].locality.processors),
+			.process = le32toh(records[i].locality.process),
 		};
-	if (coll_is_crowded(places, group->members))
+	if (coll_is_crowded(localities, group->members))
 		group->ep->is_crowded = true;
-	free(places);
+	free(localities);
 }
 
 static void records_done(struct coll_group *group, int err, const void *blocks)
@@ -233,12 +233,12 @@ static void begin(struct coll_group *group)
 		.base = htole16(group->base),
 		.flags = htole32(group->ep->is_ordered ? RECORD_ORDERED : 0),
 	};
-	struct coll_place place;
+	struct coll_locality locality;
 	int ret;
 
-	place = coll_place_own();
-	record.place.processors = htole32(place.processors);
-	record.place.process = htole32(place.process);
+	locality = coll_locality_own();
+	record.locality.processors = htole32(locality.processors);
+	record.locality.process = htole32(locality.process);
 	prepare_node(group, &record);
 	ret = coll_control_open(group->ep);
 	if (!ret)

@@ -12,6 +12,7 @@
 /* The buffers of each collective, and their length: the call's count of elements, or
  * that count for each member (struct coll_args). */
 static const struct shape {
+	/* @buf, @result has the count of elements for each member. */
 	bool buf_each, result_each;
 	bool buf_at_root;    /* only the root has @buf */
 	bool result_at_root; /* only the root has @result */

@@ -27,10 +27,10 @@ struct lnx_mr {
 	struct lnx_mr *base; /* The region that this one is a sub-region of, or NULL. */
 	atomic_int refs;     /* Number of sub-regions. */
 	uint64_t flags;      /* Flags of the registration. */
-	struct wf_cntr *cntr;
-	struct wf_lower_region member[LNX_MAX_LINKS];
+	struct wf_cntr *cntr; /* the counter that is bound, or NULL */
+	struct wf_lower_region member[LNX_MAX_LINKS]; /* the region at each member */
 	size_t iov_count;
-	struct iovec iov[];
+	struct iovec iov[]; /* the memory, @iov_count pieces */
 };
 
 enum { KEY_TRIES = 1 << 16 };

@@ -4,6 +4,7 @@
 
 #include "providers/lnx/spec.h"
 
+/* What is wrong with the text, and the part of it that is; @why NULL: nothing is. */
 struct parser {
 	const char *why;
 	struct lnx_text where;

@@ -9,19 +9,20 @@
 /* Receive buffers. */
 
 struct rxm_buf {
-	struct rxm_call call;
+	struct rxm_call call; /* the receive that is posted below */
 	struct rxm_bufs *bufs;
-	uint8_t *data;
-	bool tagged;
+	uint8_t *data; /* bufs->buf_size bytes of bufs->area */
+	bool tagged;   /* It is posted for tagged messages. */
 };
 
 struct rxm_bufs {
 	struct rxm_ep *ep;
-	struct fid_ep *target;
-	uint8_t *area; /* memory of all buffers */
-	size_t area_size, buf_size;
-	struct fid_mr *mr; /* registration of @area, if the provider below needs it */
-	size_t count;
+	struct fid_ep *target; /* endpoint or receive context that they are posted to */
+	uint8_t *area;         /* memory of all buffers */
+	size_t area_size, buf_size; /* bytes of @area and of one buffer */
+	/* Registration of @area; NULL: the provider below needs none. */
+	struct fid_mr *mr;
+	size_t count; /* number of buffers */
 	struct rxm_buf buf[];
 };
 

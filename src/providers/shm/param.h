@@ -8,7 +8,7 @@
  * operations may change over to shared memory at any time. */
 enum { SHM_ATOMIC_MAX = 16384 };
 
-/* Which copies move the payload of a rendezvous message (data/way.h). */
+/* Which copies move the payload of a rendezvous message (data/method.h). */
 enum shm_copy { SHM_COPY_AUTO, SHM_COPY_RING, SHM_COPY_READ, SHM_COPY_BOTH };
 
 /*

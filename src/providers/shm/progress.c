@@ -80,13 +80,13 @@ static inline void poll_conn(struct shm_ep *ep, struct shm_conn *conn)
 	if (shm_rx_from(conn, head))
 		conn->quiet = 0;
 	else if (ep->hot > HOT_FEW && ++conn->quiet > HOT_QUIET)
-		shm_conn_cool(conn);
+		shm_conn_make_cold(conn);
 }
 
 static inline void poll_hot(struct shm_ep *ep)
 {
-	/* From the last to the first: shm_conn_cool swaps a connection with the last
-	 * hot one. */
+	/* From the last to the first: shm_conn_make_cold swaps a connection with the
+	 * last hot one. */
 	for (uint32_t i = ep->hot; i-- > 0;)
 		poll_conn(ep, ep->conns[i]);
 }
@@ -100,7 +100,7 @@ static void poll_cold(struct shm_ep *ep)
 		ep->next_cold = 0;
 	conn = ep->conns[ep->hot + ep->next_cold];
 	if (!conn->err && shm_rx_poll(conn))
-		shm_conn_heat(conn);
+		shm_conn_make_hot(conn);
 }
 
 static void flush_dirty(struct shm_ep *ep)

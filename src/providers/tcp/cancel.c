@@ -9,6 +9,7 @@
  * of a rendezvous with a clear to send.
  */
 
+/* The operation to cancel: @which selects it among those of @from. */
 struct search {
 	struct tcp_ep *ep;
 	const struct tcp_source *from;

@@ -140,11 +140,12 @@ static void tcp_addr_removed(struct wf_ep *wf, uint64_t index)
 
 	if (peer && peer->conn)
 		tcp_conn_fail(peer->conn, FI_ECONNABORTED);
-	if (peer && peer->claimed)
-		tcp_conn_fail(peer->claimed, FI_ECONNABORTED);
+	if (peer && peer->unverified)
+		tcp_conn_fail(peer->unverified, FI_ECONNABORTED);
 }
 
-/* Without an endpoint below no message takes the fast path. */
+/* Set the length from which on messages do not take the fast path: that of the endpoint
+ * below. Without one, no message takes it. */
 static void tcp_finish_tables(struct wf_ep *wf)
 {
 	wf->small_limit = WF_MIN(wf->small_limit, tcp_below_small_limit(tcp_ep_of(wf)));
@@ -170,7 +171,7 @@ static const struct wf_xfer_ops tcp_xfer_ops = {
 	.lock_kind = WF_LOCK_MUTEX,
 	.start = tcp_start,
 	.send_small = tcp_send_small,
-	.small_size = SIZE_MAX, /* tcp_finish_tables knows */
+	.small_size = SIZE_MAX, /* tcp_finish_tables sets the limit */
 	.tables_finished = tcp_finish_tables,
 	.progress = tcp_progress,
 	.flushed = tcp_flushed,

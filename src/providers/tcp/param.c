@@ -58,7 +58,7 @@ static const char *const locals[] = {
 	[TCP_LOCAL_SHM] = "shm",
 };
 
-const char *tcp_local_name(enum tcp_local local)
+const char *tcp_local_mode_name(enum tcp_local_mode local)
 {
 	return locals[local];
 }
@@ -72,7 +72,7 @@ static void read_local(void)
 		"shared memory, where both ends have this set and can share it), or "
 		"shm (the same, and peers that cannot are refused) (default: auto)");
 	wf_param_read_name(&tcp_fi, "local", locals, WF_ARRAY_SIZE(locals), &local);
-	tcp_params.local = (enum tcp_local)local;
+	tcp_params.local = (enum tcp_local_mode)local;
 }
 
 void tcp_params_init(void)

@@ -6,7 +6,7 @@
 #include "providers/tcp/conn/peer.h"
 #include "providers/tcp/local/below.h"
 #include "providers/tcp/local/switch.h"
-#include "providers/tcp/local/way.h"
+#include "providers/tcp/local/local.h"
 #include "sys/clock.h"
 
 /*
@@ -27,25 +27,26 @@ enum {
 	/* If more connections are hot: reads of all of them without bytes, after which
 	 * one is no longer hot. */
 	HOT_QUIET = 2048,
-	/* The same for one connection whose peer is reached through memory. */
-	RESTS_QUIET = 512,
+	/* Reads without bytes, after which a connection that uses memory is no longer
+	 * hot, however few are. */
+	MEMORY_QUIET = 512,
 	/* Reads of hot connections between two polls of the set, and progress calls
 	 * between two checks of slow events. */
 	EPOLL_INTERVAL = 32,
-	/* Progress calls without bytes from any hot connection, after which an endpoint
-	 * may rest in spite of them. */
+	/* Full progress calls without bytes from any hot connection, after which there
+	 * may be partial calls although connections are hot. */
 	HOT_IDLE = 1024,
-	/* While an endpoint rests, progress calls between two looks at the sockets:
-	 * with hot connections; without; and where all sockets of the set but the
-	 * listener are those of peers that are reached through memory. */
-	REST_HOT = 16,
-	REST_MIXED = 32,
-	REST_ALL = 256,
+	/* Number of partial progress calls between two full ones: with hot connections;
+	 * without; and where all sockets of the set but the listener are those of peers
+	 * that are reached through memory. */
+	PARTIAL_HOT = 16,
+	PARTIAL_MIXED = 32,
+	PARTIAL_ALL = 256,
 	/* Number of progress calls that all poll the set, after a poll that found
 	 * something. */
 	EPOLL_AGAIN = 16,
-	/* Progress calls between two readings of the coarse clock, whose next tick ends
-	 * such a pause, too; a divisor of those above. */
+	/* Partial calls between two readings of the coarse clock, whose next tick ends
+	 * a sequence of partial calls, too; a divisor of the numbers above. */
 	CLOCK_INTERVAL = 8,
 	/* Progress calls between two checks whether messages came through memory. */
 	MOVED_INTERVAL = 8,
@@ -76,7 +77,7 @@ static bool is_quiet(const struct tcp_ep *ep, struct tcp_conn *conn)
 {
 	conn->quiet++;
 	return (ep->hot_count > HOT_FEW && conn->quiet > HOT_QUIET / ep->hot_count) ||
-	       (tcp_switch_rests(conn) && conn->quiet > RESTS_QUIET);
+	       (tcp_switch_uses_memory(conn) && conn->quiet > MEMORY_QUIET);
 }
 
 static bool poll_hot(struct tcp_ep *ep)
@@ -93,7 +94,7 @@ static bool poll_hot(struct tcp_ep *ep)
 			conn->quiet = 0;
 			found = true;
 		} else if (is_quiet(ep, conn) && !conn->rx.held) {
-			tcp_conn_cool(conn);
+			tcp_conn_make_cold(conn);
 		}
 	}
 	return found;
@@ -193,67 +194,70 @@ static bool poll_set(struct tcp_ep *ep)
 	return found;
 }
 
-static unsigned int near_count(const struct tcp_ep *ep)
+static unsigned int memory_conns(const struct tcp_ep *ep)
 {
-	return atomic_load_explicit(&ep->near, memory_order_relaxed);
+	return atomic_load_explicit(&ep->memory_conns, memory_order_relaxed);
 }
 
-/* Without peers there, and none that may become one, the endpoint below only closes
- * what is left. */
+/* Is the endpoint below polled in this progress call? It always is while connections
+ * use memory or may soon do. Otherwise it only has to close ended connections, now and
+ * then. */
 static bool is_below_due(const struct tcp_ep *ep)
 {
-	return ep->below && (near_count(ep) || !wf_list_empty(&ep->switching) ||
+	return ep->below && (memory_conns(ep) || !wf_list_empty(&ep->switching) ||
 				    ep->epoch % EPOLL_INTERVAL == 0);
 }
 
-/* Whether anything has moved below is checked seldom, because the check takes the lock
- * of the endpoint below once more. Nothing is lost: tcp_below_arm checks before the
- * endpoint is parked or a thread sleeps. */
+/* Poll the endpoint below; has it moved data? That is checked seldom, because the check
+ * takes the lock of the endpoint below once more. No data are missed: tcp_below_arm
+ * checks again before the endpoint is parked or a thread sleeps. */
 static bool poll_below(struct tcp_ep *ep)
 {
 	if (tcp_below_is_inherited(ep))
 		return false;
 	tcp_below_poll(ep);
-	return (ep->rested || ep->epoch % MOVED_INTERVAL == 0) && tcp_below_moved(ep);
+	return (ep->after_partial || ep->epoch % MOVED_INTERVAL == 0) &&
+	       tcp_below_moved(ep);
 }
 
 /*
- * An endpoint rests while its messages go by memory: a progress call polls the endpoint
- * below and nothing else, without ep.lock. After some calls, or with the next tick of
- * the coarse clock, one looks at everything. wf_progress_wake ends the pause: a call
- * that gives the sockets something to do.
+ * While messages go through memory, most progress calls are partial: they poll the
+ * endpoint below and nothing else, without ep.lock. After some partial calls, or with
+ * the next tick of the coarse clock, comes a full call, which polls everything.
+ * wf_progress_wake makes the next call a full one: a call that gives the sockets work
+ * calls it.
  */
 
-/* In how many progress calls from now are the sockets looked at? 0: in the next one. */
-static uint32_t rest_of(const struct tcp_ep *ep)
+/* The number of partial calls before the next full one; 0: the next call is full. */
+static uint32_t next_partial_calls(const struct tcp_ep *ep)
 {
-	if (!near_count(ep) || tcp_below_is_inherited(ep) || ep->watches.sleepers ||
+	if (!memory_conns(ep) || tcp_below_is_inherited(ep) || ep->watches.sleepers ||
 		ep->set_again || !wf_list_empty(&ep->dirty) ||
 		!wf_list_empty(&ep->failed) || !wf_list_empty(&ep->switching))
 		return 0;
 	if (!wf_list_empty(&ep->hot))
-		return ep->hot_idle > HOT_IDLE ? REST_HOT : 0;
-	return ep->watches.count > near_count(ep) + 1 ? REST_MIXED : REST_ALL;
+		return ep->hot_idle > HOT_IDLE ? PARTIAL_HOT : 0;
+	return ep->watches.count > memory_conns(ep) + 1 ? PARTIAL_MIXED : PARTIAL_ALL;
 }
 
-static void settle_rest(struct tcp_ep *ep)
+static void set_partial_calls(struct tcp_ep *ep)
 {
-	uint32_t rest = rest_of(ep);
+	uint32_t partial_calls = next_partial_calls(ep);
 
-	if (rest)
+	if (partial_calls)
 		ep->set_tick = wf_coarse_ns();
-	ep->rest = ep->rest_left = rest;
-	wf_progress_set_rest(&ep->ep.progress, rest);
+	ep->partial_calls = ep->partial_left = partial_calls;
+	wf_progress_set_partial(&ep->ep.progress, partial_calls);
 }
 
-/* Does the pause go on? The lock of the receive context is held. */
-static inline bool still_rests(struct tcp_ep *ep)
+/* Is this progress call partial? The lock of the receive context is held. */
+static inline bool is_partial(struct tcp_ep *ep)
 {
-	if (!wf_progress_rests(&ep->ep.progress) || !ep->rest_left ||
+	if (!wf_progress_is_partial(&ep->ep.progress) || !ep->partial_left ||
 		tcp_below_is_inherited(ep))
 		return false;
-	return wf_likely(--ep->rest_left % CLOCK_INTERVAL) ||
-	       (ep->rest_left && wf_coarse_ns() == ep->set_tick);
+	return wf_likely(--ep->partial_left % CLOCK_INTERVAL) ||
+	       (ep->partial_left && wf_coarse_ns() == ep->set_tick);
 }
 
 void tcp_run_with_below(struct wf_progress *item)
@@ -263,7 +267,7 @@ void tcp_run_with_below(struct wf_progress *item)
 
 	if (wf_unlikely(!wf_trylock(wf->srx_lock)))
 		return;
-	if (wf_likely(still_rests(ep)))
+	if (wf_likely(is_partial(ep)))
 		tcp_below_poll(ep);
 	else
 		wf_ep_progress(wf);
@@ -277,7 +281,7 @@ void tcp_progress(struct wf_ep *wf)
 
 	ep->epoch++;
 	ep->running = true;
-	ep->rested = ep->rest != 0;
+	ep->after_partial = ep->partial_calls != 0;
 	if (wf_unlikely(ep->watches.sleepers && ep->epoch - ep->armed_epoch > AWAKE))
 		forget_sleepers(ep);
 	if (found)
@@ -286,7 +290,7 @@ void tcp_progress(struct wf_ep *wf)
 		found |= poll_below(ep);
 	heard = poll_hot(ep);
 	found |= heard;
-	if (wf_unlikely((ep->epoch % EPOLL_INTERVAL == 0 || ep->rested ||
+	if (wf_unlikely((ep->epoch % EPOLL_INTERVAL == 0 || ep->after_partial ||
 				ep->watches.sleepers || !ep->manual) &&
 			!wf_list_empty(&ep->owing)))
 		tcp_keepalive_check(ep, wf_now_ns());
@@ -300,7 +304,7 @@ void tcp_progress(struct wf_ep *wf)
 	if (!wf_list_empty(&ep->dirty))
 		flush_dirty(ep);
 	if (wf_unlikely(!wf_list_empty(&ep->switching)))
-		tcp_ways_tick(ep);
+		tcp_local_tick(ep);
 	if (wf_unlikely(!wf_list_empty(&ep->failed)))
 		reap(ep);
 	if (wf_unlikely(!wf_list_empty(&ep->dead)))
@@ -308,9 +312,10 @@ void tcp_progress(struct wf_ep *wf)
 	ep->running = false;
 	if (wf_unlikely(ep->watches.timer_expired))
 		tcp_rearm_timer(ep);
-	wf_progress_found_in(&wf->progress, found, ep->rest - ep->rest_left + 1);
-	if (wf_unlikely(near_count(ep) || ep->rest)) {
+	wf_progress_found_in(
+		&wf->progress, found, ep->partial_calls - ep->partial_left + 1);
+	if (wf_unlikely(memory_conns(ep) || ep->partial_calls)) {
 		ep->hot_idle = heard ? 0 : ep->hot_idle + 1;
-		settle_rest(ep);
+		set_partial_calls(ep);
 	}
 }

@@ -125,35 +125,36 @@ static void read_params(void)
 	}
 }
 
-/* Which way peers on this machine are reached, and why. fi_info --why prints the log
- * lines that start with "way: ". */
-static void log_way(void)
+/* Log by which transport peers on this machine are reached, and why. fi_info --why
+ * prints the log lines that start with "transport: ". */
+static void log_transport(void)
 {
-	const char *name = tcp_local_name(tcp_params.local), *why = "shm";
-	const char *else_way = "sockets";
+	const char *name = tcp_local_mode_name(tcp_params.local), *why = "shm";
+	const char *otherwise = "sockets";
 	int ret;
 
 	if (tcp_params.local == TCP_LOCAL_TCP) {
 		tcp_log(FI_LOG_INFO, FI_LOG_CORE,
-			"way: peers on this machine: sockets (FI_TCP_LOCAL=%s)\n",
+			"transport: peers on this machine: sockets (FI_TCP_LOCAL=%s)\n",
 			name);
 		return;
 	}
 	if (tcp_params.local == TCP_LOCAL_SHM)
-		else_way = "refused";
-	ret = tcp_below_look();
+		otherwise = "refused";
+	ret = tcp_below_query();
 	if (!ret)
 		ret = tcp_proof_possible(&why);
 	if (ret)
 		tcp_log(FI_LOG_INFO, FI_LOG_CORE,
-			"way: peers on this machine: %s: %s is not to be had: %s "
+			"transport: peers on this machine: %s: %s is not available: %s "
 			"(FI_TCP_LOCAL=%s)\n",
-			else_way, why, fi_strerror(-ret), name);
+			otherwise, why, fi_strerror(-ret), name);
 	else
 		tcp_log(FI_LOG_INFO, FI_LOG_CORE,
-			"way: peers on this machine: shared memory, or %s where they "
+			"transport: peers on this machine: shared memory, or %s where "
+			"they "
 			"cannot share it (FI_TCP_LOCAL=%s)\n",
-			else_way, name);
+			otherwise, name);
 }
 
 static bool has_rdm(const struct fi_info *info)
@@ -172,7 +173,7 @@ static int tcp_getinfo(const struct wf_prov *prov, uint32_t version, const char 
 	if (ret)
 		return ret;
 	if (has_rdm(*ret_info))
-		log_way();
+		log_transport();
 	return 0;
 }
 

@@ -24,7 +24,7 @@
  *   tx.c, flush.c, rx.c   sending and receiving its records
  *   recv.c, unexp.c, access.c, access_atomic.c, answer.c   handling of records
  *   keepalive.c  detection of hosts that vanished
- *   page.h, proof.c, way.c   whether a peer shares memory with this process
+ *   page.h, proof.c, local.c   whether a peer shares memory with this process
  *   domain.c, below.c   the endpoint below, for operations to such a peer
  *   switch.c     when the operations to a peer change over to the endpoint below
  *   progress.c   which sockets are polled, and when; wait.c for threads that sleep
@@ -98,16 +98,17 @@ struct tcp_ep {
 	struct wf_list owing;
 	struct wf_list failed; /* those to be taken down, by failed_link */
 	struct wf_list dead;   /* those to be freed at the end of progress, by link */
-	/* struct tcp_way, by link: those that are not settled for good. */
+	/* struct tcp_local, by link: those whose peer's page is still polled. */
 	struct wf_list switching;
-	/* Connections whose operations go by memory, in one direction at least. */
-	atomic_uint near;
-	/* A pause in looking at the sockets (progress.c): its progress calls in all,
-	 * and those that are left of it; 0: none. @rest_left is guarded by the lock of
-	 * the receive context. */
-	uint32_t rest, rest_left;
-	bool rested;       /* a pause came before the present progress call */
-	uint32_t hot_idle; /* progress calls since a hot connection brought bytes */
+	/* Number of connections whose operations use memory in at least one direction.
+	 * Written with ep.lock. */
+	atomic_uint memory_conns;
+	/* Number of partial progress calls between the last full one and the next
+	 * (progress.c), and how many of them are still to come; 0: none. @partial_left
+	 * is guarded by the lock of the receive context. */
+	uint32_t partial_calls, partial_left;
+	bool after_partial; /* Partial calls came before the present full call. */
+	uint32_t hot_idle;  /* full calls since a hot connection brought bytes */
 	/* Buffer for one read, which is handled before the next read. */
 	uint8_t *rbuf;
 	size_t rbuf_size, stage_size;
@@ -151,7 +152,8 @@ int tcp_passive_ep(struct fid_fabric *fabric, struct fi_info *info,
 
 /* send.c */
 ssize_t tcp_start(struct wf_ep *ep, struct wf_op *op);
-/* Messages through memory; those over sockets gather in tcp_start. */
+/* wf_xfer_ops.send_small, for peers that are reached through memory. Messages to other
+ * peers are gathered in the stage by tcp_start. */
 ssize_t tcp_send_small(struct wf_ep *ep, enum wf_op_kind kind, const void *buf,
 	size_t len, fi_addr_t addr, uint64_t tag);
 ssize_t tcp_post(struct tcp_ep *ep, struct tcp_source *from, struct wf_op *op);
@@ -159,7 +161,7 @@ size_t tcp_source_left(const struct tcp_source *from);
 
 /* progress.c. ep.lock is held. */
 void tcp_progress(struct wf_ep *ep);
-/* struct wf_progress.run of an endpoint that has one below. */
+/* wf_progress.run of an endpoint with an endpoint below. No lock is held. */
 void tcp_run_with_below(struct wf_progress *item);
 /* wf_watch_set; logs a failure. */
 void tcp_watch_set(struct tcp_ep *ep, struct wf_watch *watch, uint32_t events);

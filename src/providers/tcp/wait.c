@@ -40,7 +40,7 @@ bool tcp_arm(struct wf_ep *wf)
 {
 	struct tcp_ep *ep = tcp_ep_of(wf);
 
-	wf_progress_set_rest(&wf->progress, false);
+	wf_progress_set_partial(&wf->progress, false);
 	ep->watches.sleepers = true;
 	ep->armed_epoch = ep->epoch;
 	if (!wf_list_empty(&ep->failed))

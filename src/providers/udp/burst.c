@@ -27,15 +27,15 @@ enum {
 
 struct gathered_msg {
 	void *context;
-	uint64_t op_flags;
-	struct iovec iov;
+	uint64_t op_flags; /* flags of the operation */
+	struct iovec iov;  /* the copy, in udp_burst.bytes */
 };
 
 struct udp_burst {
 	/* Indices: the messages from first to count - 1 wait. */
 	unsigned int first, count;
-	size_t used; /* bytes of @bytes in use */
-	union wf_sockaddr to;
+	size_t used;          /* bytes of @bytes in use */
+	union wf_sockaddr to; /* destination of all messages */
 	struct gathered_msg msgs[BURST_MSGS];
 	uint8_t bytes[BURST_MSGS * MSG_BYTES_MAX];
 };

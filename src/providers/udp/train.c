@@ -25,7 +25,7 @@ enum { TRAIN_MAX = 1 << 16 };
 struct udp_train {
 	/* Offset of the datagrams that wait for receives, and their length; bytes. */
 	size_t at, left;
-	struct udp_datagram all;
+	struct udp_datagram all; /* the train, as it was received into @bytes */
 	uint8_t bytes[TRAIN_MAX];
 };
 

@@ -18,7 +18,7 @@ static uint32_t processors(void)
 
 static void test_processes(void **state)
 {
-	struct coll_place places[MANY], own = coll_place_own();
+	struct coll_locality localities[MANY], own = coll_locality_own();
 	uint32_t count = processors();
 
 	(void)state;
@@ -26,34 +26,35 @@ static void test_processes(void **state)
 		skip();
 	assert_int_not_equal(own.processors, 0);
 	for (uint32_t i = 0; i < MANY; i++)
-		places[i] = (struct coll_place){ own.processors, own.process + i };
-	assert_false(coll_is_crowded(places, count));
-	assert_true(coll_is_crowded(places, count + 1));
-	assert_true(coll_is_crowded(places, MANY));
+		localities[i] =
+			(struct coll_locality){ own.processors, own.process + i };
+	assert_false(coll_is_crowded(localities, count));
+	assert_true(coll_is_crowded(localities, count + 1));
+	assert_true(coll_is_crowded(localities, MANY));
 }
 
 /* Members of one process need one processor. */
 static void test_members_of_one_process(void **state)
 {
-	struct coll_place places[MANY];
+	struct coll_locality localities[MANY];
 
 	(void)state;
 	for (uint32_t i = 0; i < MANY; i++)
-		places[i] = coll_place_own();
-	assert_false(coll_is_crowded(places, MANY));
+		localities[i] = coll_locality_own();
+	assert_false(coll_is_crowded(localities, MANY));
 }
 
 static void test_other_processors(void **state)
 {
-	struct coll_place places[MANY], own = coll_place_own();
+	struct coll_locality localities[MANY], own = coll_locality_own();
 
 	(void)state;
 	for (uint32_t i = 0; i < MANY; i++)
-		places[i] = (struct coll_place){ own.processors ^ 1, i };
-	assert_false(coll_is_crowded(places, MANY));
+		localities[i] = (struct coll_locality){ own.processors ^ 1, i };
+	assert_false(coll_is_crowded(localities, MANY));
 	for (uint32_t i = 0; i < MANY; i++)
-		places[i].processors = 0;
-	assert_false(coll_is_crowded(places, MANY));
+		localities[i].processors = 0;
+	assert_false(coll_is_crowded(localities, MANY));
 }
 
 int main(void)

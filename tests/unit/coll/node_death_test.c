@@ -50,7 +50,7 @@ static void join(struct test_member *m, struct board *board)
 	await(&board->attached, m->members);
 	coll_node_settled(m->node);
 	/* Processes yield in their calls, whatever number of processors there is. */
-	assert_true(m->node->turns > 0);
+	assert_true(m->node->call_yields > 0);
 	if (m->members % 2)
 		m->node->crowded = true;
 }

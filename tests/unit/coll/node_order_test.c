@@ -74,7 +74,7 @@ static void one_process_does_not_wait_in_calls(void **unused)
 	(void)unused;
 	open_group(FI_BARRIER, 0, false);
 	for (uint32_t i = 0; i < MEMBERS; i++)
-		assert_int_equal(group.member[i].node->turns, 0);
+		assert_int_equal(group.member[i].node->call_yields, 0);
 	end_operation();
 	close_group();
 }

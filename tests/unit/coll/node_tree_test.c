@@ -46,12 +46,12 @@ static void check_tree(const struct coll_node *node, uint32_t degree)
 
 	assert_int_equal(tree->degree, degree);
 	assert_int_equal(tree->end[0], node->members);
-	for (uint32_t place = 1; place < node->members; place++) {
-		uint32_t parent = tree->parent[place];
+	for (uint32_t vrank = 1; vrank < node->members; vrank++) {
+		uint32_t parent = tree->parent[vrank];
 
-		assert_true(parent < place);
-		assert_true(tree->end[place] > place);
-		assert_true(tree->end[place] <= tree->end[parent]);
+		assert_true(parent < vrank);
+		assert_true(tree->end[vrank] > vrank);
+		assert_true(tree->end[vrank] <= tree->end[parent]);
 		assert_true(++children[parent] <= degree);
 	}
 }

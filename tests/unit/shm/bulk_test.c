@@ -8,7 +8,7 @@
 
 #include <sys/uio.h>
 
-#include "providers/shm/data/way.h"
+#include "providers/shm/data/method.h"
 
 enum { LARGE = 100 << 10, TAG = 7 };
 
@@ -38,9 +38,9 @@ static struct shm_rts post(struct pair *p, void *context, uint64_t level)
 }
 
 /* The word that says which end moves the message. */
-static _Atomic uint64_t *claim_of(struct pair *p, const struct shm_rts *rts)
+static _Atomic uint64_t *token_of(struct pair *p, const struct shm_rts *rts)
 {
-	return &p->memory->claims[0][rts->claim].id;
+	return &p->memory->tokens[0][rts->token].id;
 }
 
 static void write_clearance(struct pair *p, uint64_t id, uint64_t sink)
@@ -78,28 +78,28 @@ static void expect_stream(struct pair *p, uint64_t sink)
 	assert_false(peer_has_record(p));
 }
 
-/* The peer has taken the claim word, and its clear to send comes late: nothing is
+/* The peer has taken the token, and its clear to send comes late: nothing is
  * written, and the message ends with the acknowledgement. */
 static void taken_by_the_peer(void **state)
 {
 	struct pair *p = *state;
 	struct shm_rts rts = post(p, local, 0);
 
-	assert_int_equal(atomic_load(claim_of(p, &rts)), rts.id);
-	atomic_store(claim_of(p, &rts), 0);
+	assert_int_equal(atomic_load(token_of(p, &rts)), rts.id);
+	atomic_store(token_of(p, &rts), 0);
 	clear_to_send(p, rts.id, 99);
 	assert_false(peer_has_record(p));
 	assert_int_equal(p->ended_count, 0);
 	acknowledge(p, rts.id);
 	assert_one_ended(p, local, 0);
-	assert_int_equal(p->conn->claims, 0);
+	assert_int_equal(p->conn->tokens, 0);
 	/* A clear to send for a message that is over says nothing. */
 	clear_to_send(p, rts.id, 99);
 	assert_false(peer_has_record(p));
 	assert_non_null(p->peer->conn);
 }
 
-/* Cleared to send, once and again: the endpoint takes the claim word and writes the
+/* Cleared to send, once and again: the endpoint takes the token and writes the
  * message once. It is complete when it is written, or when the peer acknowledges it. */
 static void cleared_twice(void **state)
 {
@@ -112,72 +112,73 @@ static void cleared_twice(void **state)
 		rts = post(p, local, levels[i]);
 		clear_to_send(p, rts.id, 99);
 		clear_to_send(p, rts.id, 98);
-		assert_int_equal(atomic_load(claim_of(p, &rts)), 0);
+		assert_int_equal(atomic_load(token_of(p, &rts)), 0);
 		expect_stream(p, 99);
 		if (levels[i]) {
 			assert_int_equal(p->ended_count, 0);
 			acknowledge(p, rts.id);
 		}
 		assert_one_ended(p, local, 0);
-		assert_int_equal(p->conn->claims, 0);
+		assert_int_equal(p->conn->tokens, 0);
 		assert_int_equal(p->conn->unsettled, 0);
 	}
 }
 
-/* More messages at a time than there are claim words: those beyond are moved by the
+/* More messages at a time than there are tokens: those beyond are moved by the
  * sender alone, and a word is free again when its message is over. */
-static void more_than_claims(void **state)
+static void more_than_tokens(void **state)
 {
-	enum { COUNT = SHM_CLAIMS + 3 };
+	enum { COUNT = SHM_TOKENS + 3 };
 	struct shm_rts rts[COUNT], again;
 	struct pair *p = *state;
 	uint64_t seen = 0;
 
 	for (unsigned int i = 0; i < COUNT; i++) {
 		rts[i] = post(p, &rts[i], 0);
-		if (i >= SHM_CLAIMS) {
-			assert_int_equal(rts[i].claim, SHM_CLAIMS);
+		if (i >= SHM_TOKENS) {
+			assert_int_equal(rts[i].token, SHM_TOKENS);
 			continue;
 		}
-		assert_true(rts[i].claim < SHM_CLAIMS);
-		assert_false(seen & 1ull << rts[i].claim);
-		seen |= 1ull << rts[i].claim;
+		assert_true(rts[i].token < SHM_TOKENS);
+		assert_false(seen & 1ull << rts[i].token);
+		seen |= 1ull << rts[i].token;
 	}
 	/* The second one comes when the stream has begun, and changes nothing. */
 	write_clearance(p, rts[COUNT - 1].id, 7);
 	clear_to_send(p, rts[COUNT - 1].id, 6);
 	expect_stream(p, 7);
 	assert_one_ended(p, &rts[COUNT - 1], 0);
-	atomic_store(claim_of(p, &rts[5]), 0);
+	atomic_store(token_of(p, &rts[5]), 0);
 	acknowledge(p, rts[5].id);
 	assert_one_ended(p, &rts[5], 0);
 	again = post(p, &again, 0);
-	assert_int_equal(again.claim, rts[5].claim);
-	/* The claim of before is not one of the message that has the word now. */
-	assert_int_equal(atomic_load(claim_of(p, &again)), again.id);
+	assert_int_equal(again.token, rts[5].token);
+	/* The token was another message's before: what took it then is not taken now.
+	 */
+	assert_int_equal(atomic_load(token_of(p, &again)), again.id);
 	assert_int_not_equal(again.id, rts[5].id);
 }
 
 /* ---- messages of the peer ---- */
 
-/* Tell of a message of @len bytes at @from, which the endpoint may read there if @claim
- * is not SHM_CLAIMS. */
+/* Tell of a message of @len bytes at @from, which the endpoint may read there if @token
+ * is not SHM_TOKENS. */
 static void write_announcement(
-	struct pair *p, uint64_t id, const void *from, size_t len, uint32_t claim)
+	struct pair *p, uint64_t id, const void *from, size_t len, uint32_t token)
 {
-	struct shm_rts rts = { .id = id, .len = len, .claim = claim, .count = 1 };
+	struct shm_rts rts = { .id = id, .len = len, .token = token, .count = 1 };
 
 	rts.iov[0].base = (uintptr_t)from;
 	rts.iov[0].len = len;
-	if (claim < SHM_CLAIMS)
-		atomic_store(&p->memory->claims[1][claim].id, id);
+	if (token < SHM_TOKENS)
+		atomic_store(&p->memory->tokens[1][token].id, id);
 	peer_record(p, SHM_REC_TAGGED_RTS, SHM_FLAG_ACK, TAG, &rts, sizeof(rts));
 }
 
 static void announce(
-	struct pair *p, uint64_t id, const void *from, size_t len, uint32_t claim)
+	struct pair *p, uint64_t id, const void *from, size_t len, uint32_t token)
 {
-	write_announcement(p, id, from, len, claim);
+	write_announcement(p, id, from, len, token);
 	pair_progress(p);
 }
 
@@ -228,7 +229,7 @@ static void pieces_of_any_length(void **state)
 		uint64_t sink;
 
 		receive(p, fit);
-		announce(p, 5, local, LEN, SHM_CLAIMS);
+		announce(p, 5, local, LEN, SHM_TOKENS);
 		sink = expect_clearance(p, 5);
 		for (size_t at = 0; at < LEN; at += piece) {
 			assert_int_equal(p->ended_count, 0);
@@ -257,7 +258,7 @@ static void pieces_that_do_not_fit(void **state)
 		uint64_t sink;
 
 		receive(p, LEN);
-		announce(p, 5, local, LEN, SHM_CLAIMS);
+		announce(p, 5, local, LEN, SHM_TOKENS);
 		sink = expect_clearance(p, 5);
 		peer_record(p, SHM_REC_DATA, 0, sink, local, lens[i][0]);
 		if (lens[i][1])
@@ -275,12 +276,12 @@ static void announced_wrongly(void **state)
 	struct pair *p = *state;
 
 	for (int i = 0; i < 6; i++) {
-		struct shm_rts rts = { .id = 5, .len = 64, .claim = 0, .count = 1 };
+		struct shm_rts rts = { .id = 5, .len = 64, .token = 0, .count = 1 };
 		size_t len = sizeof(rts);
 
 		rts.iov[0].len = 64;
 		rts.id = i == 0 ? 0 : 5;
-		rts.claim = i == 1 ? SHM_CLAIMS + 1 : 0;
+		rts.token = i == 1 ? SHM_TOKENS + 1 : 0;
 		rts.count = i == 2 ? SHM_IOV_LIMIT + 1 : 1;
 		rts.iov[0].len += i == 3;
 		rts.len += i == 4;
@@ -305,7 +306,7 @@ static bool may_attach(struct pair *p)
 	return process_vm_readv(getpid(), &to, 1, &from, 1, 0) == sizeof(copy);
 }
 
-/* The endpoint reads the message from the peer's memory, and has taken the claim word
+/* The endpoint reads the message from the peer's memory, and has taken the token
  * before; a clear to send is not needed then. */
 static void read_from_memory(void **state)
 {
@@ -320,7 +321,7 @@ static void read_from_memory(void **state)
 		shm_params.cma_size = LARGE;
 		announce(p, 5, local, LARGE, 3);
 		shm_params.cma_size = SIZE_MAX;
-		assert_int_equal(atomic_load(&p->memory->claims[1][3].id), 0);
+		assert_int_equal(atomic_load(&p->memory->tokens[1][3].id), 0);
 		assert_one_ended(p, in, fit < LARGE ? FI_ETRUNC : 0);
 		assert_memory_equal(in, local, fit);
 		expect_ack(p, 5);
@@ -333,7 +334,8 @@ static bool is_next(const struct pair *p, uint8_t kind)
 	return shm_head_kind(shm_reader_head(&p->in)) == kind;
 }
 
-/* A message by the way that the endpoint chooses. True: both ends may copy pieces. */
+/* A message by the method that the endpoint chooses. True: both ends may copy pieces.
+ */
 static bool receive_one(struct pair *p, uint64_t id)
 {
 	bool shared;
@@ -347,7 +349,7 @@ static bool receive_one(struct pair *p, uint64_t id)
 	} else {
 		uint64_t sink = expect_clearance(p, id);
 		/* The endpoint may lose its patience. */
-		bool read = !atomic_exchange(&p->memory->claims[1][3].id, 0);
+		bool read = !atomic_exchange(&p->memory->tokens[1][3].id, 0);
 
 		for (size_t at = 0; !read && at < LARGE; at += LARGE / 4)
 			peer_record(p, SHM_REC_DATA, 0, sink, local + at, LARGE / 4);
@@ -361,8 +363,8 @@ static bool receive_one(struct pair *p, uint64_t id)
 	return shared;
 }
 
-/* Which way takes less time is measured: messages go both ways, and all arrive. */
-static void both_ways(void **state)
+/* Which method takes less time is measured: messages use both, and all arrive. */
+static void both_methods(void **state)
 {
 	enum { MESSAGES = 60 };
 	struct pair *p = *state;
@@ -375,7 +377,7 @@ static void both_ways(void **state)
 	for (uint64_t id = 1; id <= MESSAGES; id++)
 		shared += receive_one(p, id);
 	assert_in_range(shared, 2, MESSAGES);
-	assert_non_null(p->conn->ways);
+	assert_non_null(p->conn->methods);
 }
 
 /* Nothing is measured where parameters say so, or nothing may be read. */
@@ -388,23 +390,23 @@ static void one_way(void **state)
 	for (int i = 0; i < 3000; i++) {
 		shm_params.measure_copies = i % 3 != 0;
 		shm_params.cma_size = i % 3 == 1 ? LARGE + 1 : SIZE_MAX;
-		shm_way_begin(&sink, i % 3 != 2);
-		assert_int_equal(sink.way, SHM_WAY_LANE);
+		shm_method_begin(&sink, i % 3 != 2);
+		assert_int_equal(sink.method, SHM_METHOD_LANE);
 		assert_int_equal(sink.measured, i % 3 == 2);
-		shm_way_end(&sink);
+		shm_method_end(&sink);
 		sink.measured = false;
 	}
 	shm_params.measure_copies = 1;
 	shm_params.cma_size = SIZE_MAX;
 }
 
-/* The way that FI_SHM_COPY forces, where the memory of the peer may be accessed. */
+/* The method that FI_SHM_COPY forces, where the memory of the peer may be accessed. */
 static void forced_way(void **state)
 {
-	static const uint8_t ways[] = {
-		[SHM_COPY_RING] = SHM_WAY_LANE,
-		[SHM_COPY_READ] = SHM_WAY_READ,
-		[SHM_COPY_BOTH] = SHM_WAY_SHARE,
+	static const uint8_t methods[] = {
+		[SHM_COPY_RING] = SHM_METHOD_LANE,
+		[SHM_COPY_READ] = SHM_METHOD_READ,
+		[SHM_COPY_BOTH] = SHM_METHOD_SHARE,
 	};
 	struct pair *p = *state;
 	struct shm_sink sink = { .conn = p->conn, .len = LARGE };
@@ -412,10 +414,10 @@ static void forced_way(void **state)
 	sink.to.len = LARGE;
 	for (int copy = SHM_COPY_RING; copy <= SHM_COPY_BOTH; copy++) {
 		shm_params.copy = copy;
-		shm_way_begin(&sink, true);
-		assert_int_equal(sink.way, ways[copy]);
-		shm_way_begin(&sink, false);
-		assert_int_equal(sink.way, SHM_WAY_LANE);
+		shm_method_begin(&sink, true);
+		assert_int_equal(sink.method, methods[copy]);
+		shm_method_begin(&sink, false);
+		assert_int_equal(sink.method, SHM_METHOD_LANE);
 		assert_false(sink.measured);
 	}
 	shm_params.copy = SHM_COPY_AUTO;
@@ -439,7 +441,7 @@ static void another_process(void **state)
 	announce(p, 5, local, 64, 3);
 	shm_params.cma_size = SIZE_MAX;
 	sink = expect_clearance(p, 5);
-	assert_int_equal(atomic_load(&p->memory->claims[1][3].id), 5);
+	assert_int_equal(atomic_load(&p->memory->tokens[1][3].id), 5);
 	assert_false(p->conn->cma);
 	assert_int_equal(p->ended_count, 0);
 	peer_record(p, SHM_REC_DATA, 0, sink, local, 64);
@@ -448,7 +450,7 @@ static void another_process(void **state)
 	assert_memory_equal(in, local, 64);
 }
 
-/* The sender has the claim word already: the endpoint does not read its memory, but
+/* The sender has the token already: the endpoint does not read its memory, but
  * waits for the stream. */
 static void taken_by_the_sender(void **state)
 {
@@ -459,7 +461,7 @@ static void taken_by_the_sender(void **state)
 	p->conn->cma = true;
 	receive(p, 64);
 	write_announcement(p, 5, local + 100, 64, 3);
-	atomic_store(&p->memory->claims[1][3].id, 0);
+	atomic_store(&p->memory->tokens[1][3].id, 0);
 	pair_progress(p);
 	sink = expect_clearance(p, 5);
 	while (!wf_list_empty(&p->shm->pulls)) {
@@ -478,12 +480,12 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		PAIR_TEST(taken_by_the_peer),
 		PAIR_TEST(cleared_twice),
-		PAIR_TEST(more_than_claims),
+		PAIR_TEST(more_than_tokens),
 		PAIR_TEST(pieces_of_any_length),
 		PAIR_TEST(pieces_that_do_not_fit),
 		PAIR_TEST(announced_wrongly),
 		PAIR_TEST(read_from_memory),
-		PAIR_TEST(both_ways),
+		PAIR_TEST(both_methods),
 		PAIR_TEST(one_way),
 		PAIR_TEST(forced_way),
 		PAIR_TEST(another_process),

@@ -66,7 +66,7 @@ static void fenced(struct pair *p)
 static void request_to_send(struct pair *p)
 {
 	post(p, LARGE, 0);
-	assert_int_not_equal(p->conn->claims, 0);
+	assert_int_not_equal(p->conn->tokens, 0);
 	(void)peer_skip(p);
 }
 
@@ -127,7 +127,7 @@ static void answers_queued(struct pair *p)
 
 static void announce(struct pair *p)
 {
-	struct shm_rts rts = { .id = 5, .len = 200, .claim = SHM_CLAIMS, .count = 1 };
+	struct shm_rts rts = { .id = 5, .len = 200, .token = SHM_TOKENS, .count = 1 };
 
 	rts.iov[0].len = 200;
 	peer_record(p, SHM_REC_TAGGED_RTS, 0, 3, &rts, sizeof(rts));
@@ -157,7 +157,7 @@ static void part_of_a_message(struct pair *p)
 	pair_progress(p);
 }
 
-/* The endpoint has taken the claim word, and has not read all of the peer's memory. */
+/* The endpoint has taken the token, and has not read all of the peer's memory. */
 static void part_of_memory_read(struct pair *p)
 {
 	struct shm_sink *sink;
@@ -370,9 +370,9 @@ static void places(void **state)
 		struct shm_conn *conn = conns[i * 7 % COUNT];
 
 		if (i % 3)
-			shm_conn_cool(conn);
+			shm_conn_make_cold(conn);
 		else
-			shm_conn_heat(conn);
+			shm_conn_make_hot(conn);
 		assert_int_equal(conn->position < p->shm->hot, i % 3 == 0);
 		for (uint32_t at = 0; at < p->shm->conn_count; at++)
 			assert_int_equal(p->shm->conns[at]->position, at);

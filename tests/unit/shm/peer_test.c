@@ -70,10 +70,10 @@ static void an_answer_twice(void **state)
 	raw_close(&raw);
 }
 
-/* Messages that the peer took itself, one after the other, each have a claim. */
-static void claims_are_used_again(void **state)
+/* Messages that the peer took itself, one after the other, each have a token. */
+static void tokens_are_used_again(void **state)
 {
-	enum { COUNT = 2 * SHM_CLAIMS };
+	enum { COUNT = 2 * SHM_TOKENS };
 	static uint8_t large[1 << 16];
 	const struct shm_slot *slot;
 	struct shm_rts rts;
@@ -89,7 +89,7 @@ static void claims_are_used_again(void **state)
 		assert_non_null(slot);
 		memcpy(&rts, slot->blob, sizeof(rts));
 		raw_next(&raw);
-		assert_true(rts.claim < SHM_CLAIMS);
+		assert_true(rts.token < SHM_TOKENS);
 		acknowledge(&raw, rts.id);
 		assert_int_equal(raw.completions, i + 1);
 	}
@@ -106,7 +106,7 @@ static void announce(struct raw *raw, uint64_t id, void *from, size_t len, size_
 
 	rts.iov[0].base = (uintptr_t)from;
 	rts.iov[0].len = len;
-	atomic_store(&raw->region->claims[0][rts.claim].id, id);
+	atomic_store(&raw->region->tokens[0][rts.token].id, id);
 	assert_true(raw_put(raw, SHM_REC_TAGGED_RTS, 0, 7, &rts, sizeof(rts)));
 }
 
@@ -208,7 +208,7 @@ static void a_stream_into_several_buffers(void **state)
 	static uint8_t in[LEN], out[LEN];
 	const struct iovec iov[] = { { in, 30 }, { in + 30, 333 },
 		{ in + 363, LEN - 363 } };
-	struct shm_rts rts = { .id = 5, .len = LEN, .count = 1, .claim = SHM_CLAIMS };
+	struct shm_rts rts = { .id = 5, .len = LEN, .count = 1, .token = SHM_TOKENS };
 	struct raw raw;
 
 	(void)state;
@@ -338,7 +338,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(writes_wait_for_the_peer),
 		cmocka_unit_test(an_answer_twice),
-		cmocka_unit_test(claims_are_used_again),
+		cmocka_unit_test(tokens_are_used_again),
 		cmocka_unit_test(buffers_of_another_length),
 		cmocka_unit_test(memory_that_ends_early),
 		cmocka_unit_test(asleep_while_a_message_waits),

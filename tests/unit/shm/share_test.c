@@ -14,7 +14,7 @@ enum {
 	PIECE = 52 << 10, /* half of it, in whole pages */
 	TAG = 7,
 	ID = 5,
-	CLAIM = 3,
+	TOKEN = 3,
 };
 
 static uint8_t local[LARGE], in[LARGE];
@@ -40,16 +40,16 @@ static void allow(struct pair *p)
 
 /* ---- the endpoint receives ---- */
 
-static struct shm_claim *claim_in(struct pair *p)
+static struct shm_token *token_in(struct pair *p)
 {
-	return &p->memory->claims[1][CLAIM];
+	return &p->memory->tokens[1][TOKEN];
 }
 
 /* The endpoint receives a message of @len bytes at @from into the first @fit bytes of
  * two buffers; what it asks the sender for. */
 static struct shm_share ask(struct pair *p, const void *from, size_t len, size_t fit)
 {
-	struct shm_rts rts = { .id = ID, .len = len, .claim = CLAIM, .count = 1 };
+	struct shm_rts rts = { .id = ID, .len = len, .token = TOKEN, .count = 1 };
 	struct iovec iov[] = { { in, fit / 3 }, { in + fit / 3, fit - fit / 3 } };
 	struct fi_msg_tagged msg = { .msg_iov = iov,
 		.iov_count = 2,
@@ -61,14 +61,14 @@ static struct shm_share ask(struct pair *p, const void *from, size_t len, size_t
 
 	rts.iov[0].base = (uintptr_t)from;
 	rts.iov[0].len = len;
-	atomic_store(&claim_in(p)->id, ID);
+	atomic_store(&token_in(p)->id, ID);
 	peer_record(p, SHM_REC_TAGGED_RTS, SHM_FLAG_ACK, TAG, &rts, sizeof(rts));
 	pair_progress(p);
 	/* Matched now: the endpoint reads nothing before it makes progress. */
 	shm_params.copy = SHM_COPY_BOTH;
 	assert_int_equal(fi_trecvmsg(p->ep, &msg, FI_COMPLETION), 0);
 	shm_params.copy = SHM_COPY_AUTO;
-	assert_int_equal(atomic_load(&claim_in(p)->id), 0);
+	assert_int_equal(atomic_load(&token_in(p)->id), 0);
 	rec = peer_expect(p, SHM_REC_SHARE);
 	assert_int_equal(rec.word, ID);
 	assert_int_equal(rec.len, sizeof(share));
@@ -81,7 +81,7 @@ static struct shm_share ask(struct pair *p, const void *from, size_t len, size_t
 
 static void take_back(struct pair *p)
 {
-	atomic_fetch_add(&claim_in(p)->taken, 1ull << 32);
+	atomic_fetch_add(&token_in(p)->taken, 1ull << 32);
 }
 
 static void expect_end(struct pair *p, size_t fit)
@@ -130,7 +130,7 @@ static void sender_helps(void **state)
 	assert_int_equal(in[PIECE], 0xee);
 	assert_false(shm_share_has_news(p->shm));
 	memcpy(in + PIECE, local + PIECE, LARGE - PIECE);
-	atomic_store(&claim_in(p)->written, 1);
+	atomic_store(&token_in(p)->written, 1);
 	assert_true(shm_share_has_news(p->shm));
 	expect_end(p, LARGE);
 }
@@ -145,7 +145,7 @@ static void sender_stops(void **state)
 	take_back(p);
 	pair_progress(p);
 	assert_int_equal(p->ended_count, 0);
-	atomic_store(&claim_in(p)->written, SHM_SHARE_STOPPED);
+	atomic_store(&token_in(p)->written, SHM_SHARE_STOPPED);
 	expect_end(p, LARGE);
 }
 
@@ -160,8 +160,8 @@ static void unreadable(void **state)
 	allow(p);
 	(void)ask(p, NULL, LARGE, LARGE);
 	pair_progress(p);
-	assert_int_equal((uint32_t)atomic_load(&claim_in(p)->taken), 2);
-	assert_int_equal(atomic_load(&claim_in(p)->id), ID);
+	assert_int_equal((uint32_t)atomic_load(&token_in(p)->taken), 2);
+	assert_int_equal(atomic_load(&token_in(p)->id), ID);
 	rec = peer_expect(p, SHM_REC_CTS);
 	memcpy(&sink, rec.blob, sizeof(sink));
 	for (size_t at = 0; at < LARGE; at += LARGE / 4)
@@ -190,7 +190,7 @@ static void receiver_closes(void **state)
 	(void)ask(p, local, LARGE, LARGE);
 	assert_int_equal(fi_close(&p->ep->fid), 0);
 	p->ep = NULL;
-	assert_int_equal(atomic_load(&claim_in(p)->taken), 2);
+	assert_int_equal(atomic_load(&token_in(p)->taken), 2);
 }
 
 static void *write_late(void *arg)
@@ -199,7 +199,7 @@ static void *write_late(void *arg)
 
 	(void)usleep(20000);
 	memcpy(in + PIECE, local + PIECE, LARGE - PIECE);
-	atomic_store(&claim_in(p)->written, 1);
+	atomic_store(&token_in(p)->written, 1);
 	return NULL;
 }
 
@@ -216,7 +216,7 @@ static void receiver_closes_meanwhile(void **state)
 	assert_int_equal(pthread_create(&thread, NULL, write_late, p), 0);
 	assert_int_equal(fi_close(&p->ep->fid), 0);
 	p->ep = NULL;
-	assert_int_equal(atomic_load(&claim_in(p)->written), 1);
+	assert_int_equal(atomic_load(&token_in(p)->written), 1);
 	assert_int_equal(pthread_join(thread, NULL), 0);
 }
 
@@ -238,8 +238,8 @@ static void bad_numbers(void **state)
 	for (size_t i = 0; i < WF_ARRAY_SIZE(cases); i++) {
 		p->conn->cma = true;
 		(void)ask(p, local, LARGE, LARGE);
-		atomic_store(&claim_in(p)->taken, cases[i].taken);
-		atomic_store(&claim_in(p)->written, cases[i].written);
+		atomic_store(&token_in(p)->taken, cases[i].taken);
+		atomic_store(&token_in(p)->written, cases[i].written);
 		/* Its socket is open, but nobody will write. */
 		assert_refused(p);
 		assert_one_ended(p, in, FI_EPROTO);
@@ -266,9 +266,9 @@ static struct shm_rts post(struct pair *p)
 	return rts;
 }
 
-static struct shm_claim *claim_out(struct pair *p, const struct shm_rts *rts)
+static struct shm_token *token_out(struct pair *p, const struct shm_rts *rts)
 {
-	return &p->memory->claims[0][rts->claim];
+	return &p->memory->tokens[0][rts->token];
 }
 
 /* Ask the endpoint to write pieces of @piece bytes, of which @front are taken, into the
@@ -282,9 +282,9 @@ static void share(struct pair *p, const struct shm_rts *rts, uint64_t piece,
 	rec.iov[0].len = 100;
 	rec.iov[1].base = (uintptr_t)to + 100;
 	rec.iov[1].len = fit - 100;
-	atomic_store(&claim_out(p, rts)->id, 0);
-	atomic_store(&claim_out(p, rts)->taken, front);
-	atomic_store(&claim_out(p, rts)->written, 0);
+	atomic_store(&token_out(p, rts)->id, 0);
+	atomic_store(&token_out(p, rts)->taken, front);
+	atomic_store(&token_out(p, rts)->written, 0);
 	peer_record(p, SHM_REC_SHARE, 0, rts->id, &rec, sizeof(rec));
 	pair_progress(p);
 }
@@ -294,7 +294,7 @@ static void acknowledge(struct pair *p, const struct shm_rts *rts)
 	peer_record(p, SHM_REC_ACK, 0, 0, &rts->id, sizeof(rts->id));
 	pair_progress(p);
 	assert_one_ended(p, local, 0);
-	assert_int_equal(p->conn->claims, 0);
+	assert_int_equal(p->conn->tokens, 0);
 	assert_int_equal(p->conn->unsettled, 0);
 }
 
@@ -323,9 +323,9 @@ static void writes_the_rest(void **state)
 
 		memset(in, 0xee, sizeof(in));
 		share(p, &rts, cases[i].piece, cases[i].front, in, cases[i].fit);
-		assert_int_equal(atomic_load(&claim_out(p, &rts)->taken),
+		assert_int_equal(atomic_load(&token_out(p, &rts)->taken),
 			cases[i].front | back << 32);
-		assert_int_equal(atomic_load(&claim_out(p, &rts)->written), back);
+		assert_int_equal(atomic_load(&token_out(p, &rts)->written), back);
 		for (size_t at = 0; at < from; at++)
 			assert_int_equal(in[at], 0xee);
 		assert_memory_equal(in + from, local + from, cases[i].fit - from);
@@ -350,9 +350,9 @@ static void not_writable(void **state)
 	allow(p);
 	rts = post(p);
 	share(p, &rts, PIECE, 1, NULL, LARGE);
-	assert_int_equal(atomic_load(&claim_out(p, &rts)->written), SHM_SHARE_STOPPED);
+	assert_int_equal(atomic_load(&token_out(p, &rts)->written), SHM_SHARE_STOPPED);
 	assert_false(p->conn->cma);
-	atomic_store(&claim_out(p, &rts)->id, rts.id);
+	atomic_store(&token_out(p, &rts)->id, rts.id);
 	peer_record(p, SHM_REC_CTS, 0, rts.id, &sink, sizeof(sink));
 	pair_progress(p);
 	for (; got < LARGE; got += rec.len) {
@@ -372,7 +372,7 @@ static void forbidden(void **state)
 
 	p->conn->cma = false;
 	share(p, &rts, PIECE, 1, in, LARGE);
-	assert_int_equal(atomic_load(&claim_out(p, &rts)->taken), 1);
+	assert_int_equal(atomic_load(&token_out(p, &rts)->taken), 1);
 	acknowledge(p, &rts);
 }
 
@@ -389,7 +389,7 @@ static void receiver_is_gone(void **state)
 	p->fd = -1;
 	share(p, &rts, PIECE, 1, in, LARGE);
 	peer_dies(p);
-	assert_int_equal(atomic_load(&claim_out(p, &rts)->taken), 1);
+	assert_int_equal(atomic_load(&token_out(p, &rts)->taken), 1);
 	assert_int_equal(in[LARGE - 1], 0xee);
 	assert_one_ended(p, local, FI_ECONNRESET);
 }

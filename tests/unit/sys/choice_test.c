@@ -12,36 +12,36 @@ enum { A, B, BOTH = 3, MANY = 10000, ROUND = 1100 };
 static void work(struct wf_choice *choice, const uint64_t *cost, int count, int *went)
 {
 	for (int i = 0; i < count; i++) {
-		unsigned int way = wf_choice_take(choice);
+		unsigned int method = wf_choice_take(choice);
 
-		went[way]++;
-		(void)wf_choice_add(choice, way, cost[way]);
+		went[method]++;
+		(void)wf_choice_add(choice, method, cost[method]);
 	}
 }
 
-/* Work until a round of measurements is over; true: it compared the ways. */
+/* Work until a round of measurements is over; true: it compared the methods. */
 static bool work_round(struct wf_choice *choice, const uint64_t *cost)
 {
 	bool compared = false;
-	unsigned int way;
+	unsigned int method;
 
 	while (choice->settled)
 		(void)wf_choice_add(choice, choice->kept, cost[choice->kept]);
 	while (!choice->settled) {
-		way = wf_choice_take(choice);
-		compared = wf_choice_add(choice, way, cost[way]);
+		method = wf_choice_take(choice);
+		compared = wf_choice_add(choice, method, cost[method]);
 	}
 	return compared;
 }
 
-/* The best way is found, and taken by nearly all operations from then on. */
+/* The best method is found, and taken by nearly all operations from then on. */
 static void best_way(void **state)
 {
-	static const uint64_t costs[][WF_CHOICE_WAYS] = { { 10, 13 }, { 13, 10 } };
+	static const uint64_t costs[][WF_CHOICE_METHODS] = { { 10, 13 }, { 13, 10 } };
 
 	for (unsigned int best = A; best <= B; best++)
 		for (unsigned int first = A; first <= B; first++) {
-			int went[WF_CHOICE_WAYS] = { 0 };
+			int went[WF_CHOICE_METHODS] = { 0 };
 			struct wf_choice choice;
 
 			wf_choice_init(&choice, BOTH, first);
@@ -54,7 +54,7 @@ static void best_way(void **state)
 		}
 }
 
-/* A way that is only a little better replaces no other one. */
+/* A method that is only a little better replaces no other one. */
 static void little_better(void **state)
 {
 	static const uint64_t costs[] = { 1000, 950 };
@@ -66,11 +66,11 @@ static void little_better(void **state)
 	assert_int_equal(wf_choice_take(&choice), A);
 }
 
-/* A way that is not in the mask is never taken. */
+/* A method that is not in the mask is never taken. */
 static void single_way(void **state)
 {
 	static const uint64_t costs[] = { 1, 1000 };
-	int went[WF_CHOICE_WAYS] = { 0 };
+	int went[WF_CHOICE_METHODS] = { 0 };
 	struct wf_choice choice;
 
 	wf_choice_init(&choice, 1u << B, B);
@@ -78,11 +78,11 @@ static void single_way(void **state)
 	assert_int_equal(went[B], MANY);
 }
 
-/* The other way becomes better: the next round of measurements notices. */
+/* The other method becomes better: the next round of measurements notices. */
 static void change(void **state)
 {
 	static const uint64_t before[] = { 10, 20 }, after[] = { 30, 20 };
-	int went[WF_CHOICE_WAYS] = { 0 };
+	int went[WF_CHOICE_METHODS] = { 0 };
 	struct wf_choice choice;
 
 	wf_choice_init(&choice, BOTH, B);
@@ -113,11 +113,12 @@ static void disturbed(void **state)
 	struct wf_choice choice;
 
 	go_to_round(&choice);
-	for (unsigned int way = A; way <= B; way++)
+	for (unsigned int method = A; method <= B; method++)
 		for (int i = 0; i < WF_CHOICE_TRIES; i++) {
-			assert_int_equal(wf_choice_take(&choice), way);
-			assert_int_equal(wf_choice_add(&choice, way, costs[way][i]),
-				way == B && i == WF_CHOICE_TRIES - 1);
+			assert_int_equal(wf_choice_take(&choice), method);
+			assert_int_equal(
+				wf_choice_add(&choice, method, costs[method][i]),
+				method == B && i == WF_CHOICE_TRIES - 1);
 		}
 	assert_true(choice.settled);
 	assert_int_equal(wf_choice_take(&choice), A);
@@ -125,34 +126,34 @@ static void disturbed(void **state)
 	assert_int_equal(choice.median[B], 18);
 }
 
-/* Many operations under way at a time: only as many go another way as are needed, and
- * those that began before do not count. */
+/* Many operations under way at a time: only as many use another method as are needed,
+ * and those that began before do not count. */
 static void many_at_a_time(void **state)
 {
 	struct wf_choice choice;
-	unsigned int way[64], compared = 0;
-	int went[WF_CHOICE_WAYS] = { 0 };
+	unsigned int method[64], compared = 0;
+	int went[WF_CHOICE_METHODS] = { 0 };
 
 	go_to_round(&choice);
 	for (int i = 0; i < WF_CHOICE_TRIES; i++)
 		(void)wf_choice_add(&choice, wf_choice_take(&choice), 10);
 	for (int i = 0; i < 64; i++) {
-		way[i] = wf_choice_take(&choice);
-		went[way[i]]++;
+		method[i] = wf_choice_take(&choice);
+		went[method[i]]++;
 	}
 	assert_int_equal(went[B], WF_CHOICE_TRIES);
 	for (int i = 63; i >= 0; i--)
-		compared += wf_choice_add(&choice, way[i], way[i] == A ? 1 : 5);
+		compared += wf_choice_add(&choice, method[i], method[i] == A ? 1 : 5);
 	assert_int_equal(compared, 1);
 	assert_int_equal(wf_choice_take(&choice), B);
 }
 
-/* Where no costs come of a way, it is not compared, and nothing changes. */
+/* Where no costs come of a method, it is not compared, and nothing changes. */
 static void no_costs(void **state)
 {
-	static const uint64_t costs[][WF_CHOICE_WAYS] = { { 0, 0 }, { 20, 0 },
+	static const uint64_t costs[][WF_CHOICE_METHODS] = { { 0, 0 }, { 20, 0 },
 		{ 0, 20 } };
-	int went[WF_CHOICE_WAYS];
+	int went[WF_CHOICE_METHODS];
 	struct wf_choice choice;
 
 	for (int i = 0; i < 3; i++) {
@@ -164,7 +165,7 @@ static void no_costs(void **state)
 	}
 }
 
-/* One known cost is too little to replace the way that is kept. */
+/* One known cost is too little to replace the method that is kept. */
 static void few_costs(void **state)
 {
 	struct wf_choice choice;

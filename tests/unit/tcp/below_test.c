@@ -291,10 +291,10 @@ static void what_a_peer_leaves_unread(void **state)
 }
 
 /* As if so many connections had switched to memory. */
-static void set_near(struct end *end, unsigned int near)
+static void set_memory_conns(struct end *end, unsigned int memory_conns)
 {
 	wf_lock(&end->pair.tcp->ep.lock);
-	end->pair.tcp->near = near;
+	end->pair.tcp->memory_conns = memory_conns;
 	wf_unlock(&end->pair.tcp->ep.lock);
 }
 
@@ -319,8 +319,8 @@ static void a_forked_child_uses_nothing(void **state)
 	(void)state;
 	open_two(&a, &b);
 	reach_each_other(&a, &b);
-	set_near(&a, 1);
-	while (!wf_progress_rests(&a.pair.tcp->ep.progress))
+	set_memory_conns(&a, 1);
+	while (!wf_progress_is_partial(&a.pair.tcp->ep.progress))
 		(void)fi_cq_read(a.pair.cq, NULL, 0);
 	child = fork();
 	assert_true(child >= 0);
@@ -332,7 +332,7 @@ static void a_forked_child_uses_nothing(void **state)
 				-FI_EOPBADSTATE ||
 			fi_close(&a.pair.ep->fid));
 	}
-	set_near(&a, 0);
+	set_memory_conns(&a, 0);
 	assert_int_equal(waitpid(child, &status, 0), child);
 	assert_int_equal(status, 0);
 	assert_true(is_reached(&a));
@@ -682,9 +682,9 @@ static void wake(struct end *end)
 
 /* While all peers are reached by memory, few progress calls look at the sockets; all do
  * as soon as there is something to do, or a thread may sleep. */
-static void the_endpoint_rests(void **state)
+static void most_calls_are_partial(void **state)
 {
-	/* The coarse clock is looked at in each eighth call, and a pause has at most
+	/* The coarse clock is read in each eighth call, and a sequence has at most
 	 * 256 calls. */
 	enum { READS = 4096, MOST = READS / 8 + 1, FEWEST = READS / 257 };
 	struct wf_progress *item;
@@ -698,8 +698,8 @@ static void the_endpoint_rests(void **state)
 	item = &b.pair.tcp->ep.progress;
 	epoch = epoch_after(&b, 1);
 	assert_int_equal(epoch_after(&b, 100), epoch + 100);
-	assert_false(wf_progress_rests(item));
-	set_near(&b, 1);
+	assert_false(wf_progress_is_partial(item));
+	set_memory_conns(&b, 1);
 	epoch = epoch_after(&b, 1);
 	assert_in_range(epoch_after(&b, READS) - epoch, FEWEST, MOST);
 	/* The endpoint below is polled all the same. */
@@ -711,16 +711,16 @@ static void the_endpoint_rests(void **state)
 	for (int i = 0; i < 3; i++) {
 		epoch = epoch_after(&b, 300);
 		wake(&b);
-		assert_false(wf_progress_rests(item));
+		assert_false(wf_progress_is_partial(item));
 		assert_int_equal(epoch_after(&b, 1), epoch + 1);
-		assert_true(wf_progress_rests(item));
+		assert_true(wf_progress_is_partial(item));
 	}
 	wf_lock(&b.pair.tcp->ep.lock);
 	(void)tcp_arm(&b.pair.tcp->ep);
 	wf_unlock(&b.pair.tcp->ep.lock);
 	epoch = b.pair.tcp->epoch;
 	assert_int_equal(epoch_after(&b, 100), epoch + 100);
-	set_near(&b, 0);
+	set_memory_conns(&b, 0);
 	close_end(&a);
 	close_end(&b);
 }
@@ -741,7 +741,7 @@ int main(void)
 		cmocka_unit_test(regions_above_are_reached),
 		cmocka_unit_test(large_atomics),
 		cmocka_unit_test(errors_name_the_peer),
-		cmocka_unit_test(the_endpoint_rests),
+		cmocka_unit_test(most_calls_are_partial),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -53,8 +53,8 @@ static void connect_one(struct crowd *c, int i)
 	wf_lock(&ep->ep.lock);
 	peer = tcp_peer_get(ep, &addr);
 	assert_non_null(peer);
-	assert_int_equal(tcp_peer_connected(
-				 ep, peer, fds[0], 1 + (uint64_t)i, &wire, TCP_PROVEN),
+	assert_int_equal(tcp_peer_connected(ep, peer, fds[0], 1 + (uint64_t)i, &wire,
+				 TCP_VERIFIED),
 		0);
 	c->conn[i] = peer->conn;
 	wf_unlock(&ep->ep.lock);

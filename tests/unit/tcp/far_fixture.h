@@ -11,7 +11,7 @@
 #include <arpa/inet.h>
 
 #include "providers/tcp/conn/peer.h"
-#include "providers/tcp/local/way.h"
+#include "providers/tcp/local/local.h"
 
 enum { INSTANCE = 0x7ea1 };
 
@@ -75,7 +75,7 @@ static inline void connect_far(struct far *far)
 	peer = tcp_peer_get(p->tcp, &addr);
 	assert_non_null(peer);
 	assert_int_equal(
-		tcp_peer_connected(p->tcp, peer, fds[0], INSTANCE, &wire, TCP_PROVEN),
+		tcp_peer_connected(p->tcp, peer, fds[0], INSTANCE, &wire, TCP_VERIFIED),
 		0);
 	p->conn = peer->conn;
 	wf_unlock(&p->tcp->ep.lock);
@@ -149,9 +149,9 @@ static inline uint64_t told_number(const struct far *far)
 	return tcp_page_proof(far->proof.peer);
 }
 
-static inline const struct tcp_way *way_of(const struct far *far)
+static inline const struct tcp_local *local_of(const struct far *far)
 {
-	return far->pair.conn->way;
+	return far->pair.conn->local;
 }
 
 /* Messages pass in both directions over the connection. */

@@ -144,7 +144,7 @@ static inline void prove(struct far *far)
 
 	send_card(far);
 	tell_number(far, number);
-	assert_true(tcp_way_proven(way_of(far)));
+	assert_true(tcp_local_proven(local_of(far)));
 }
 
 /* The endpoint and the test have proven to each other that they share memory. */
@@ -281,7 +281,7 @@ static inline void switch_out(struct far *far)
 {
 	expect_marker(far);
 	send_answer(far, true);
-	assert_int_equal(way_of(far)->out, TCP_OUT_MEMORY);
+	assert_int_equal(local_of(far)->out, TCP_OUT_MEMORY);
 }
 
 #define BELOW_TEST(name)                                                               \

@@ -9,14 +9,14 @@ static void the_peers_direction_switches(void **state)
 	expect_marker(far);
 	put_marker(far, 0);
 	assert_true(said_yes(far));
-	assert_true(way_of(far)->in);
+	assert_true(local_of(far)->in);
 	assert_int_equal(below.inserted, 1);
 	/* This end's own direction still waits for its answer. */
-	assert_int_equal(way_of(far)->out, TCP_OUT_ASKED);
+	assert_int_equal(local_of(far)->out, TCP_OUT_ASKED);
 	/* Void ones are repeated, so a second one is answered as well. */
 	put_marker(far, 0);
 	assert_true(said_yes(far));
-	assert_int_equal(far->pair.tcp->near, 1);
+	assert_int_equal(far->pair.tcp->memory_conns, 1);
 }
 
 /* The marker says how much came before it. */
@@ -77,7 +77,7 @@ static void a_marker_waits_for_messages_that_are_held(void **state)
 	/* The second one was read with the first, and is not handled yet. */
 	wf_ep_srx_lock(&ep->ep);
 	wf_lock(&ep->ep.lock);
-	tcp_way_look(far->pair.conn);
+	tcp_local_poll(far->pair.conn);
 	wf_unlock(&ep->ep.lock);
 	wf_ep_srx_unlock(&ep->ep);
 	assert_true(said_nothing(far));
@@ -97,11 +97,11 @@ static void both_directions_have_switched(void **state)
 	assert_true(tcp_page_marker(far->proof.peer, &at) == TCP_PAGE_OVER);
 	put_marker(far, 0);
 	assert_true(said_yes(far));
-	assert_non_null(way_of(far)->proof.own);
+	assert_non_null(local_of(far)->proof.own);
 	tcp_page_mark(far->proof.own, TCP_PAGE_OVER, 0);
 	pair_progress(&far->pair);
-	assert_null(way_of(far)->proof.own);
-	assert_null(way_of(far)->proof.peer);
+	assert_null(local_of(far)->proof.own);
+	assert_null(local_of(far)->proof.peer);
 	assert_true(wf_list_empty(&far->pair.tcp->switching));
 	inject(far);
 	assert_int_equal(below.started, 1);
@@ -152,7 +152,7 @@ static void markers_at_any_position(void **state)
 	messages_pass(far);
 }
 
-/* What a page says may be anything. Messages go on, in one way or the other. */
+/* What a page says may be anything. Messages go on, over one transport or the other. */
 static void pages_of_any_content(void **state)
 {
 	struct far *far = *state;
@@ -172,7 +172,7 @@ static void pages_of_any_content(void **state)
 		pair_progress(&far->pair);
 		assert_int_equal(far->pair.conn->err, 0);
 	}
-	assert_true(tcp_way_proven(way_of(far)));
+	assert_true(tcp_local_proven(local_of(far)));
 	assert_true(below.started == 0 && below.inserted == 1);
 	inject(far);
 	pair_progress(&far->pair);
@@ -216,7 +216,7 @@ static void a_marker_where_nothing_is_below(void **state)
 	below.name = NULL;
 	send_card(far);
 	tell_number(far, number);
-	assert_true(tcp_way_proven(way_of(far)));
+	assert_true(tcp_local_proven(local_of(far)));
 	put_marker(far, 0);
 	let_pass(far, 2);
 	assert_true(said_nothing(far));

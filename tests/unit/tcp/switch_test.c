@@ -18,7 +18,7 @@ static void an_idle_direction_switches(void **state)
 	assert_int_equal(below.op.addr, far->addr);
 	expect_no_marker(far);
 	/* The other direction has not switched. */
-	assert_false(way_of(far)->in);
+	assert_false(local_of(far)->in);
 }
 
 /* Messages go by the connection until there is one below. */
@@ -51,7 +51,7 @@ static void there_is_no_connection_below(void **state)
 	let_pass(far, 4);
 	expect_no_marker(far);
 	assert_int_equal(below.asked, 1);
-	assert_int_equal(way_of(far)->out, TCP_OUT_SOCKET);
+	assert_int_equal(local_of(far)->out, TCP_OUT_SOCKET);
 }
 
 static void the_endpoint_below_is_full(void **state)
@@ -74,7 +74,7 @@ static void messages_before_the_answer_go_by_the_connection(void **state)
 	expect_message(far);
 	/* The answer does not speak of that message. */
 	send_answer(far, true);
-	assert_int_equal(way_of(far)->out, TCP_OUT_WAITS);
+	assert_int_equal(local_of(far)->out, TCP_OUT_WAITS);
 	inject(far);
 	pair_progress(&far->pair);
 	expect_message(far);
@@ -148,7 +148,7 @@ static void a_busy_direction_waits(void **state)
 	(void)peer_expect(&far->pair, TCP_REC_MSG, NULL);
 	let_pass(far, 8);
 	expect_no_marker(far);
-	assert_int_equal(way_of(far)->out, TCP_OUT_WAITS);
+	assert_int_equal(local_of(far)->out, TCP_OUT_WAITS);
 	acknowledge(far);
 	let_pass(far, 1);
 	assert_int_equal(far->pair.ended_count, 1);
@@ -165,7 +165,7 @@ static void a_blocked_direction_waits(void **state)
 	inject(far);
 	send_answer(far, true);
 	let_pass(far, 8);
-	assert_int_equal(way_of(far)->out, TCP_OUT_WAITS);
+	assert_int_equal(local_of(far)->out, TCP_OUT_WAITS);
 	kernel.takes = SIZE_MAX;
 	pair_progress(&far->pair);
 	expect_message(far);
@@ -233,7 +233,7 @@ static void small_messages(void **state)
 	assert_int_equal(far->pair.tcp->ep.small_limit, 0);
 	assert_int_equal(send_small(far, far->addr), -FI_EAGAIN);
 	put_marker(far, 0);
-	assert_int_equal(far->pair.tcp->near, 1);
+	assert_int_equal(far->pair.tcp->memory_conns, 1);
 	assert_int_equal(send_small(far, far->addr), -FI_EAGAIN);
 	assert_int_equal(below.sent, 0);
 	switch_out(far);
@@ -265,7 +265,7 @@ static void answers_that_were_not_asked_for(void **state)
 	for (size_t i = 0; i < sizeof(answers) / sizeof(answers[0]); i++) {
 		atomic_store(&far->proof.own->answer, answers[i]);
 		pair_progress(&far->pair);
-		assert_int_equal(way_of(far)->out, TCP_OUT_ASKED);
+		assert_int_equal(local_of(far)->out, TCP_OUT_ASKED);
 	}
 	inject(far);
 	expect_message(far);
@@ -300,8 +300,8 @@ static void a_forked_child_leaves_the_pages_alone(void **state)
 	if (!child) {
 		for (int i = 0; i < 100; i++)
 			pair_progress(&far->pair);
-		_exit(way_of(far)->out != TCP_OUT_WAITS &&
-			way_of(far)->out != TCP_OUT_ASKED);
+		_exit(local_of(far)->out != TCP_OUT_WAITS &&
+			local_of(far)->out != TCP_OUT_ASKED);
 	}
 	assert_int_equal(waitpid(child, &status, 0), child);
 	assert_int_equal(status, 0);
@@ -328,7 +328,7 @@ static void connect_again(struct far *far)
 	p->peer = fds[1];
 	p->number = 0;
 	assert_int_equal(
-		tcp_peer_connected(p->tcp, peer, fds[0], INSTANCE, &wire, TCP_PROVEN),
+		tcp_peer_connected(p->tcp, peer, fds[0], INSTANCE, &wire, TCP_VERIFIED),
 		0);
 	p->conn = peer->conn;
 	wf_unlock(&p->tcp->ep.lock);
@@ -446,7 +446,7 @@ static void memory_fails(void **state)
 	assert_memory_equal(card, none, sizeof(card));
 	expect_message(far);
 	send_card(far);
-	assert_int_equal(way_of(far)->apart, TCP_APART_FAILED);
+	assert_int_equal(local_of(far)->apart, TCP_APART_FAILED);
 	messages_pass(far);
 }
 

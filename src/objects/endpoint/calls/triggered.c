@@ -12,7 +12,7 @@ struct triggered {
 	struct wf_work work;
 	struct wf_op op;
 	struct wf_op_atomic atomic;
-	_Alignas(max_align_t) unsigned char space[];
+	_Alignas(max_align_t) unsigned char space[]; /* the copies */
 };
 
 static struct triggered *triggered_of(const struct wf_work *work)
@@ -23,7 +23,7 @@ static struct triggered *triggered_of(const struct wf_work *work)
 /* Memory for the copies; while @base is NULL, @used only measures. */
 struct arena {
 	unsigned char *base;
-	size_t used;
+	size_t used; /* bytes that were allocated from @base */
 };
 
 static void *keep(struct arena *arena, const void *src, size_t size)
@@ -146,6 +146,7 @@ ssize_t wf_trigger_post(struct wf_ep *ep, const struct wf_op *op)
 	return ret;
 }
 
+/* The work that fi_cancel looks for: that of an operation with @context. */
 struct wanted {
 	const struct wf_ep *ep;
 	const void *context;

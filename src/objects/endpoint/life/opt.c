@@ -11,9 +11,11 @@
  */
 
 struct option {
-	int name;
-	size_t size;
-	bool late; /* May be set after the endpoint is enabled. */
+	int name;    /* FI_OPT_* */
+	size_t size; /* bytes of the value */
+	bool late;   /* May be set after the endpoint is enabled. */
+	/* Read or set the value. set returns 0 or a negative fi_errno; NULL: the option
+	 * cannot be set. */
 	void (*get)(const struct wf_ep *ep, void *val);
 	int (*set)(struct wf_ep *ep, const void *val);
 };

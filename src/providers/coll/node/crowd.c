@@ -23,14 +23,14 @@ static uint32_t own_processors(struct coll_card *card)
 	return coll_card_fill(card) ? 0 : card->cpus;
 }
 
-struct coll_place coll_place_own(void)
+struct coll_locality coll_locality_own(void)
 {
 	struct coll_card card;
-	struct coll_place place = { .process = (uint32_t)getpid() };
+	struct coll_locality locality = { .process = (uint32_t)getpid() };
 
 	if (own_processors(&card))
-		place.processors = hash_of(&card);
-	return place;
+		locality.processors = hash_of(&card);
+	return locality;
 }
 
 static bool is_new(const uint32_t *processes, uint32_t count, uint32_t process)
@@ -41,7 +41,7 @@ static bool is_new(const uint32_t *processes, uint32_t count, uint32_t process)
 	return true;
 }
 
-bool coll_is_crowded(const struct coll_place *places, uint32_t count)
+bool coll_is_crowded(const struct coll_locality *localities, uint32_t count)
 {
 	uint32_t processes[PROCESSORS_MAX], found = 0, processors, hash;
 	struct coll_card card;
@@ -51,8 +51,8 @@ bool coll_is_crowded(const struct coll_place *places, uint32_t count)
 		return false;
 	hash = hash_of(&card);
 	for (uint32_t i = 0; i < count && found <= processors; i++)
-		if (places[i].processors == hash &&
-			is_new(processes, found, places[i].process))
-			processes[found++] = places[i].process;
+		if (localities[i].processors == hash &&
+			is_new(processes, found, localities[i].process))
+			processes[found++] = localities[i].process;
 	return found > processors;
 }

@@ -6,17 +6,18 @@
 #include <stdint.h>
 
 /* The processors of a member, as it reports them to the other members. */
-struct coll_place {
+struct coll_locality {
 	/* Hash of the machine and of its processors that the process may use; 0: not
 	 * known. */
 	uint32_t processors;
 	uint32_t process; /* process id */
 };
 
-struct coll_place coll_place_own(void);
+/* The processors of this process; processors is 0 if they are not known. */
+struct coll_locality coll_locality_own(void);
 
-/* Do so many of the processes of the @count @places share the processors of this
- * process that they are more than the processors? Then a member that waits yields. */
-bool coll_is_crowded(const struct coll_place *places, uint32_t count);
+/* Are more of the @count processes of @localities on the processors of this process
+ * than there are processors? Then a member that waits yields. */
+bool coll_is_crowded(const struct coll_locality *localities, uint32_t count);
 
 #endif

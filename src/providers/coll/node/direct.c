@@ -63,12 +63,12 @@ static bool works(const struct coll_node *node)
 }
 
 /*
- * Does this step wait for each member only when it is at that member? Copies do: of
+ * Does this step wait for a member only before it processes that member? Copies do: of
  * inputs, and of shares of a result. The share of a member in this one's input is read
  * by that member alone, so the result may overwrite it as soon as that member has
  * published it.
  */
-static bool is_in_turns(const struct coll_node *node)
+static bool waits_per_member(const struct coll_node *node)
 {
 	if (node->direct.step == COLL_STEP_READ)
 		return node->plan.role.all && !coll_direct_reduces(node);
@@ -81,7 +81,7 @@ static bool may_go_on(struct coll_node *node)
 	struct coll_direct *direct = &node->direct;
 	uint32_t first, end, member = coll_direct_member(node);
 
-	if (is_in_turns(node))
+	if (waits_per_member(node))
 		return member == node->rank ||
 		       coll_is_full(node->segment[member], use_of_step(node));
 	range(node, &first, &end);
@@ -102,7 +102,7 @@ static void next_step(struct coll_node *node)
 	if (direct->step == COLL_STEP_RESULTS &&
 		(plan->stride < 3 || !plan->role.takes))
 		direct->step++;
-	direct->turn = 0;
+	direct->members_done = 0;
 	direct->at = 0;
 	range(node, &direct->seen, &end);
 }
@@ -142,7 +142,7 @@ int coll_direct_advance(struct coll_node *node, bool *ret_moved)
 		if (direct->step == COLL_STEP_END)
 			return 1;
 		*ret_moved = true;
-		while (works(node) && direct->turn < node->members) {
+		while (works(node) && direct->members_done < node->members) {
 			if (bytes > BUDGET || !may_go_on(node))
 				return 0;
 			ret = coll_direct_work(node, &piece);

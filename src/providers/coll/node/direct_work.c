@@ -25,7 +25,7 @@ static void end_piece(struct coll_direct *direct, size_t piece, size_t len)
 	direct->at += piece;
 	if (direct->at >= len) {
 		direct->at = 0;
-		direct->turn++;
+		direct->members_done++;
 	}
 }
 
@@ -74,7 +74,7 @@ static int write_piece(struct coll_node *node, size_t *ret_bytes)
 
 	end_piece(direct, piece, len);
 	if (!direct->at)
-		direct->turn = node->members;
+		direct->members_done = node->members;
 	*ret_bytes = piece;
 	return ret;
 }
@@ -133,7 +133,7 @@ static int reduce_piece(struct coll_node *node, size_t *ret_bytes)
 	end_piece(direct, piece, len);
 	/* All members have been read. */
 	if (!direct->at)
-		direct->turn = node->members;
+		direct->members_done = node->members;
 	*ret_bytes = piece;
 	return ret;
 }

@@ -42,11 +42,11 @@ static inline bool coll_direct_in_halves(const struct coll_node *node)
 	return node->members == 2 && node->plan.kind == FI_BROADCAST;
 }
 
-/* The member that the step is at: first this one, which need not be waited for; then
+/* The member that the step processes now: first this one, for which no step waits; then
  * each member continues with a different one. */
 static inline uint32_t coll_direct_member(const struct coll_node *node)
 {
-	return (node->rank + node->direct.turn) % node->members;
+	return (node->rank + node->direct.members_done) % node->members;
 }
 
 /* direct_memory.c: the addresses that @member has posted for the operation. */

@@ -4,7 +4,15 @@
 #include "sys/clock.h"
 #include "sys/compiler.h"
 
-/* Measurement of both methods of copying, which decides the choice of copy.c. */
+/*
+ * Measurement of both methods of copying, which decides the choice of copy.c.
+ *
+ * It is no struct wf_choice (sys/choice.h), in which each process measures for itself
+ * and a choice takes effect at once. Here one member measures for all members, and its
+ * choice takes effect some slot uses after its publication. And operations are larger,
+ * up to milliseconds: so a method is tried in few of them, and given up as soon as it
+ * takes twice the time of the other one.
+ */
 
 enum {
 	SAMPLES = 4, /* operations measured with one method; the best one counts */
@@ -56,7 +64,8 @@ static enum coll_copy next_choice(struct coll_copy_sample *sample, uint64_t cost
 	return now;
 }
 
-/* Report the choice that the measurements of a class have led to, if it is new. */
+/* Report the choice that the measurements of a class have led to, if it differs from
+ * the last one that was reported. */
 static void tell(struct coll_node *node, struct coll_copy_sample *sample)
 {
 	if (!node->tell || (sample->is_told && sample->told == sample->now))

@@ -131,7 +131,7 @@ int coll_node_attach(struct coll_node *node, const struct coll_node_card *cards,
 		return ret;
 	}
 	node->crowded = is_crowded(node);
-	node->turns = coll_turns(node);
+	node->call_yields = coll_call_yields(node);
 	coll_copy_init(node);
 	atomic_store_explicit(
 		&node->own->may_read, may_read_all(node), memory_order_release);

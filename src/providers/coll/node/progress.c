@@ -204,7 +204,8 @@ static bool spin(struct coll_node *node, uint64_t use)
 	size_t spins = SPINS + node->plan.part * node->plan.parts / SPIN_BYTES;
 
 	if (node->crowded)
-		return coll_await_turns(node, &node->take.seen, node->plan.end, use);
+		return coll_yield_until_full(
+			node, &node->take.seen, node->plan.end, use);
 	for (size_t i = 0; i < spins; i++)
 		if (coll_all_full(node, &node->take.seen, node->plan.end, use))
 			return true;
@@ -237,7 +238,7 @@ static bool run_at_once(struct coll_node *node)
 /* The same for an operation that goes through the tree. */
 static bool climb_at_once(struct coll_node *node)
 {
-	unsigned int most = node->crowded ? node->turns : SPINS, idle = 0;
+	unsigned int most = node->crowded ? node->call_yields : SPINS, idle = 0;
 	bool moved;
 
 	while (!coll_tree_advance(node, &moved)) {

@@ -36,27 +36,30 @@ struct coll_plan {
 	struct coll_role role;
 	bool shares;     /* All members share the reduction: three steps. */
 	bool is_joint;   /* This member takes from all others. */
-	uint32_t stride; /* slots for one chunk */
-	uint64_t chunks;
-	uint64_t uses;  /* slots for all of it */
-	uint64_t ahead; /* chunks that may be posted and not taken */
-	size_t size;    /* bytes of an element */
-	size_t part;    /* bytes that one member has for one other, or for all */
-	size_t piece;   /* bytes of a part in one chunk */
-	uint32_t
-		parts; /* of different content that are posted together: 1 or members */
-	/* Ranks of the members that are taken from, but for this one. */
+	uint32_t stride; /* number of slot uses of one chunk */
+	uint64_t chunks; /* number of chunks */
+	uint64_t uses;   /* number of slot uses of the whole operation */
+	uint64_t ahead;  /* number of chunks that may be posted and not taken */
+	size_t size;     /* bytes of an element */
+	size_t part;     /* bytes that one member has for one other, or for all */
+	size_t piece;    /* bytes of a part in one chunk */
+	/* Number of parts with different content that are posted together: 1, or the
+	 * number of members. */
+	uint32_t parts;
+	/* This member takes from the members with ranks first to end - 1 except itself.
+	 */
 	uint32_t first, end;
-	const uint8_t *in;
+	const uint8_t *in; /* the application's input and result */
 	uint8_t *out;
 	coll_reduce_fn *reduce;
-	bool streams;          /* Results are written around the caches. */
-	bool is_direct;        /* direct.h; then there are no chunks */
-	bool is_tree;          /* tree.h; likewise */
-	bool has_up, has_down; /* of a tree: parts of the operation */
-	int copy_class;        /* of data so large that copy.h chooses; -1: of others */
+	bool streams;   /* Results are stored past the caches. */
+	bool is_direct; /* The operation is direct (direct.h), and has no chunks. */
+	bool is_tree;   /* It goes through the tree (tree.h), and has no chunks. */
+	bool has_up, has_down; /* The operation has these parts of tree.h. */
+	/* Class of the operation, by which copy.h chooses; -1: copy.h does not. */
+	int copy_class;
 	enum fi_collective_op kind;
-	uint32_t root;
+	uint32_t root; /* rank of the root */
 };
 
 /* Position of a step: its chunk, and the first member whose slot is not full yet. */
@@ -67,25 +70,29 @@ struct coll_cursor {
 
 /* Position of a direct operation. */
 struct coll_direct {
-	int step;
-	uint32_t seen; /* as in struct coll_cursor */
-	uint32_t turn; /* number of members that the step has finished */
-	size_t at;     /* bytes of the next member that it has finished */
+	int step;              /* enum coll_direct_step */
+	uint32_t seen;         /* as in struct coll_cursor */
+	uint32_t members_done; /* number of members that the step has finished */
+	/* Number of bytes of the next member that the step has finished. */
+	size_t at;
 };
 
-/* A tree by the places of its members (tree.c). No tree: all 0. */
+/* The tree of a group, by the virtual ranks of its members (tree.c). All 0: the group
+ * has no tree. */
 struct coll_tree {
-	uint32_t degree;
-	bool is_auto;     /* only operations that it makes faster go through the tree */
-	uint16_t *parent; /* of each place */
-	uint16_t *end;    /* of each place: behind the last place below it */
+	uint32_t degree; /* greatest number of children of a member */
+	bool is_auto;    /* Only operations that it makes faster go through the tree. */
+	uint16_t *parent; /* by virtual rank: the parent's virtual rank */
+	/* By virtual rank: 1 more than the greatest virtual rank among the descendants,
+	 * or than its own if there are none. */
+	uint16_t *end;
 };
 
-/* Where an operation in the tree is. */
+/* Position of an operation that goes through the tree. */
 struct coll_climb {
-	int step;
-	uint32_t place; /* of this member */
-	uint32_t child; /* place of the first child that has not posted yet */
+	int step;       /* enum step of tree.c */
+	uint32_t vrank; /* virtual rank of this member */
+	uint32_t child; /* virtual rank of the first child that has not posted yet */
 };
 
 /* The first member measures some operations with the current method, then some with the
@@ -94,10 +101,10 @@ enum coll_copy_phase { COLL_COPY_FIRST, COLL_COPY_OTHER, COLL_COPY_SETTLED };
 
 struct coll_copy_sample {
 	enum coll_copy_phase phase;
-	enum coll_copy now;
-	uint32_t count;   /* number of operations in this phase */
-	uint64_t best[2]; /* by enum coll_copy: nanoseconds for a KiB of a part */
-	bool is_told;     /* A choice was reported; the last one: */
+	enum coll_copy now; /* method of the operations in this phase */
+	uint32_t count;     /* number of operations in this phase */
+	uint64_t best[2];   /* by enum coll_copy: nanoseconds for a KiB of a part */
+	bool is_told;       /* A choice was reported, at last the one in @told. */
 	enum coll_copy told;
 };
 
@@ -106,8 +113,8 @@ struct coll_node {
 	int err;
 	bool busy;    /* An operation is between coll_node_start and its end. */
 	bool crowded; /* There are more members than processors. */
-	/* Number of yields inside calls, if crowded; see coll_turns. */
-	unsigned int turns;
+	/* Number of yields inside one call, if crowded; see coll_call_yields. */
+	unsigned int call_yields;
 	/* The fast path has posted the data of the operation that is about to begin. */
 	bool is_posted;
 	uint32_t rank, members;
@@ -117,19 +124,21 @@ struct coll_node {
 	struct coll_segment *own;
 	const struct coll_segment **segment; /* segment of each member */
 	uint64_t posted;                     /* number of chunks posted */
-	struct coll_cursor share, take;
-	struct coll_plan plan;
+	struct coll_cursor share, take;      /* positions of these steps */
+	struct coll_plan plan;               /* of the operation, or of the last one */
 	struct coll_direct direct;
-	unsigned int degree; /* as set; what holds is in @tree */
+	/* Value of FI_OFF_COLL_DEGREE at this member; the tree has that of member 0. */
+	unsigned int degree;
 	struct coll_tree tree;
 	struct coll_climb climb;
 	bool may_read; /* All members may read the memory of all others. */
 	/* Memory for direct operations; grows; NULL until it is needed. */
 	uint8_t *scratch;
 	size_t scratch_size;
-	enum coll_copy copy;
-	struct coll_copy_sample sample[COLL_COPY_CLASSES];
-	uint64_t started_ns;     /* time when the operation began; 0: not measured */
+	enum coll_copy copy; /* the method that a parameter forces, or COLL_COPY_AUTO */
+	struct coll_copy_sample sample[COLL_COPY_CLASSES]; /* by class; member 0 only */
+	/* Time (wf_now_ns) when the operation began; 0: it is not measured. */
+	uint64_t started_ns;
 	coll_node_tell_fn *tell; /* NULL: choices are not reported */
 	void *tell_arg;
 
@@ -185,13 +194,13 @@ void coll_take(struct coll_node *node, uint64_t chunk);
  * operation. */
 int coll_node_wait(struct coll_node *node);
 
-/* wait.c: the number of yields that help inside a call. 0 if this process has other
- * members, because the calling thread may have to run them. */
-unsigned int coll_turns(const struct coll_node *node);
+/* wait.c: the number of times that it helps to yield inside one call. 0 if this process
+ * has other members, because the calling thread may have to run them. */
+unsigned int coll_call_yields(const struct coll_node *node);
 
 /* wait.c: if members share processors, yield a few times, until the slots of use @use
  * are full as for coll_all_full. False: they are not. */
-bool coll_await_turns(
+bool coll_yield_until_full(
 	const struct coll_node *node, uint32_t *seen, uint32_t end, uint64_t use);
 
 /* wait.c: end the operation and the group with the negative fi_errno @err. Returns

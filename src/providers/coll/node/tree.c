@@ -30,20 +30,20 @@ bool coll_tree_init(struct coll_node *node)
 }
 
 /*
- * Members are numbered by their places: 0 is the top, and the members below one follow
- * it. So their ranks are neighbours, too, as their processors often are.
+ * The members of the tree have virtual ranks: 0 is the top, and the descendants of a
+ * member follow it. So their ranks are neighbours, too, as their processors often are.
  *
- * Divide the members below @place among its children.
+ * Divide the descendants of @vrank among its children.
  */
-static void divide(struct coll_tree *tree, uint32_t place)
+static void divide(struct coll_tree *tree, uint32_t vrank)
 {
-	uint32_t below = tree->end[place] - place - 1, child = place + 1;
+	uint32_t below = tree->end[vrank] - vrank - 1, child = vrank + 1;
 	uint32_t children = WF_MIN(below, tree->degree);
 
 	for (uint32_t i = 0; i < children; i++) {
 		uint32_t size = below / children + (i < below % children);
 
-		tree->parent[child] = (uint16_t)place;
+		tree->parent[child] = (uint16_t)vrank;
 		tree->end[child] = (uint16_t)(child + size);
 		child += size;
 	}
@@ -63,8 +63,8 @@ void coll_tree_build(struct coll_node *node)
 		return;
 	tree->degree = (uint32_t)degree;
 	tree->end[0] = (uint16_t)node->members;
-	for (uint32_t place = 0; place < node->members; place++)
-		divide(tree, place);
+	for (uint32_t vrank = 0; vrank < node->members; vrank++)
+		divide(tree, vrank);
 }
 
 void coll_tree_free(struct coll_node *node)
@@ -73,8 +73,8 @@ void coll_tree_free(struct coll_node *node)
 	node->tree = (struct coll_tree){ 0 };
 }
 
-/* The root of the operation is at the top. */
-static uint32_t place_of(const struct coll_node *node, uint32_t rank)
+/* Virtual rank of member @rank: the root of the operation is at the top. */
+static uint32_t vrank_of(const struct coll_node *node, uint32_t rank)
 {
 	uint32_t root = node->plan.root;
 
@@ -82,9 +82,9 @@ static uint32_t place_of(const struct coll_node *node, uint32_t rank)
 }
 
 static const struct coll_segment *segment_at(
-	const struct coll_node *node, uint32_t place)
+	const struct coll_node *node, uint32_t vrank)
 {
-	uint32_t rank = place + node->plan.root;
+	uint32_t rank = vrank + node->plan.root;
 
 	return node->segment[rank < node->members ? rank : rank - node->members];
 }
@@ -102,11 +102,11 @@ static bool has_children(const struct coll_node *node)
 {
 	const struct coll_climb *climb = &node->climb;
 
-	return node->tree.end[climb->place] > climb->place + 1;
+	return node->tree.end[climb->vrank] > climb->vrank + 1;
 }
 
-/* Where lines hold the data, and where one member reads or writes, all others are read
- * as fast. */
+/* Does the tree take less time than direct reads of all members' slots? Not where the
+ * data fit into lines, nor where one member reads from all others or all from one. */
 static bool is_best(const struct coll_plan *plan)
 {
 	return plan->kind == FI_ALLREDUCE && plan->part > COLL_LINE_BYTES;
@@ -144,22 +144,22 @@ bool coll_tree_plan(const struct coll_node *node, struct coll_plan *plan)
 
 void coll_tree_start(struct coll_node *node)
 {
-	uint32_t place = place_of(node, node->rank);
+	uint32_t vrank = vrank_of(node, node->rank);
 
 	node->climb = (struct coll_climb){
 		.step = STEP_FREE,
-		.place = place,
-		.child = place + 1,
+		.vrank = vrank,
+		.child = vrank + 1,
 	};
 }
 
-/* Have the children posted? Those that have are skipped the next time. */
+/* Have the children posted? The next call skips the children that have. */
 static bool have_come(struct coll_node *node)
 {
 	struct coll_climb *climb = &node->climb;
 	const uint16_t *end = node->tree.end;
 
-	for (; climb->child < end[climb->place]; climb->child = end[climb->child])
+	for (; climb->child < end[climb->vrank]; climb->child = end[climb->child])
 		if (!coll_is_full(segment_at(node, climb->child), node->base))
 			return false;
 	return true;
@@ -170,10 +170,10 @@ static void combine(struct coll_node *node, uint8_t *to)
 {
 	const struct coll_plan *plan = &node->plan;
 	const uint16_t *end = node->tree.end;
-	uint32_t place = node->climb.place;
+	uint32_t vrank = node->climb.vrank;
 	const uint8_t *sum = plan->in;
 
-	for (uint32_t child = place + 1; child < end[place]; child = end[child]) {
+	for (uint32_t child = vrank + 1; child < end[vrank]; child = end[child]) {
 		plan->reduce(to, sum,
 			coll_data_of(segment_at(node, child), node->base, plan->part),
 			plan->part / plan->size);
@@ -186,7 +186,7 @@ static void combine(struct coll_node *node, uint8_t *to)
 static void go_up(struct coll_node *node)
 {
 	const struct coll_plan *plan = &node->plan;
-	bool is_top = !node->climb.place;
+	bool is_top = !node->climb.vrank;
 
 	if (plan->has_up && plan->part)
 		combine(node, is_top ? plan->out
@@ -197,30 +197,30 @@ static void go_up(struct coll_node *node)
 
 static bool may_go_down(const struct coll_node *node)
 {
-	uint32_t place = node->climb.place;
+	uint32_t vrank = node->climb.vrank;
 
-	return !place ||
-	       coll_is_full(segment_at(node, node->tree.parent[place]), use_down(node));
+	return !vrank ||
+	       coll_is_full(segment_at(node, node->tree.parent[vrank]), use_down(node));
 }
 
-/* Those below wait for the result, so they get it before it is copied to @out. */
+/* The children wait for the result, so it is posted before it is copied to @out. */
 static void go_down(struct coll_node *node)
 {
 	const struct coll_plan *plan = &node->plan;
 	uint64_t use = use_down(node);
-	uint32_t place = node->climb.place;
+	uint32_t vrank = node->climb.vrank;
 	const uint8_t *from = plan->has_up ? plan->out : plan->in;
 
-	if (place)
+	if (vrank)
 		from = coll_data_of(
-			segment_at(node, node->tree.parent[place]), use, plan->part);
+			segment_at(node, node->tree.parent[vrank]), use, plan->part);
 	if (has_children(node)) {
 		if (plan->part)
 			coll_copy_data(
 				coll_own_data(node, use, plan->part), from, plan->part);
 		coll_publish(node, use);
 	}
-	if (place && plan->part)
+	if (vrank && plan->part)
 		coll_copy_data(plan->out, from, plan->part);
 }
 
@@ -228,7 +228,7 @@ static void go_down(struct coll_node *node)
 static bool posts(const struct coll_node *node)
 {
 	return (node->plan.has_down && has_children(node)) ||
-	       (node->plan.has_up && node->climb.place);
+	       (node->plan.has_up && node->climb.vrank);
 }
 
 int coll_tree_advance(struct coll_node *node, bool *ret_moved)
@@ -261,16 +261,16 @@ int coll_tree_advance(struct coll_node *node, bool *ret_moved)
 
 /* ---- members that are gone ---- */
 
-static bool has_posted(const struct coll_node *node, uint32_t place, uint64_t use)
+static bool has_posted(const struct coll_node *node, uint32_t vrank, uint64_t use)
 {
-	return coll_is_full(segment_at(node, place), use);
+	return coll_is_full(segment_at(node, vrank), use);
 }
 
 bool coll_tree_needs(const struct coll_node *node, uint32_t member)
 {
 	const struct coll_plan *plan = &node->plan;
 	const uint16_t *end = node->tree.end;
-	uint32_t own = node->climb.place, place = place_of(node, member);
+	uint32_t own = node->climb.vrank, vrank = vrank_of(node, member);
 
 	switch ((enum step)node->climb.step) {
 	case STEP_FREE:
@@ -278,13 +278,14 @@ bool coll_tree_needs(const struct coll_node *node, uint32_t member)
 					     memory_order_acquire),
 			use_down(node));
 	case STEP_UP:
-		return place > own && place < end[own] &&
-		       !has_posted(node, place, node->base);
+		return vrank > own && vrank < end[own] &&
+		       !has_posted(node, vrank, node->base);
 	case STEP_DOWN:
 		break;
 	}
-	/* Those above this member, and all whose input the result needs. */
-	if (place < own && end[place] > own)
-		return !has_posted(node, place, use_down(node));
-	return plan->has_up && place && !has_posted(node, place, node->base);
+	/* The ancestors of this member, and all members whose input the result needs.
+	 */
+	if (vrank < own && end[vrank] > own)
+		return !has_posted(node, vrank, use_down(node));
+	return plan->has_up && vrank && !has_posted(node, vrank, node->base);
 }

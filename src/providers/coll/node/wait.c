@@ -15,10 +15,10 @@ enum {
 	 */
 	CHECK_NS_MEMBER = 2 * 1000 * 1000,
 	YIELDS = 16, /* yields between two readings of the clock */
-	/* Yields inside a call, for each attempt to end the operation there. If
-	 * processes share a processor, all members have run after one yield; another
+	/* Yields inside a call, for each attempt to end the operation in that call. If
+	 * processes share a processor, all members have run after one yield; the second
 	 * one compensates for processors that are not in step. */
-	TURNS = 2,
+	CALL_YIELDS = 2,
 };
 
 /* Does the operation need another post of @member before it can end? */
@@ -89,19 +89,19 @@ static void yield(struct coll_node *node)
 		wf_give_way(&node->patience, node->moves, false);
 }
 
-unsigned int coll_turns(const struct coll_node *node)
+unsigned int coll_call_yields(const struct coll_node *node)
 {
 	for (uint32_t i = 0; i < node->members; i++)
 		if (i != node->rank && node->card[i].pid == (uint32_t)node->pid)
 			return 0;
-	return TURNS;
+	return CALL_YIELDS;
 }
 
-bool coll_await_turns(
+bool coll_yield_until_full(
 	const struct coll_node *node, uint32_t *seen, uint32_t end, uint64_t use)
 {
 	for (unsigned int i = 0; !coll_all_full(node, seen, end, use); i++) {
-		if (i == node->turns)
+		if (i == node->call_yields)
 			return false;
 		(void)sched_yield();
 	}

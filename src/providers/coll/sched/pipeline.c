@@ -60,6 +60,7 @@ void coll_pipeline(struct coll_build *b, size_t count, bool chained, coll_unit_f
 	coll_wait(b);
 }
 
+/* An exchange with one peer in @count pieces. */
 struct pieces {
 	const struct coll_exchange *x;
 	uint32_t count;

@@ -27,8 +27,8 @@ void coll_reduce_scatter_halving(struct coll_build *b)
 /* A unit sends a piece of another member's block, and receives the same piece of this
  * member's block from a third one. */
 struct pairwise {
-	uint32_t pieces;
-	char *acc;
+	uint32_t pieces; /* number of pieces of a block */
+	char *acc;       /* memory of the partial result */
 };
 
 static void pairwise_unit(

@@ -21,17 +21,20 @@ enum {
 
 /* A collected packet: headers, payload, seal. */
 struct piece {
-	struct iovec iov[PIECES_MAX];
-	uint32_t seal;
+	struct iovec iov[PIECES_MAX]; /* the packet */
+	uint32_t seal; /* the seal of a packet whose payload is not in @bytes */
+	/* The headers, and a payload of up to COPIED_MAX bytes. */
 	uint8_t bytes[sizeof(struct rxd_base) + RXD_OP_HEAD_MAX + COPIED_MAX +
 		      RXD_SEAL_SIZE];
 };
 
+/* The packets that were collected for one call of the endpoint below. */
 struct rxd_batch {
-	size_t count, bytes;
+	size_t count, bytes; /* number of packets, and bytes of all of them */
 	struct wf_datagram packets[RXD_BATCH];
-	struct piece pieces[RXD_BATCH];
-	/* Payload of answers, copied from regions, because these may be closed. */
+	struct piece pieces[RXD_BATCH]; /* what packets[i] consists of */
+	/* Payload of answers, copied from regions, because these may be closed: bytes
+	 * in use, and bytes of @copies. */
 	size_t copied, copied_max;
 	uint8_t copies[];
 };

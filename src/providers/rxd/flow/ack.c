@@ -8,10 +8,10 @@
 /* The bytes behind the base header. In an ACK of the wire protocol in use only window
  * is defined. */
 struct body {
-	uint16_t refused;
+	uint16_t refused; /* these fields as in struct rxd_ack */
 	uint16_t largest;
-	uint32_t window; /* the low 16 bits */
-	uint64_t early;
+	uint32_t window; /* only the low 16 bits are used */
+	uint64_t early;  /* the first word of rxd_ack.early */
 };
 static_assert(sizeof(struct rxd_base) + sizeof(struct body) == RXD_ACK_SIZE,
 	"as on the wire");

@@ -77,10 +77,10 @@ static inline void rxd_seq_unpack(uint64_t seq, uint32_t *number, uint32_t *next
 	*next = half[1];
 }
 
-/* The number with these low bits that is closest to @near. */
-static inline uint64_t rxd_seq_widen(uint32_t low, uint64_t near)
+/* The number with these low bits that is closest to @number. */
+static inline uint64_t rxd_seq_widen(uint32_t low, uint64_t number)
 {
-	return near + (uint64_t)(int64_t)(int32_t)(low - (uint32_t)near);
+	return number + (uint64_t)(int64_t)(int32_t)(low - (uint32_t)number);
 }
 
 #endif

@@ -25,10 +25,12 @@ enum {
 
 /* The results of one acknowledgement. */
 struct news {
-	uint64_t bytes;      /* newly acknowledged */
-	unsigned int rounds; /* rounds of timeouts, before */
-	bool any;
-	bool sampled; /* sample_order and rtt_ns are valid */
+	uint64_t bytes;      /* number of bytes that are newly acknowledged */
+	unsigned int rounds; /* out.rounds before the acknowledgement */
+	bool any;            /* At least one packet is newly acknowledged. */
+	/* The last sent of the acknowledged packets that were sent once, if @sampled:
+	 * the order and time of its transmission, its round trip, and its mark. */
+	bool sampled;
 	uint64_t sample_order, rtt_ns, sent_ns;
 	struct rxd_delivery_mark mark;
 };

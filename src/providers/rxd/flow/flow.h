@@ -168,8 +168,9 @@ struct rxd_outgoing {
 	bool blocked;              /* the lower provider was full */
 	bool ever_acked;           /* the peer has acknowledged anything */
 	bool limited;              /* the congestion window stopped the last sending */
-	bool forced;               /* one lost packet may leave whatever is in flight */
-	unsigned int rounds;       /* timeouts since the last progress */
+	/* One lost packet may be sent again although the window is full. */
+	bool forced;
+	unsigned int rounds; /* timeouts since the last progress */
 	/* Acknowledgements of a peer of another library that repeat the last one. */
 	unsigned int repeats;
 	/* Packets sent to such a peer since the last one that it has to acknowledge. */

@@ -17,7 +17,7 @@
  */
 
 struct read {
-	struct rxm_call call;
+	struct rxm_call call; /* the read of one segment below */
 	struct rxm_rdv *rdv;
 };
 

@@ -90,6 +90,7 @@ static ssize_t eager_send(struct rxm_conn *conn, struct rxm_work *work)
 
 const struct rxm_work_ops rxm_eager_ops = RXM_OP_OPS(eager_send);
 
+/* A packet with one segment of a message. */
 struct rxm_segment {
 	struct rxm_sending sending;
 	struct rxm_op *op;

@@ -142,7 +142,7 @@ struct answer {
 	struct rxm_work work;
 	struct rxm_ep *ep;
 	struct rxm_sending sending;
-	size_t len;
+	size_t len; /* bytes of @packet */
 	uint8_t packet[];
 };
 

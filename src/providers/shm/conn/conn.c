@@ -46,7 +46,7 @@ static void swap(struct shm_ep *ep, uint32_t a, uint32_t b)
 	conn->position = b;
 }
 
-void shm_conn_heat(struct shm_conn *conn)
+void shm_conn_make_hot(struct shm_conn *conn)
 {
 	struct shm_ep *ep = conn->ep;
 
@@ -57,7 +57,7 @@ void shm_conn_heat(struct shm_conn *conn)
 	ep->hot++;
 }
 
-void shm_conn_cool(struct shm_conn *conn)
+void shm_conn_make_cold(struct shm_conn *conn)
 {
 	struct shm_ep *ep = conn->ep;
 
@@ -69,7 +69,7 @@ void shm_conn_cool(struct shm_conn *conn)
 
 static void leave(struct shm_ep *ep, struct shm_conn *conn)
 {
-	shm_conn_cool(conn);
+	shm_conn_make_cold(conn);
 	swap(ep, conn->position, ep->conn_count - 1);
 	ep->conn_count--;
 }
@@ -99,7 +99,7 @@ static void ready(struct wf_watch *watch, uint32_t events)
 	struct shm_conn *conn = wf_container_of(watch, struct shm_conn, watch);
 
 	(void)events;
-	shm_conn_heat(conn);
+	shm_conn_make_hot(conn);
 	for (int i = 0; i < LAST_READS && read_packet(conn); i++)
 		;
 }
@@ -133,7 +133,7 @@ struct shm_conn *shm_conn_new(struct shm_ep *ep, struct shm_peer *peer, int fd,
 		goto err_free;
 	if (wf_watch_set(&ep->watches, &conn->watch, EPOLLIN))
 		goto err_leave;
-	shm_conn_heat(conn);
+	shm_conn_make_hot(conn);
 	if (ep->conn_count <= WARM_FEW)
 		shm_region_warm(region);
 	wf_remote_ref(&peer->remote);
@@ -192,7 +192,8 @@ static void end_list(struct shm_conn *conn, struct wf_list *list, int err)
 		end_tx(conn, wf_list_entry(link, struct shm_tx, link), err);
 }
 
-/* @replay: what is left is for shm_replay. */
+/* End the operations that were not written into the lane. @replay: replayed messages
+ * stay in the queue, for shm_replay. */
 static void end_txq(struct shm_conn *conn, int err, bool replay)
 {
 	wf_list_foreach_safe(link, &conn->txq)
@@ -244,7 +245,7 @@ void shm_conn_end(struct shm_conn *conn, int err)
 	shm_region_unmap(conn->region);
 	conn->region = NULL;
 	free(conn->acks);
-	free(conn->ways);
+	free(conn->methods);
 	free(conn->ids);
 	wf_list_push(&ep->dead, &conn->failed_link);
 }

@@ -11,7 +11,7 @@
 struct shm_peer;
 struct shm_granting;
 struct shm_window;
-struct shm_ways;
+struct shm_methods;
 
 /* Local memory of a transfer: the application's buffers, or segments of registered
  * memory. */
@@ -57,8 +57,8 @@ struct shm_tx {
 	uint64_t done; /* payload bytes that were sent (streams) or received (reads) */
 	uint8_t op;    /* enum wf_op_kind, or WF_OP_COUNT */
 	uint8_t kind;  /* of an answer: enum shm_kind of its record */
-	/* Index in region->claims, plus 1; 0: the message has no claim word. */
-	uint8_t claim;
+	/* Index in region->tokens[], plus 1; 0: the message has no token. */
+	uint8_t token;
 	/* Shared copy (share.c): length of a piece in bytes, and number of pieces that
 	 * were written; seg[] is the receiver's memory. 0: no such copy. */
 	uint64_t piece;
@@ -95,11 +95,11 @@ struct shm_sink {
 	uint64_t request; /* the peer's id of the operation */
 	uint64_t len, done, data;
 	uint64_t asked_ns; /* time (wf_now_ns) when the clear to send was written */
-	uint32_t claim;
-	uint8_t flags; /* SHM_FLAG_* of the request's record */
+	uint32_t token;    /* index in region->tokens[]; SHM_TOKENS: none */
+	uint8_t flags;     /* SHM_FLAG_* of the request's record */
 	uint8_t from_count;
 	/* This endpoint reads the payload from the peer's memory, and has taken the
-	 * claim word. */
+	 * token. */
 	bool pull;
 	/* The sender may write pieces (share.c). */
 	bool shared;
@@ -107,8 +107,8 @@ struct shm_sink {
 	 * of pieces from the front that this endpoint took. */
 	uint64_t piece;
 	uint32_t pieces, front;
-	/* way.c: the method that was chosen, and whether its cost is counted. */
-	uint8_t way;
+	/* method.c: the method that was chosen, and whether its cost is counted. */
+	uint8_t method;
 	bool measured;
 	int err;
 	struct iovec from[SHM_IOV_LIMIT]; /* addresses in the peer's process */
@@ -185,17 +185,17 @@ struct shm_conn {
 	uint64_t silent;
 	struct shm_id *ids;
 	uint32_t id_count, id_free;
-	/* Bits of the claim words that messages of this endpoint use. */
-	uint64_t claims;
+	/* Bit mask of the tokens that messages of this endpoint use. */
+	uint64_t tokens;
 	struct wf_unexp_conn unexp;
 	struct shm_region *region;
 	/* Direct access (data/grant.h): regions that the peer may access, and regions
 	 * of the peer that this endpoint may access; NULL: none yet. */
 	struct shm_granting *granting;
 	struct shm_window *windows;
-	/* Choices of the method for large messages (data/way.h); NULL: none was
+	/* Choices of the method for large messages (data/method.h); NULL: none was
 	 * received. */
-	struct shm_ways *ways;
+	struct shm_methods *methods;
 	/* Number of a record; the peer is known to have read all records up to it. */
 	uint32_t drained;
 	/* The peer accesses memory directly: report the reader's position after every
@@ -217,13 +217,15 @@ struct shm_conn *shm_conn_new(struct shm_ep *ep, struct shm_peer *peer, int fd,
 void shm_conn_fail(struct shm_conn *conn, int err);
 /* Take the connection down. Its operations fail with @err, or are dropped without a
  * completion if that is 0. Where @err is not 0 and the connection has failed with
- * FI_ECONNRESET, what the peer left unread waits for the next one (shm_replay). The
- * lock of the owner of ep.srx and ep.lock held. The memory
- * is freed at the end of progress. */
+ * FI_ECONNRESET, what the peer left unread waits for the next process of the same name
+ * (shm_replay). The lock of the owner of ep.srx and ep.lock are held. The memory is
+ * freed at the end of progress. */
 void shm_conn_end(struct shm_conn *conn, int err);
 void shm_conn_free_dead(struct shm_ep *ep);
-void shm_conn_heat(struct shm_conn *conn);
-void shm_conn_cool(struct shm_conn *conn);
+/* From now on each progress call polls the connection (a hot connection), or only one
+ * call in a round of all cold connections does. */
+void shm_conn_make_hot(struct shm_conn *conn);
+void shm_conn_make_cold(struct shm_conn *conn);
 const char *shm_conn_name(const struct shm_conn *conn);
 fi_addr_t shm_conn_index_slow(struct shm_conn *conn);
 

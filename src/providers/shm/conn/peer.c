@@ -101,9 +101,10 @@ static void index_lost(struct wf_remotes *remotes, struct wf_remote *remote)
 			ep->conns[i]->index = FI_ADDR_NOTAVAIL;
 }
 
-/* Messages that a dead peer with that name did not process wait for its successor as
- * long as connecting may take. */
-static bool waits_on(struct wf_remotes *remotes, struct wf_remote *remote,
+/* Replayed messages, which a dead process of that name left unread, wait for its
+ * successor as long as an attempt to connect may take, but not while the endpoint is
+ * being closed. */
+static bool keeps_waiting(struct wf_remotes *remotes, struct wf_remote *remote,
 	const struct wf_list *link)
 {
 	(void)remote;
@@ -125,7 +126,7 @@ static const struct wf_remote_ops remote_ops = {
 	.give_up = give_up,
 	.end = end,
 	.index_lost = index_lost,
-	.waits_on = waits_on,
+	.keeps_waiting = keeps_waiting,
 	.drop = shm_attempt_end,
 	.expired = shm_attempt_end,
 	.free = free_peer,

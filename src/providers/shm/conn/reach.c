@@ -17,6 +17,7 @@ int shm_reach(struct wf_ep *wf, fi_addr_t addr)
 	return conn ? 0 : -FI_EAGAIN;
 }
 
+/* Pass a message that the peer left unread to the caller of shm_disconnect. */
 static void hand_over(struct shm_ep *ep, struct shm_tx *tx, struct wf_unread *unread)
 {
 	const struct wf_op op = {
@@ -57,7 +58,8 @@ static void end_conn(struct shm_conn *conn, int err)
 {
 	if (!err && !conn->idle)
 		shm_out_flush(conn);
-	/* So shm_replay finds what the peer left unread. */
+	/* The peer has closed its end: with this error shm_conn_end has shm_replay find
+	 * the messages that the peer left unread. */
 	if (err && shm_socket_ended(conn->watch.fd))
 		shm_conn_fail(conn, FI_ECONNRESET);
 	shm_conn_end(conn, err);

@@ -14,12 +14,13 @@ enum { SMALL_ATOMIC = 1024 };
 
 /* The decoded beginning of an RMA or atomic record. */
 struct request {
-	uint8_t segs, datatype, op;
-	uint64_t id;
-	uint64_t len; /* length of all segments in bytes */
+	uint8_t segs;         /* number of segments */
+	uint8_t datatype, op; /* of an atomic operation: enum fi_datatype, enum fi_op */
+	uint64_t id;          /* the peer's id of the operation */
+	uint64_t len;         /* length of all segments in bytes */
 	struct fi_rma_iov seg[SHM_RMA_LIMIT];
-	const uint8_t *payload;
-	size_t payload_len;
+	const uint8_t *payload; /* in the lane: what is written, or the operands */
+	size_t payload_len;     /* in bytes */
 };
 
 static int parse(const struct shm_record *rec, struct request *req)

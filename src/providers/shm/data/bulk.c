@@ -2,7 +2,7 @@
 #include <stdlib.h>
 
 #include "providers/shm/data/bulk.h"
-#include "providers/shm/data/way.h"
+#include "providers/shm/data/method.h"
 #include "sys/clock.h"
 
 /*
@@ -11,12 +11,12 @@
  * When a message is matched, the receiver sends a clear to send (CTS), and the sender
  * writes the payload into the lane while the receiver reads the earlier pieces: two
  * copies at the same time, through memory that stays in the cache, are mostly faster
- * than one. If measurements show otherwise (way.h), the kernel copies from memory to
+ * than one. If measurements show otherwise (method.h), the kernel copies from memory to
  * memory, for both the receiver and the sender (share.c), or for the receiver alone.
  *
  * A sender that makes no progress does not write, however. After a while the receiver
  * then reads the payload from the sender's memory, if the kernel permits it. The
- * message's claim word in the region decides which end moves the payload: it contains
+ * message's token in the region decides which end moves the payload: it contains
  * the id of the message until one end exchanges it for 0. (Later messages use the word
  * with other ids, so a late exchange fails.)
  */
@@ -65,7 +65,7 @@ int shm_bulk_start(struct shm_conn *conn, const struct shm_rts *rts,
 	struct fi_peer_rx_entry *entry, uint8_t flags, uint64_t data)
 {
 	struct shm_sink *sink = new_sink(conn);
-	bool may_read = conn->cma && rts->claim < SHM_CLAIMS;
+	bool may_read = conn->cma && rts->token < SHM_TOKENS;
 
 	if (sink)
 		sink->id = shm_id_new(conn, SHM_ID_SINK, sink);
@@ -82,22 +82,22 @@ int shm_bulk_start(struct shm_conn *conn, const struct shm_rts *rts,
 	sink->len = rts->len;
 	sink->data = data;
 	sink->flags = flags;
-	sink->claim = rts->claim;
+	sink->token = rts->token;
 	set_buffers(sink, entry);
 	sink->to.past = shm_is_past(rts->len);
 	sink->from_count = (uint8_t)rts->count;
 	for (uint32_t i = 0; i < rts->count; i++)
 		sink->from[i] = (struct iovec){ (void *)(uintptr_t)rts->iov[i].base,
 			rts->iov[i].len };
-	shm_way_begin(sink, may_read);
+	shm_method_begin(sink, may_read);
 	if (may_read) {
 		conn->ep->chores = true;
 		wf_list_push(&conn->ep->pulls, &sink->pull_link);
 		shm_poll_soon(conn->ep);
 	}
-	if (sink->way != SHM_WAY_LANE &&
-		shm_bulk_take_claim(shm_bulk_sink_claim(sink), sink->request)) {
-		if (sink->way == SHM_WAY_SHARE)
+	if (sink->method != SHM_METHOD_LANE &&
+		shm_bulk_take_token(shm_bulk_sink_token(sink), sink->request)) {
+		if (sink->method == SHM_METHOD_SHARE)
 			shm_share_begin(sink);
 		else
 			shm_bulk_pull_alone(sink);
@@ -112,7 +112,7 @@ void shm_bulk_finish(struct shm_sink *sink)
 {
 	struct shm_conn *conn = sink->conn;
 
-	shm_way_end(sink);
+	shm_method_end(sink);
 	if (sink->pull || sink->flags & SHM_FLAG_ACK)
 		shm_tx_ack(conn, sink->request);
 	shm_recv_done(conn, sink->entry, sink->flags, sink->len, sink->data);

@@ -6,26 +6,26 @@
 
 /* Functions that bulk.c, bulk_pull.c, bulk_stream.c and share.c share. ep.lock held. */
 
-/* The claim word with index @claim for messages that the writer of lane @lane of the
+/* The token with index @token for messages that the writer of lane @lane of the
  * region sends. */
-static inline struct shm_claim *shm_bulk_claim(
-	struct shm_conn *conn, unsigned int lane, uint32_t claim)
+static inline struct shm_token *shm_bulk_token(
+	struct shm_conn *conn, unsigned int lane, uint32_t token)
 {
-	return &conn->region->claims[lane][claim];
+	return &conn->region->tokens[lane][token];
 }
 
-/* The claim word of a message that is received; sink->claim is less than SHM_CLAIMS. */
-static inline struct shm_claim *shm_bulk_sink_claim(const struct shm_sink *sink)
+/* The token of a message that is received; sink->token is less than SHM_TOKENS. */
+static inline struct shm_token *shm_bulk_sink_token(const struct shm_sink *sink)
 {
-	return shm_bulk_claim(sink->conn, !sink->conn->out_lane, sink->claim);
+	return shm_bulk_token(sink->conn, !sink->conn->out_lane, sink->token);
 }
 
-/* Take the claim word: decide that this end moves the payload of message @id. False:
+/* Take the token: decide that this end moves the payload of message @id. False:
  * the other end moves it. */
-static inline bool shm_bulk_take_claim(struct shm_claim *claim, uint64_t id)
+static inline bool shm_bulk_take_token(struct shm_token *token, uint64_t id)
 {
 	return atomic_compare_exchange_strong_explicit(
-		&claim->id, &id, 0, memory_order_acq_rel, memory_order_relaxed);
+		&token->id, &id, 0, memory_order_acq_rel, memory_order_relaxed);
 }
 
 /* Bytes of the payload that are received. */
@@ -38,10 +38,10 @@ static inline uint64_t shm_bulk_len(const struct shm_sink *sink)
  * their number. */
 size_t shm_bulk_rest(const struct iovec *iov, size_t count, uint64_t offset, size_t max,
 	struct iovec *to);
-/* This endpoint took the claim word, and reads the whole payload. */
+/* This endpoint took the token, and reads the whole payload. */
 void shm_bulk_pull_alone(struct shm_sink *sink);
 
-/* The numbers of pieces in struct shm_claim.taken: those that the receiver took, from
+/* The numbers of pieces in struct shm_token.taken: those that the receiver took, from
  * the front, and those that the sender took, from the back. */
 static inline uint64_t shm_share_front(uint64_t taken)
 {
@@ -53,7 +53,7 @@ static inline uint64_t shm_share_back(uint64_t taken)
 	return taken >> 32;
 }
 
-/* share.c, the receiver: this endpoint took the claim word, and asks the sender to
+/* share.c, the receiver: this endpoint took the token, and asks the sender to
  * write pieces. */
 void shm_share_begin(struct shm_sink *sink);
 /* The pieces that this endpoint took have been read: take the next one. False: there is

@@ -82,7 +82,7 @@ static void give_up(struct shm_sink *sink)
 	sink->done = 0;
 	wf_list_remove(&sink->pull_link);
 	atomic_store_explicit(
-		&shm_bulk_sink_claim(sink)->id, sink->request, memory_order_release);
+		&shm_bulk_sink_token(sink)->id, sink->request, memory_order_release);
 	shm_bulk_clear(sink);
 }
 
@@ -120,7 +120,7 @@ static void pull(struct shm_sink *sink)
  * False: the sender has begun to write. */
 static bool take_over(struct shm_sink *sink)
 {
-	if (!shm_bulk_take_claim(shm_bulk_sink_claim(sink), sink->request)) {
+	if (!shm_bulk_take_token(shm_bulk_sink_token(sink), sink->request)) {
 		wf_list_remove(&sink->pull_link);
 		return false;
 	}

@@ -4,7 +4,12 @@
 #include "providers/shm/data/bulk.h"
 #include "providers/shm/data/pieces.h"
 
-/* Streams of DATA records: the peer sends a clear to send, and pieces arrive. */
+/*
+ * Streams of DATA records. A clear to send from the peer begins the stream of a message
+ * of this endpoint, which out_stream.c writes. DATA records of the peer are pieces of a
+ * message, of a write into this endpoint's memory, or of the answer to a read. ep.lock
+ * is held.
+ */
 
 int shm_recv_cts(struct shm_conn *conn, const struct shm_record *rec)
 {
@@ -14,14 +19,17 @@ int shm_recv_cts(struct shm_conn *conn, const struct shm_record *rec)
 	if (rec->len != sizeof(sink))
 		return -FI_EPROTO;
 	memcpy(&sink, rec->blob, sizeof(sink));
-	/* The receiver has read the payload from memory meanwhile. */
+	/* The operation has ended: the receiver had read the payload from the memory of
+	 * this process before its clear to send arrived. */
 	if (!tx)
 		return 0;
 	if (!tx->asked)
 		return -FI_EPROTO;
+	/* No effect if the stream has begun, or if the receiver has taken the token: it
+	 * then reads the payload. */
 	if (tx->begun ||
-		(tx->claim && !shm_bulk_take_claim(shm_bulk_claim(conn, conn->out_lane,
-							   tx->claim - 1u),
+		(tx->token && !shm_bulk_take_token(shm_bulk_token(conn, conn->out_lane,
+							   tx->token - 1u),
 				      tx->id)))
 		return 0;
 	tx->begun = true;
@@ -32,6 +40,8 @@ int shm_recv_cts(struct shm_conn *conn, const struct shm_record *rec)
 	return 0;
 }
 
+/* A piece of the peer's write, which began with conn->writing. 0, or -FI_EPROTO: the
+ * record belongs to no write. */
 static int data_for_write(struct shm_conn *conn, const struct shm_record *rec)
 {
 	struct shm_sink *sink = conn->writing;
@@ -47,6 +57,8 @@ static int data_for_write(struct shm_conn *conn, const struct shm_record *rec)
 	return 0;
 }
 
+/* A piece of the answer to the read @tx. 0, or -FI_EPROTO: there is more than was asked
+ * for. */
 static int data_for_read(
 	struct shm_conn *conn, struct shm_tx *tx, const struct shm_record *rec)
 {

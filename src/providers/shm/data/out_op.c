@@ -35,18 +35,18 @@ static bool is_small(const struct shm_tx *tx)
 	return tx->local.len <= shm_params.eager_size || tx->op_flags & FI_INJECT;
 }
 
-/* Allocate a claim word for the message; SHM_CLAIMS: none is free, and only the sender
+/* Allocate a token for the message; SHM_TOKENS: none is free, and only the sender
  * may move the payload. */
-static uint32_t claim(struct shm_conn *conn, struct shm_tx *tx)
+static uint32_t alloc_token(struct shm_conn *conn, struct shm_tx *tx)
 {
 	uint32_t at;
 
-	if (conn->claims == UINT64_MAX)
-		return SHM_CLAIMS;
-	at = (uint32_t)__builtin_ctzll(~conn->claims);
-	conn->claims |= 1ull << at;
-	tx->claim = (uint8_t)(at + 1);
-	atomic_store_explicit(&conn->region->claims[conn->out_lane][at].id, tx->id,
+	if (conn->tokens == UINT64_MAX)
+		return SHM_TOKENS;
+	at = (uint32_t)__builtin_ctzll(~conn->tokens);
+	conn->tokens |= 1ull << at;
+	tx->token = (uint8_t)(at + 1);
+	atomic_store_explicit(&conn->region->tokens[conn->out_lane][at].id, tx->id,
 		memory_order_relaxed);
 	return at;
 }
@@ -60,7 +60,7 @@ static int send_rts(struct shm_conn *conn, struct shm_tx *tx)
 		return SHM_FULL;
 	tx->asked = true;
 	rts.id = tx->id;
-	rts.claim = claim(conn, tx);
+	rts.token = alloc_token(conn, tx);
 	for (unsigned int i = 0; i < tx->local.count; i++) {
 		rts.iov[i].base = (uintptr_t)tx->local.iov[i].iov_base;
 		rts.iov[i].len = tx->local.iov[i].iov_len;

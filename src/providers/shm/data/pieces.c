@@ -25,7 +25,7 @@ static bool has_space(const struct shm_writer *w, size_t len)
 /* The reader has read the earlier bytes of this part of the ring, so its cache has
  * these lines. The copy waits for each of them, unless they are asked for while the
  * piece before is written. */
-static void claim_lines(const struct shm_writer *w, size_t len)
+static void prefetch_lines(const struct shm_writer *w, size_t len)
 {
 	uint8_t flags, *at = shm_writer_bytes(w, len, &flags);
 
@@ -56,7 +56,7 @@ static void write_piece(struct shm_conn *conn, const struct wf_op *op, size_t at
 
 	shm_writer_bytes_done(w, flags, lens[0]);
 	if (left)
-		claim_lines(w, WF_MIN(left, (size_t)PIECE));
+		prefetch_lines(w, WF_MIN(left, (size_t)PIECE));
 	copy_piece(to, op, at, lens[0]);
 	slot->word = 0;
 	if (!at) {

@@ -7,7 +7,8 @@
 
 /*
  * Messages that arrive. The owner of the receive context decides where the payload is
- * stored. A message without a receive is saved, and reading goes on.
+ * stored. A message that no receive matches is saved, and the next record is read.
+ * ep.lock and the lock of the receive context are held.
  */
 
 void shm_recv_done(struct shm_conn *conn, struct fi_peer_rx_entry *entry, uint8_t flags,
@@ -52,6 +53,8 @@ static inline int match(struct shm_conn *conn, bool tagged, uint64_t tag, uint64
 		      : wf_srx_get_msg(ep->ep.srx, &attr, entry);
 }
 
+/* The message cannot be stored: end the connection, because later messages must not
+ * overtake it. @entry (NULL: none) is released. Returns 0, the result of a handler. */
 static int no_memory(struct shm_conn *conn, struct fi_peer_rx_entry *entry)
 {
 	if (entry)
@@ -60,6 +63,9 @@ static int no_memory(struct shm_conn *conn, struct fi_peer_rx_entry *entry)
 	return 0;
 }
 
+/* Save a message that is complete in @rec and that no receive has matched. Behind its
+ * payload is @id, if the sender waits for the message to be matched. The result is that
+ * of a handler. */
 static int unexpected(struct shm_conn *conn, const struct shm_record *rec,
 	struct fi_peer_rx_entry *entry, uint64_t id, const uint8_t *payload, size_t len)
 {
@@ -78,7 +84,8 @@ static int unexpected(struct shm_conn *conn, const struct shm_record *rec,
 	return 0;
 }
 
-/* The first piece of a message. */
+/* The first piece of a message that arrives in pieces (pieces.h): match the message, or
+ * save it in memory for all of its pieces. */
 static int recv_first(struct shm_conn *conn, const struct shm_record *rec)
 {
 	struct fi_peer_rx_entry *entry = NULL;
@@ -144,7 +151,7 @@ static int read_rts(const struct shm_record *rec, struct shm_rts *rts)
 		return -FI_EPROTO;
 	memcpy(rts, rec->blob, sizeof(*rts));
 	left = rts->len;
-	if (!rts->id || rts->claim > SHM_CLAIMS || rts->count > SHM_IOV_LIMIT)
+	if (!rts->id || rts->token > SHM_TOKENS || rts->count > SHM_IOV_LIMIT)
 		return -FI_EPROTO;
 	for (uint32_t i = 0; i < rts->count; i++) {
 		if (rts->iov[i].len > left)

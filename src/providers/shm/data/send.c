@@ -14,7 +14,7 @@ static inline uint8_t message_kind(const struct wf_op *op)
 	return op->kind == WF_OP_TSEND ? SHM_REC_TAGGED : SHM_REC_MSG;
 }
 
-/* Fill the slot of a message, except its payload and head. */
+/* Fill the slot of a message, except its payload and its head, which publishes it. */
 static inline struct shm_slot *open_slot(struct shm_conn *conn, const struct wf_op *op)
 {
 	struct shm_slot *slot = shm_writer_slot(&conn->out);
@@ -24,6 +24,7 @@ static inline struct shm_slot *open_slot(struct shm_conn *conn, const struct wf_
 	return slot;
 }
 
+/* Publish the slot of a message, and complete the message. */
 static inline void close_slot(struct shm_conn *conn, struct shm_slot *slot,
 	const struct wf_op *op, uint8_t flags, size_t len)
 {
@@ -36,6 +37,8 @@ static inline void close_slot(struct shm_conn *conn, struct shm_slot *slot,
 	wf_ep_op_end(&ep->ep, op, 0);
 }
 
+/* Write a message whose payload goes through the byte ring. False: the ring has no
+ * space. */
 static bool write_bytes(struct shm_conn *conn, const struct wf_op *op)
 {
 	uint32_t len = (uint32_t)op->len;
@@ -57,6 +60,8 @@ static bool write_bytes(struct shm_conn *conn, const struct wf_op *op)
 	return true;
 }
 
+/* Write a message that is longer than a slot: in pieces if the peer waits for it, else
+ * as a whole. False: no space. */
 static bool write_long(struct shm_conn *conn, const struct wf_op *op)
 {
 	if (!shm_pieces_write(conn, op))
@@ -81,6 +86,8 @@ static inline bool write_message(struct shm_conn *conn, const struct wf_op *op)
 	return true;
 }
 
+/* Queue @op on @list, where it waits for space in the lane, or for a connection. 0;
+ * -FI_EAGAIN: the transmit queue is full; -FI_ENOMEM. */
 static ssize_t queue(struct shm_ep *ep, struct wf_list *list, const struct wf_op *op)
 {
 	struct shm_tx *tx;
@@ -107,6 +114,7 @@ static ssize_t queue_on(struct shm_conn *conn, const struct wf_op *op)
 	return ret;
 }
 
+/* Write a message of at most SHM_INLINE_MAX bytes; the lane has a free slot. */
 static inline void write_small(struct shm_conn *conn, enum wf_op_kind kind,
 	const void *buf, size_t len, uint64_t tag)
 {

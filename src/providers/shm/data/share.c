@@ -6,7 +6,7 @@
  * Payloads that both ends copy, each with a system call of the kernel: the receiver
  * reads pieces from the sender's memory, from the front on, and the sender writes
  * others into the receiver's memory, from the back on, until they meet. Each piece is
- * taken before it is moved (struct shm_claim). So the end that has time moves more, and
+ * taken before it is moved (struct shm_token). So the end that has time moves more, and
  * a sender that makes no progress delays nothing: the receiver moves all.
  *
  * The sender takes a piece and writes it in one step, with its lock held. When the
@@ -23,7 +23,7 @@ enum {
 	PIECE_MAX = 512 << 10,
 };
 
-static void bad_claim(struct shm_sink *sink)
+static void bad_pieces(struct shm_sink *sink)
 {
 	shm_log(FI_LOG_WARN, FI_LOG_EP_DATA,
 		"connection to %s closed: the pieces that it took make no sense\n",
@@ -34,7 +34,7 @@ static void bad_claim(struct shm_sink *sink)
 void shm_share_begin(struct shm_sink *sink)
 {
 	struct shm_share share = { .count = sink->to.count };
-	struct shm_claim *claim = shm_bulk_sink_claim(sink);
+	struct shm_token *token = shm_bulk_sink_token(sink);
 	uint64_t len = shm_bulk_len(sink), piece;
 
 	piece = (len / 2 + PIECE_ALIGN - 1) / PIECE_ALIGN * PIECE_ALIGN;
@@ -50,9 +50,9 @@ void shm_share_begin(struct shm_sink *sink)
 		share.iov[i].base = (uintptr_t)sink->to.iov[i].iov_base;
 		share.iov[i].len = sink->to.iov[i].iov_len;
 	}
-	atomic_store_explicit(&claim->written, 0, memory_order_relaxed);
+	atomic_store_explicit(&token->written, 0, memory_order_relaxed);
 	/* The receiver takes the first piece. The record publishes this word. */
-	atomic_store_explicit(&claim->taken, 1, memory_order_relaxed);
+	atomic_store_explicit(&token->taken, 1, memory_order_relaxed);
 	shm_out_answer(sink->conn, SHM_REC_SHARE, sink->request, &share, sizeof(share));
 }
 
@@ -66,14 +66,14 @@ static bool is_possible(const struct shm_sink *sink, uint64_t taken)
 static uint64_t load_taken(const struct shm_sink *sink)
 {
 	return atomic_load_explicit(
-		&shm_bulk_sink_claim(sink)->taken, memory_order_relaxed);
+		&shm_bulk_sink_token(sink)->taken, memory_order_relaxed);
 }
 
 /* Take @count pieces; 0: all that are left. False: none is left, or the numbers are
  * impossible. */
 static bool take_front(struct shm_sink *sink, uint32_t count)
 {
-	_Atomic uint64_t *word = &shm_bulk_sink_claim(sink)->taken;
+	_Atomic uint64_t *word = &shm_bulk_sink_token(sink)->taken;
 	uint64_t taken = load_taken(sink);
 	uint32_t left, more;
 
@@ -101,7 +101,7 @@ static uint64_t unwritten(const struct shm_sink *sink, bool *ret_stopped)
 {
 	/* acquire, pairs with the release in shm_share_write. */
 	uint64_t written = atomic_load_explicit(
-		&shm_bulk_sink_claim(sink)->written, memory_order_acquire);
+		&shm_bulk_sink_token(sink)->written, memory_order_acquire);
 
 	*ret_stopped = written & SHM_SHARE_STOPPED;
 	return shm_share_back(load_taken(sink)) - (written & ~SHM_SHARE_STOPPED);
@@ -113,7 +113,7 @@ bool shm_share_is_over(struct shm_sink *sink)
 	uint64_t left = unwritten(sink, &stopped);
 
 	if (!is_possible(sink, load_taken(sink)) || left > sink->pieces - sink->front) {
-		bad_claim(sink);
+		bad_pieces(sink);
 		return false;
 	}
 	/* This endpoint reads the piece that the sender could not write. */

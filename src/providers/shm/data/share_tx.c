@@ -15,7 +15,7 @@ int shm_recv_share(struct shm_conn *conn, const struct shm_record *rec)
 	if (rec->len != sizeof(share))
 		return -FI_EPROTO;
 	memcpy(&share, rec->blob, sizeof(share));
-	if (!tx || !tx->asked || !tx->claim || tx->begun || tx->piece || !share.piece ||
+	if (!tx || !tx->asked || !tx->token || tx->begun || tx->piece || !share.piece ||
 		share.count > SHM_IOV_LIMIT)
 		return -FI_EPROTO;
 	/* The receiver then moves the whole payload. */
@@ -87,7 +87,7 @@ static void stop(struct shm_conn *conn, struct shm_tx *tx)
 void shm_share_write(struct shm_conn *conn)
 {
 	struct shm_tx *tx = wf_list_entry(conn->shares.next, struct shm_tx, link);
-	struct shm_claim *claim = shm_bulk_claim(conn, conn->out_lane, tx->claim - 1u);
+	struct shm_token *token = shm_bulk_token(conn, conn->out_lane, tx->token - 1u);
 	struct iovec there[SHM_IOV_LIMIT];
 	uint64_t len = WF_MIN((uint64_t)receiver_iov(tx, there), tx->local.len);
 	uint64_t pieces = len / tx->piece + (len % tx->piece != 0), at;
@@ -97,7 +97,7 @@ void shm_share_write(struct shm_conn *conn)
 		shm_conn_fail(conn, FI_ECONNRESET);
 		return;
 	}
-	if (!take_back(tx, &claim->taken, pieces)) {
+	if (!take_back(tx, &token->taken, pieces)) {
 		stop(conn, tx);
 		return;
 	}
@@ -107,10 +107,10 @@ void shm_share_write(struct shm_conn *conn)
 		tx->written++;
 		/* release, pairs with the acquire in unwritten. */
 		atomic_store_explicit(
-			&claim->written, tx->written, memory_order_release);
+			&token->written, tx->written, memory_order_release);
 	} else {
 		conn->cma = false;
-		atomic_store_explicit(&claim->written, tx->written | SHM_SHARE_STOPPED,
+		atomic_store_explicit(&token->written, tx->written | SHM_SHARE_STOPPED,
 			memory_order_release);
 		stop(conn, tx);
 	}

@@ -166,8 +166,8 @@ void shm_tx_settle(struct shm_conn *conn, struct shm_tx *tx, int err)
 		shm_id_free(conn, tx->id);
 		conn->unsettled--;
 	}
-	if (tx->claim)
-		conn->claims &= ~(1ull << (tx->claim - 1));
+	if (tx->token)
+		conn->tokens &= ~(1ull << (tx->token - 1));
 	wf_list_remove(&tx->link);
 	if (err)
 		shm_tx_fail(ep, tx, err, shm_conn_name(conn));

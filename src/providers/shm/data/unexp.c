@@ -4,7 +4,9 @@
 #include "providers/shm/conn/peer.h"
 #include "providers/shm/data/pieces.h"
 
-/* Unexpected messages; see objects/conn/unexp.h. */
+/* Unexpected messages: the functions of struct wf_unexp_ops (objects/conn/unexp.h). The
+ * payload of a saved message is in memory, in the sender's memory (SHM_UNEXP_RTS), or
+ * arriving in pieces (SHM_UNEXP_COMING). */
 
 static struct shm_conn *conn_of(struct wf_unexp_conn *unexp)
 {
@@ -80,7 +82,8 @@ static void flush(struct wf_unexp_conn *unexp)
 		shm_out_flush(conn);
 }
 
-/* A message may outlive the connection that it came over. */
+/* A saved message may outlive its connection: the index of the peer is then that of the
+ * peer's name in the AV. */
 static fi_addr_t index_of(struct wf_ep *ep, struct wf_remote *remote)
 {
 	const struct shm_peer *peer = shm_peer_of(remote);

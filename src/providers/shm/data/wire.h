@@ -134,13 +134,13 @@ struct shm_lane {
 };
 
 /*
- * A claim word: either end may move the payload of a rendezvous message. The end that
- * takes the claim word does (bulk.c). A receiver that took it may let the sender help
- * (share.c): the receiver takes pieces from the front, the sender from the back.
+ * A token: either end may move the payload of a rendezvous message, and the end that
+ * takes the message's token does (bulk.c). A receiver that took it may let the sender
+ * help (share.c): the receiver takes pieces from the front, the sender from the back.
  */
-enum { SHM_CLAIMS = 64 };
+enum { SHM_TOKENS = 64 };
 
-struct shm_claim {
+struct shm_token {
 	/* The id of the message until one end takes it, then 0. */
 	alignas(2 * WF_CACHELINE) _Atomic uint64_t id;
 	/* Number of pieces that the receiver took (low 32 bits) and that the sender
@@ -173,8 +173,8 @@ struct shm_grants {
 struct shm_region {
 	/* lane[0] is written by the endpoint that made the region. */
 	struct shm_lane lane[2];
-	/* claims[i]: of messages that the writer of lane[i] sends. */
-	struct shm_claim claims[2][SHM_CLAIMS];
+	/* tokens[i]: of messages that the writer of lane[i] sends. */
+	struct shm_token tokens[2][SHM_TOKENS];
 	struct shm_grants grants[2]; /* grants[i]: by the writer of lane[i] */
 };
 
@@ -183,7 +183,7 @@ enum { SHM_IOV_LIMIT = 4, SHM_RMA_LIMIT = 4 };
 
 struct shm_rts {
 	uint64_t id, len;
-	uint32_t claim; /* index of the claim word, or SHM_CLAIMS: none */
+	uint32_t token; /* index of the token; SHM_TOKENS: none */
 	uint32_t count;
 	struct {
 		uint64_t base, len;

@@ -11,7 +11,7 @@ struct shm_writer {
 	uint32_t next; /* number of the next record; the first record is 1 */
 	/* Slots that the reader had reported as read at the last refresh. */
 	uint32_t seen_slots;
-	uint32_t claimed; /* number of the last record whose slot was prefetched */
+	uint32_t prefetched; /* number of the last record whose slot was prefetched */
 	uint64_t pos, seen_pos;
 };
 
@@ -85,10 +85,10 @@ static inline void shm_writer_prefetch(struct shm_writer *w, uint64_t head)
 {
 	enum { ONE_LINE = WF_CACHELINE - offsetof(struct shm_slot, blob) };
 
-	if (w->claimed == w->next || shm_head_len(head) > ONE_LINE ||
+	if (w->prefetched == w->next || shm_head_len(head) > ONE_LINE ||
 		shm_head_flags(head) & SHM_FLAG_BYTES)
 		return;
-	w->claimed = w->next;
+	w->prefetched = w->next;
 	wf_prefetch_write(shm_writer_slot(w));
 }
 

@@ -8,9 +8,9 @@
 /* A connection to a passive endpoint whose request is not complete. */
 struct ask {
 	struct wf_list link;
-	int fd;
-	union wf_sockaddr from;
-	struct tcp_cm cm;
+	int fd;                 /* the socket; -1: it belongs to the request now */
+	union wf_sockaddr from; /* address from which the peer connected */
+	struct tcp_cm cm;       /* state of the exchange */
 };
 
 enum { ACCEPTS = 64, EVENTS_MAX = 64 };

@@ -308,7 +308,7 @@ int tcp_cm_accept(
 
 	set_peer(cm, features);
 	ext.features = cm->peer.have & TCP_HAVE_OFFER;
-	/* tcp_way_begin sends what it holds back. */
+	/* The socket holds the reply back until tcp_local_begin has added the card. */
 	if (cm->peer.have & TCP_HAVE_LOCAL)
 		tcp_sock_cork(cm->fd, true);
 	return answer(cm, TCP_CM_REPLY, &ext, data, data_len);

@@ -14,16 +14,19 @@
 enum { CM_VERSION = 3, EXT_VERSION = 1 };
 
 struct cm_hdr {
-	uint8_t version;
-	uint8_t type;
+	uint8_t version;   /* CM_VERSION */
+	uint8_t type;      /* TCP_CM_REQUEST, ... */
 	uint16_t data_len; /* big endian, as all fields of the extension */
+	/* The extension, if @magic is magic_request or magic_answer; its fields are
+	 * those of struct tcp_cm_ext. */
 	uint8_t magic[4];
-	uint8_t ext_version;
+	uint8_t ext_version; /* EXT_VERSION */
 	uint8_t reason;
 	uint16_t contexts;
 	uint32_t features;
 	uint64_t instance;
-	uint64_t marker; /* 1 in the sender's byte order; 0 in rejects */
+	/* Not of the extension: 1 in the sender's byte order; 0 in rejects. */
+	uint64_t marker;
 };
 
 static_assert(sizeof(struct cm_hdr) == TCP_CM_HDR, "wire layout");

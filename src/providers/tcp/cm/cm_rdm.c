@@ -9,10 +9,10 @@
 enum { EVALUATED = 0x80, FIREWALL = 0x01 };
 
 struct rdm_data {
-	uint8_t version;
-	uint8_t features;
-	uint16_t port; /* big endian */
-	uint32_t id;   /* big endian */
+	uint8_t version;  /* TCP_RDM_VERSION, and EVALUATED in replies */
+	uint8_t features; /* FIREWALL, or 0 */
+	uint16_t port;    /* big endian: the port at which the sender listens */
+	uint32_t id;      /* big endian: id of the sender's endpoint */
 };
 
 static_assert(sizeof(struct rdm_data) == TCP_RDM_DATA, "wire layout");

@@ -102,11 +102,11 @@ bool tcp_sock_is_within_host(int fd)
 
 bool tcp_sock_connected(int fd)
 {
-	enum { NEAR_RCVBUF = 448 << 10 }; /* the kernel doubles it */
+	enum { SAME_HOST_RCVBUF = 448 << 10 }; /* the kernel doubles it */
 
 	if (!tcp_sock_is_within_host(fd))
 		return false;
-	set_int(fd, SOL_SOCKET, SO_RCVBUF, NEAR_RCVBUF);
+	set_int(fd, SOL_SOCKET, SO_RCVBUF, SAME_HOST_RCVBUF);
 	set_algorithm(fd);
 	return true;
 }

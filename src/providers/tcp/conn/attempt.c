@@ -6,7 +6,7 @@
 #include "providers/tcp/conn/keepalive.h"
 #include "providers/tcp/conn/peer.h"
 #include "providers/tcp/local/switch.h"
-#include "providers/tcp/local/way.h"
+#include "providers/tcp/local/local.h"
 #include "sys/clock.h"
 
 /*
@@ -16,8 +16,9 @@
  */
 
 enum {
-	ACCEPTS = 64,    /* limit of connections that one call accepts */
-	CLAIM_MS = 3000, /* milliseconds for connecting to the host of a claim */
+	ACCEPTS = 64,     /* limit of connections that one call accepts */
+	VERIFY_MS = 3000, /* limit of an attempt that verifies a connection, in
+			     milliseconds */
 };
 
 static const uint32_t features =
@@ -26,7 +27,7 @@ static const uint32_t features =
 
 static uint32_t features_of(const struct tcp_ep *ep)
 {
-	return features | TCP_HAVE_LDBL_OWN | tcp_way_offer(ep);
+	return features | TCP_HAVE_LDBL_OWN | tcp_local_offer(ep);
 }
 
 static struct tcp_cm_own own_of(const struct tcp_ep *ep)
@@ -111,13 +112,14 @@ static void become_conn(
 	tcp_attempt_drop(attempt);
 }
 
-/* Does the result of this endpoint's request prove or refute a claim? */
-static bool settles_claim(const struct tcp_attempt *attempt, int err)
+/* Does the result of this endpoint's request verify the unverified connection? */
+static bool settles_identity(const struct tcp_attempt *attempt, int err)
 {
 	if (attempt->cm.state == TCP_CM_REJECTED)
-		return tcp_claim_rejected(attempt->ep, attempt->peer, &attempt->cm.msg);
+		return tcp_verify_rejected(
+			attempt->ep, attempt->peer, &attempt->cm.msg);
 	return !attempt->cm.out_done &&
-	       tcp_claim_unreachable(attempt->ep, attempt->peer, err);
+	       tcp_verify_unreachable(attempt->ep, attempt->peer, err);
 }
 
 /* ECONNREFUSED after the request was sent is the peer's reject; before, the peer's host
@@ -126,7 +128,7 @@ static void active_failed(struct tcp_attempt *attempt, int err)
 {
 	bool refused = err == ECONNREFUSED && !attempt->cm.out_done;
 
-	if (settles_claim(attempt, err)) {
+	if (settles_identity(attempt, err)) {
 		tcp_attempt_drop(attempt);
 	} else if (attempt->cm.state == TCP_CM_REJECTED &&
 		   attempt->cm.msg.ext.reason == TCP_REASON_REFUSED) {
@@ -154,15 +156,15 @@ static void active_ready(struct tcp_attempt *attempt)
 		active_failed(attempt, -ret);
 		return;
 	}
-	tcp_claim_refuted(attempt->peer);
-	if (tcp_way_refuses(attempt->cm.peer.have, attempt->base.watch.fd,
+	tcp_verify_refuted(attempt->peer);
+	if (tcp_local_refuses(attempt->cm.peer.have, attempt->base.watch.fd,
 		    &attempt->peer->ip.addr)) {
 		denied(attempt);
 		return;
 	}
 	attempt->peer->remote_id = hello.id;
 	attempt->peer->remote_instance = attempt->cm.msg.ext.instance;
-	become_conn(attempt, tcp_rdm_have(&hello), TCP_PROVEN);
+	become_conn(attempt, tcp_rdm_have(&hello), TCP_VERIFIED);
 }
 
 /* Does a connection with the peer exist, as far as this end can tell? A connection that
@@ -185,7 +187,8 @@ static bool stands(struct tcp_conn *conn)
 	return false;
 }
 
-/* A connection that stands is the reason to reject another one. */
+/* The reason to reject a request because the connection @conn exists: one that lingers
+ * will end soon, so the peer asks again. */
 static enum tcp_cm_reason rejection_by(const struct tcp_conn *conn)
 {
 	return conn->err ? TCP_REASON_BUSY : TCP_REASON_CONNECTED;
@@ -249,9 +252,9 @@ static enum tcp_cm_reason judge(struct tcp_attempt *attempt, struct tcp_peer *pe
 		log_other(attempt, hello);
 		return rejection_by(peer->conn);
 	}
-	if (stands(peer->claimed)) {
+	if (stands(peer->unverified)) {
 		log_other(attempt, hello);
-		tcp_claim_contest(attempt->ep, peer);
+		tcp_verify_contest(attempt->ep, peer);
 		return TCP_REASON_CONNECTED;
 	}
 	/* If the peer's request is used, this endpoint's own request is still answered:
@@ -281,8 +284,8 @@ static void passive_finish(struct tcp_attempt *attempt, int ret)
 		return;
 	}
 	tcp_rdm_answer(&hello, &attempt->cm.msg, ep->peers->id, &answer);
-	become_conn(
-		attempt, tcp_rdm_have(&answer), attempt->self ? TCP_SELF : TCP_CLAIMED);
+	become_conn(attempt, tcp_rdm_have(&answer),
+		attempt->self ? TCP_SELF : TCP_UNVERIFIED);
 }
 
 static void passive_asked(struct tcp_attempt *attempt)
@@ -307,7 +310,7 @@ static void passive_asked(struct tcp_attempt *attempt)
 		attempt->peer = peer;
 		reason = judge(attempt, peer, &hello);
 		if (reason == TCP_REASON_NONE &&
-			tcp_way_refuses(attempt->cm.peer.have, attempt->base.watch.fd,
+			tcp_local_refuses(attempt->cm.peer.have, attempt->base.watch.fd,
 				&attempt->from))
 			reason = TCP_REASON_REFUSED;
 	}
@@ -347,7 +350,7 @@ static void attempt_ready(struct wf_watch *watch, uint32_t events)
 		active_ready(attempt);
 }
 
-void tcp_attempt_poke(struct tcp_attempt *attempt)
+void tcp_attempt_progress(struct tcp_attempt *attempt)
 {
 	attempt_ready(&attempt->base.watch, 0);
 }
@@ -369,7 +372,8 @@ static bool no_descriptor(int err)
 	return err == -EMFILE || err == -ENFILE;
 }
 
-/* Claims may have used all descriptors: use the listener's spare one to settle them. */
+/* Unverified connections may have used all descriptors: verify them with the listener's
+ * spare one. */
 static int connect_to(struct tcp_ep *ep, const struct tcp_peer *peer, int *ret_fd)
 {
 	union wf_sockaddr host = ep->name; /* the port is the listener's */
@@ -378,7 +382,7 @@ static int connect_to(struct tcp_ep *ep, const struct tcp_peer *peer, int *ret_f
 
 	wf_sockaddr_set_port(&host, 0);
 	ret = tcp_connect(&host, &peer->ip.addr, &ep->conf, tclass, ret_fd);
-	if (no_descriptor(ret) && peer->claimed &&
+	if (no_descriptor(ret) && peer->unverified &&
 		tcp_listener_lend(&ep->peers->listener))
 		ret = tcp_connect(&host, &peer->ip.addr, &ep->conf, tclass, ret_fd);
 	return ret;
@@ -397,11 +401,11 @@ int tcp_attempt_start(struct tcp_ep *ep, struct tcp_peer *peer)
 	struct tcp_attempt *attempt;
 	int fd, ret;
 
-	own.accepted_yours = tcp_claim_stands(peer);
-	if (own.accepted_yours && (!own.timeout_ms || own.timeout_ms > CLAIM_MS))
-		own.timeout_ms = CLAIM_MS;
+	own.accepted_yours = tcp_verify_pending(peer);
+	if (own.accepted_yours && (!own.timeout_ms || own.timeout_ms > VERIFY_MS))
+		own.timeout_ms = VERIFY_MS;
 	ret = connect_to(ep, peer, &fd);
-	if (ret && tcp_claim_unreachable(ep, peer, -ret))
+	if (ret && tcp_verify_unreachable(ep, peer, -ret))
 		return 0;
 	if (ret) {
 		failed(ep, peer, -ret, ret == -ECONNREFUSED);

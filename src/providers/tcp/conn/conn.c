@@ -7,13 +7,13 @@
 #include "providers/tcp/conn/peer.h"
 #include "providers/tcp/data/unexp.h"
 #include "providers/tcp/local/unread.h"
-#include "providers/tcp/local/way.h"
+#include "providers/tcp/local/local.h"
 
 /* The life of a connection from the end of its exchange on. */
 
 /* May another connection be read in each progress call? Beyond the limit the reads
  * would cost more than polls of the epoll set. */
-static bool may_heat(const struct tcp_conn *conn)
+static bool may_be_hot(const struct tcp_conn *conn)
 {
 	return conn->ep->hot_count < TCP_HOT_MAX;
 }
@@ -25,14 +25,14 @@ static void conn_ready(struct wf_watch *watch, uint32_t events)
 	(void)events;
 	if (conn->err)
 		return;
-	if (may_heat(conn))
-		tcp_conn_heat(conn);
+	if (may_be_hot(conn))
+		tcp_conn_make_hot(conn);
 	(void)tcp_rx_poll(conn);
 	/* The epoll set reports bytes in the socket. Bytes that were read already are
 	 * found by reading the connection. */
 	if (!conn->err && !conn->hot &&
 		(conn->rx.held || !(tcp_conn_events(conn) & EPOLLIN)))
-		tcp_conn_heat(conn);
+		tcp_conn_make_hot(conn);
 }
 
 struct tcp_conn *tcp_conn_new(struct tcp_ep *ep, int fd,
@@ -46,7 +46,7 @@ struct tcp_conn *tcp_conn_new(struct tcp_ep *ep, int fd,
 	conn->ep = ep;
 	conn->peer = peer;
 	conn->wire = *wire;
-	conn->local = tcp_sock_connected(fd);
+	conn->same_host = tcp_sock_connected(fd);
 	conn->sent_epoch = ep->epoch - 1;
 	wf_list_init(&conn->hot_link);
 	wf_list_init(&conn->dirty_link);
@@ -61,8 +61,8 @@ struct tcp_conn *tcp_conn_new(struct tcp_ep *ep, int fd,
 	if (peer)
 		wf_remote_ref(&peer->ip.remote);
 	wf_progress_wake(&ep->ep.progress);
-	if (may_heat(conn))
-		tcp_conn_heat(conn);
+	if (may_be_hot(conn))
+		tcp_conn_make_hot(conn);
 	else
 		tcp_watch_set(ep, &conn->watch, EPOLLIN);
 	return conn;
@@ -137,7 +137,7 @@ void tcp_conn_end(struct tcp_conn *conn, int err)
 	tcp_slots_free(&conn->rdv);
 	free(conn->rx.buf);
 	free(conn->rx.held);
-	tcp_way_end(conn, err);
+	tcp_local_end(conn, err);
 	if (conn->peer)
 		tcp_peer_lost(ep, conn->peer, conn);
 	conn->peer = NULL;
@@ -167,7 +167,7 @@ void tcp_conn_free_dead(struct tcp_ep *ep)
 		free(wf_list_entry(link, struct tcp_conn, link));
 }
 
-void tcp_conn_heat(struct tcp_conn *conn)
+void tcp_conn_make_hot(struct tcp_conn *conn)
 {
 	struct tcp_ep *ep = conn->ep;
 
@@ -185,7 +185,7 @@ void tcp_conn_heat(struct tcp_conn *conn)
 		ep, &conn->watch, ep->watches.sleepers ? tcp_conn_events(conn) : 0);
 }
 
-void tcp_conn_cool(struct tcp_conn *conn)
+void tcp_conn_make_cold(struct tcp_conn *conn)
 {
 	struct tcp_ep *ep = conn->ep;
 

@@ -6,7 +6,7 @@
 #include "providers/tcp/tcp.h"
 
 struct tcp_peer;
-struct tcp_way;
+struct tcp_local;
 
 /* The event that completes an operation after its record was sent. */
 enum tcp_want {
@@ -43,8 +43,8 @@ struct tcp_tx {
 	/* A request to send was sent; after the peer's clear to send the record is the
 	 * payload. */
 	bool rendezvous;
-	/* A message that an earlier process at the address left unread in memory, where
-	 * it was complete: its end is not reported (local/unread.h). */
+	/* The message was complete when an earlier process at the address left it
+	 * unread in memory: its end is not reported again (local/unread.h). */
 	bool left;
 	uint8_t hdr_len; /* length of hdr in bytes; 0: it is not encoded yet */
 	uint8_t iov_count, result_count;
@@ -143,7 +143,7 @@ struct tcp_conn {
 	/* Positive fi_errno that ends the connection; 0: none. */
 	int err;
 	bool hot;
-	bool local; /* the peer is on this machine */
+	bool same_host; /* The peer is on this machine. */
 	/* Sending failed: receive what the peer sent before the failure, then take the
 	 * connection down. */
 	bool unread;
@@ -188,8 +188,8 @@ struct tcp_conn {
 	/* struct tcp_rdv by index: rendezvous of the peer whose payload has not
 	 * arrived. */
 	struct tcp_slots rdv;
-	/* State for TCP_HAVE_LOCAL (local/way.h); NULL: not agreed on. */
-	struct tcp_way *way;
+	/* State for TCP_HAVE_LOCAL (local/local.h); NULL: not agreed on. */
+	struct tcp_local *local;
 	/* Bytes of records that the socket took, and bytes that were read from it. */
 	uint64_t sent, received;
 	struct tcp_rx rx;
@@ -215,8 +215,8 @@ enum { TCP_HOT_MAX = 16 };
 
 /* Start or stop reading the connection in each progress call (a hot connection);
  * otherwise it is read when the epoll set reports it. */
-void tcp_conn_heat(struct tcp_conn *conn);
-void tcp_conn_cool(struct tcp_conn *conn);
+void tcp_conn_make_hot(struct tcp_conn *conn);
+void tcp_conn_make_cold(struct tcp_conn *conn);
 /* The epoll events that a sleeping thread has to wait for. */
 uint32_t tcp_conn_events(const struct tcp_conn *conn);
 const union wf_sockaddr *tcp_conn_addr(const struct tcp_conn *conn);

@@ -4,7 +4,7 @@
 
 #include "providers/tcp/conn/peer.h"
 #include "providers/tcp/local/switch.h"
-#include "providers/tcp/local/way.h"
+#include "providers/tcp/local/local.h"
 #include "sys/clock.h"
 
 /*
@@ -42,16 +42,17 @@ static void connect_peer(struct wf_remotes *remotes, struct wf_remote *remote)
 	(void)tcp_attempt_start(peers_of(remotes)->ep, tcp_peer_of(remote));
 }
 
-/* A claim that is not proven yet: the peer is connected, and too busy to prove it. */
+/* With an unverified connection the pending operations wait on: the peer is connected,
+ * and too busy to answer the attempt that verifies it. */
 static bool give_up(struct wf_remotes *remotes, struct wf_remote *remote)
 {
 	(void)remotes;
-	return !tcp_claim_stands(tcp_peer_of(remote));
+	return !tcp_verify_pending(tcp_peer_of(remote));
 }
 
-/* Messages that a process left unread wait for the next one at its address as long as
- * connecting may take. */
-static bool waits_on(struct wf_remotes *remotes, struct wf_remote *remote,
+/* Messages that a process left unread wait for the next process at its address as long
+ * as an attempt to connect may take, but not while the endpoint is being closed. */
+static bool keeps_waiting(struct wf_remotes *remotes, struct wf_remote *remote,
 	const struct wf_list *link)
 {
 	(void)remote;
@@ -83,7 +84,7 @@ static const struct wf_remote_ops remote_ops = {
 	.state = state,
 	.connect = connect_peer,
 	.give_up = give_up,
-	.waits_on = waits_on,
+	.keeps_waiting = keeps_waiting,
 	.end = end,
 	.drop = tcp_attempt_end,
 	.expired = tcp_attempt_expired,
@@ -171,7 +172,7 @@ struct tcp_peer *tcp_peer_get(struct tcp_ep *ep, const union wf_sockaddr *addr)
  * use the connection of a peer behind a firewall. 0 or -FI_EFIREWALLADDR. */
 static int wait_for(struct tcp_ep *ep, struct tcp_peer *peer)
 {
-	if (tcp_claim_firewalled(ep, peer))
+	if (tcp_verify_firewalled(ep, peer))
 		return 0;
 	if (!peer->attempt && wf_av_firewalled(ep->ep.av, peer->ip.index)) {
 		tcp_log(FI_LOG_INFO, FI_LOG_EP_DATA,
@@ -206,21 +207,21 @@ int tcp_peer_route(struct tcp_ep *ep, fi_addr_t addr, struct tcp_conn **ret_conn
 	ret = wait_for(ep, peer);
 	if (ret)
 		return ret;
-	if (peer->claimed && peer->attempt)
-		tcp_attempt_poke(peer->attempt);
+	if (peer->unverified && peer->attempt)
+		tcp_attempt_progress(peer->attempt);
 	/* A connection within this machine may be established at once. */
 	*ret_conn = peer->conn && !peer->conn->err ? peer->conn : NULL;
 	return 0;
 }
 
-struct tcp_conn *tcp_peer_near(struct tcp_ep *ep, fi_addr_t addr)
+struct tcp_conn *tcp_peer_memory_conn(struct tcp_ep *ep, fi_addr_t addr)
 {
 	struct wf_ip_remote *ip = wf_ip_remote_at(&ep->peers->remotes, ep->ep.av, addr);
 	struct tcp_peer *peer = ip ? tcp_peer_of_ip(ip) : NULL;
 
 	if (!peer || peer->route || !peer->conn || peer->conn->err)
 		return NULL;
-	return peer->conn->way->out == TCP_OUT_MEMORY ? peer->conn : NULL;
+	return peer->conn->local->out == TCP_OUT_MEMORY ? peer->conn : NULL;
 }
 
 void tcp_peer_unref(struct tcp_ep *ep, struct tcp_peer *peer)
@@ -232,8 +233,8 @@ void tcp_peer_lost(struct tcp_ep *ep, struct tcp_peer *peer, struct tcp_conn *co
 {
 	if (peer->conn == conn)
 		peer->conn = peer->route = NULL;
-	if (peer->claimed == conn)
-		peer->claimed = NULL;
+	if (peer->unverified == conn)
+		peer->unverified = NULL;
 	tcp_peer_unref(ep, peer);
 }
 
@@ -253,10 +254,10 @@ int tcp_peer_connected(struct tcp_ep *ep, struct tcp_peer *peer, int fd,
 	if (!conn)
 		return -FI_ENOMEM;
 	if (wire->have & TCP_HAVE_LOCAL)
-		tcp_way_begin(conn, instance);
-	if (identity == TCP_CLAIMED)
-		tcp_claim_made(ep, peer, conn);
-	else if (identity == TCP_PROVEN)
+		tcp_local_begin(conn, instance);
+	if (identity == TCP_UNVERIFIED)
+		tcp_verify_begin(ep, peer, conn);
+	else if (identity == TCP_VERIFIED)
 		tcp_peer_use(peer, conn);
 	return 0;
 }

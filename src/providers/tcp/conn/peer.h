@@ -17,13 +17,14 @@ struct tcp_peer {
 	struct wf_ip_remote ip;
 	/* The connection that operations use; NULL: there is none. */
 	struct tcp_conn *conn;
-	/* @conn, while operations just go there; NULL: there is none, or
-	 * tcp_switch_goes_below knows the way. */
+	/* @conn, as long as all operations use its socket; NULL: there is no
+	 * connection, or tcp_switch_goes_below decides for each operation. */
 	struct tcp_conn *route;
-	/* A connection that only receives until its claim is proven (claim.c); NULL:
-	 * none. */
-	struct tcp_conn *claimed;
-	bool contested; /* A second request came from the same address. */
+	/* A connection that only receives until it is verified (verify.c); NULL: none.
+	 */
+	struct tcp_conn *unverified;
+	/* A second request has named the address while @unverified was not NULL. */
+	bool contested;
 	struct tcp_attempt
 		*attempt;   /* this endpoint's attempt to connect; NULL: none */
 	uint32_t remote_id; /* id of the peer's endpoint; 0: not known */
@@ -36,8 +37,8 @@ struct tcp_peer {
 
 /* How certain the identity of the peer of a connection is. */
 enum tcp_identity {
-	TCP_PROVEN,  /* The peer listens at its address. */
-	TCP_CLAIMED, /* The peer claims in its request to listen at its address. */
+	TCP_VERIFIED,   /* The peer listens at its address. */
+	TCP_UNVERIFIED, /* The peer said in its request that it does. */
 	TCP_SELF, /* The peer is this endpoint itself; the connection only receives. */
 };
 
@@ -80,15 +81,15 @@ static inline void tcp_peer_schedule(struct tcp_ep *ep, struct tcp_peer *peer)
 
 enum { TCP_ROUTE_BELOW = 1 };
 
-/* Find the connection for operations to @addr (*ret_conn), or, if that is NULL, the
- * list where they wait for one (*ret_wait). TCP_ROUTE_BELOW: they go by memory
- * (tcp_switch_start), so long as the connection *@ret_conn stands. -FI_EINVAL,
- * -FI_EFIREWALLADDR, -FI_ENOMEM. ep.lock held. */
+/* Find the connection for operations to @addr (*ret_conn) or, if that is NULL, the list
+ * where they wait for one (*ret_wait). 0; TCP_ROUTE_BELOW: they use memory
+ * (tcp_switch_start) as long as the connection *ret_conn exists; -FI_EINVAL,
+ * -FI_EFIREWALLADDR or -FI_ENOMEM. ep.lock held. */
 int tcp_peer_route(struct tcp_ep *ep, fi_addr_t addr, struct tcp_conn **ret_conn,
 	struct wf_list **ret_wait);
-/* For small messages: the connection to @addr, if its operations go through memory for
- * good. NULL: tcp_peer_route finds the way. ep.lock held. */
-struct tcp_conn *tcp_peer_near(struct tcp_ep *ep, fi_addr_t addr);
+/* For the fast path: the connection to @addr, if operations to it use memory for good.
+ * NULL: tcp_peer_route decides. ep.lock held. */
+struct tcp_conn *tcp_peer_memory_conn(struct tcp_ep *ep, fi_addr_t addr);
 struct tcp_peer *tcp_peer_get(struct tcp_ep *ep, const union wf_sockaddr *addr);
 /* Drop a reference. tcp_peers_tick frees a peer without references. */
 void tcp_peer_unref(struct tcp_ep *ep, struct tcp_peer *peer);
@@ -105,34 +106,36 @@ void tcp_peers_tick(struct tcp_ep *ep);
 uint64_t tcp_peers_deadline(struct tcp_ep *ep);
 
 /*
- * claim.c: accepted connections, whose other end only says at which address it listens.
+ * verify.c: accepted connections, whose other end only says at which address it
+ * listens.
  */
 
-/* @conn was accepted, and is the only connection to @peer. */
-void tcp_claim_made(struct tcp_ep *ep, struct tcp_peer *peer, struct tcp_conn *conn);
-/* Is there a connection from the peer's address whose claim is not proven yet? */
-bool tcp_claim_stands(const struct tcp_peer *peer);
-/* The listener at the address accepted this endpoint's request: @peer->claimed is not
- * from it. */
-void tcp_claim_refuted(struct tcp_peer *peer);
-/* This endpoint's request was rejected. True: that proves the claim, and operations use
- * the claimed connection. */
-bool tcp_claim_rejected(
+/* @conn was accepted, and is the only connection to @peer: begin to verify it. */
+void tcp_verify_begin(struct tcp_ep *ep, struct tcp_peer *peer, struct tcp_conn *conn);
+/* Is there a working connection from the peer's address that is not verified yet? */
+bool tcp_verify_pending(const struct tcp_peer *peer);
+/* The listener at the address accepted this endpoint's request: @peer->unverified is
+ * from another process, and is closed. */
+void tcp_verify_refuted(struct tcp_peer *peer);
+/* This endpoint's request was rejected. True: that verifies @peer->unverified, which
+ * operations use from now on. */
+bool tcp_verify_rejected(
 	struct tcp_ep *ep, struct tcp_peer *peer, const struct tcp_cm_msg *msg);
-/* Connecting to the address failed with @err. True: operations use the claimed
- * connection. */
-bool tcp_claim_unreachable(struct tcp_ep *ep, struct tcp_peer *peer, int err);
-/* Is the address known as one that cannot be connected to? Then operations use the
- * claimed connection. */
-bool tcp_claim_firewalled(struct tcp_ep *ep, struct tcp_peer *peer);
-/* Another request came for the address of a claim: ask the listener there. */
-void tcp_claim_contest(struct tcp_ep *ep, struct tcp_peer *peer);
+/* Connecting to the address failed with the positive errno @err. True: operations use
+ * @peer->unverified from now on. */
+bool tcp_verify_unreachable(struct tcp_ep *ep, struct tcp_peer *peer, int err);
+/* Is the address known as one that cannot be connected to? Then operations use
+ * @peer->unverified from now on. */
+bool tcp_verify_firewalled(struct tcp_ep *ep, struct tcp_peer *peer);
+/* Another request has named the address of @peer->unverified: ask the listener there.
+ */
+void tcp_verify_contest(struct tcp_ep *ep, struct tcp_peer *peer);
 
 /* attempt.c. tcp_attempt_start: connect to @peer. 0 or a negative fi_errno. */
 int tcp_attempt_start(struct tcp_ep *ep, struct tcp_peer *peer);
 void tcp_attempt_drop(struct tcp_attempt *attempt);
 /* Continue this endpoint's attempt, if it is waiting for an event that has happened. */
-void tcp_attempt_poke(struct tcp_attempt *attempt);
+void tcp_attempt_progress(struct tcp_attempt *attempt);
 void tcp_attempt_accept_ready(struct wf_watch *watch, uint32_t events);
 bool tcp_attempt_free_descriptor(struct tcp_listener *listener);
 /* Drop the connections of peers that connected and sent nothing. */

@@ -155,7 +155,7 @@ static void blocked(struct tcp_conn *conn)
  * one segment, if segments are large and each has a cost. */
 static bool cork(struct tcp_conn *conn)
 {
-	if (!conn->local || !conn->cur ||
+	if (!conn->same_host || !conn->cur ||
 		(wf_list_empty(&conn->answers) && wf_list_empty(&conn->txq)))
 		return false;
 	tcp_sock_cork(conn->watch.fd, true);
@@ -247,7 +247,7 @@ void tcp_tx_kick(struct tcp_conn *conn, bool more)
 		return;
 	}
 	count_at_once(conn);
-	if (wf_unlikely(conn->way && conn->way->out == TCP_OUT_WAITS))
+	if (wf_unlikely(conn->local && conn->local->out == TCP_OUT_WAITS))
 		tcp_switch_behind(conn);
 	tcp_tx_flush(conn);
 }

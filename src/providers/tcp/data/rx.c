@@ -5,7 +5,7 @@
 #include <string.h>
 #include <sys/uio.h>
 
-#include "providers/tcp/local/way.h"
+#include "providers/tcp/local/local.h"
 #include "providers/tcp/memory.h"
 
 /*
@@ -356,8 +356,8 @@ bool tcp_rx_poll(struct tcp_conn *conn)
 			break;
 	}
 	/* The peer's marker may be for the bytes that were just read. */
-	if (any && conn->way)
-		tcp_way_look(conn);
+	if (any && conn->local)
+		tcp_local_poll(conn);
 	return any;
 }
 

@@ -102,7 +102,7 @@ static ssize_t queue(struct tcp_ep *ep, struct tcp_source *from, struct wf_list 
 	return 0;
 }
 
-/* Queue the message for the next endpoint with that address. */
+/* The peer has ended: queue the operation for the next process at its address. */
 static ssize_t wait_for_next(
 	struct tcp_conn *conn, struct tcp_source *from, const struct wf_op *op)
 {
@@ -135,7 +135,8 @@ static ssize_t start_on(
 	return ret;
 }
 
-/* The peer is reached through memory. Its restart is noticed by the socket. */
+/* Start an operation to a peer that is reached through memory. That the peer has ended
+ * is noticed by its socket. */
 static ssize_t start_below(
 	struct tcp_conn *conn, struct tcp_source *from, struct wf_op *op)
 {
@@ -178,14 +179,14 @@ ssize_t tcp_send_small(struct wf_ep *wf, enum wf_op_kind kind, const void *buf,
 	struct tcp_conn *conn = NULL;
 	ssize_t ret = -FI_EAGAIN;
 
-	/* relaxed: the lock follows. */
-	if (!atomic_load_explicit(&ep->near, memory_order_relaxed) ||
+	/* relaxed: an estimate; the lock orders what follows. */
+	if (!atomic_load_explicit(&ep->memory_conns, memory_order_relaxed) ||
 		wf_unlikely(!wf_trylock(&wf->lock)))
 		return ret;
 	if (wf_likely(!(addr & ep->context_bits)))
-		conn = tcp_peer_near(ep, addr);
+		conn = tcp_peer_memory_conn(ep, addr);
 	if (conn)
-		ret = tcp_below_send(ep, conn->way->below, kind, buf, len, tag);
+		ret = tcp_below_send(ep, conn->local->below, kind, buf, len, tag);
 	wf_unlock(&wf->lock);
 	return ret;
 }

@@ -76,7 +76,7 @@ static void let_go_on(struct tcp_conn *conn, struct fi_peer_rx_entry *entry)
 		tcp_recv_matched(conn, rx->rec.flags, rx->rec.id);
 		tcp_rx_drop(conn);
 	}
-	tcp_conn_heat(conn);
+	tcp_conn_make_hot(conn);
 	/* The socket was not in the epoll set meanwhile, and the set does not report
 	 * bytes that were read already: wake sleeping threads. */
 	if (conn->ep->watches.sleepers)

@@ -28,15 +28,15 @@ enum payload {
 enum op_data { OP_DATA_NONE, OP_DATA_INDEX, OP_DATA_ATOMIC, OP_DATA_ANSWER };
 
 struct row {
-	uint8_t op;
-	uint16_t flags; /* TCP_FLAG_* that this kind of record has */
-	bool tag, segs;
+	uint8_t op;     /* TCP_OP_* */
+	uint16_t flags; /* TCP_FLAG_* that this kind of record may have */
+	bool tag, segs; /* The header has a tag, or segments. */
 	/* The header has no further words. Headers of other kinds may have some, which
 	 * are ignored. */
 	bool exact;
-	enum word word;
-	enum op_data op_data;
-	enum payload payload;
+	enum word word;       /* the one word of the header */
+	enum op_data op_data; /* meaning of the byte op_data */
+	enum payload payload; /* what payload fits */
 	uint32_t need; /* TCP_HAVE_* that the ends must have agreed on for this kind */
 };
 

@@ -12,7 +12,7 @@
 #include "objects/lower/progress.h"
 #include "objects/lower/reach.h"
 #include "providers/tcp/local/domain.h"
-#include "providers/tcp/local/named.h"
+#include "providers/tcp/local/below_peers.h"
 
 /*
  * The endpoint below is opened with an AV of its own, but without regions: its peers
@@ -21,15 +21,15 @@
  * once. An endpoint whose queues are imported uses only sockets.
  */
 struct tcp_below {
-	const struct wf_lower_domain *domain;
-	struct fid_av *av;
-	struct wf_av *table; /* the same AV */
-	struct wf_lower_ep ep;
-	struct tcp_named named;
+	const struct wf_lower_domain *domain; /* domain of shm that it is opened on */
+	struct fid_av *av;                    /* its AV */
+	struct wf_av *table;          /* the same AV, as an object of this library */
+	struct wf_lower_ep ep;        /* the endpoint itself */
+	struct tcp_below_peers peers; /* peers in its AV */
 	bool sleeps; /* A thread may sleep until tcp's endpoint has work. */
 	/* Descriptors for sleeping threads: the epoll sets of both endpoints. */
 	struct wf_fds fds;
-	char name[TCP_PROOF_NAME];
+	char name[TCP_PROOF_NAME]; /* its name, which peers insert into their AVs */
 };
 
 /* Why @ep cannot have an endpoint below; NULL: it can. */
@@ -78,8 +78,8 @@ static int import_tx(struct tcp_ep *ep, struct tcp_below *below)
 
 	if (!cq)
 		return 0;
-	tcp_named_export(&below->named, &below->named.tx, cq);
-	return wf_lower_ep_import_cq(&below->ep, &below->named.tx.port, cq->ring.format,
+	tcp_below_peers_export(&below->peers, &below->peers.tx, cq);
+	return wf_lower_ep_import_cq(&below->ep, &below->peers.tx.port, cq->ring.format,
 		FI_TRANSMIT | FI_SELECTIVE_COMPLETION, below->sleeps);
 }
 
@@ -92,8 +92,8 @@ static int import_rx(struct tcp_ep *ep, struct tcp_below *below)
 		return 0;
 	if (ep->ep.rx_selective)
 		flags |= FI_SELECTIVE_COMPLETION;
-	tcp_named_export(&below->named, &below->named.rx, cq);
-	return wf_lower_ep_import_cq(&below->ep, &below->named.rx.port, cq->ring.format,
+	tcp_below_peers_export(&below->peers, &below->peers.rx, cq);
+	return wf_lower_ep_import_cq(&below->ep, &below->peers.rx.port, cq->ring.format,
 		flags, below->sleeps);
 }
 
@@ -136,9 +136,9 @@ static struct wf_fds *wait_fds(struct wf_progress *item)
 
 /* Determine the sources of messages that the endpoint below has received and no receive
  * has matched. */
-static void ask_again(struct tcp_named *named)
+static void ask_again(struct tcp_below_peers *peers)
 {
-	struct tcp_below *below = wf_container_of(named, struct tcp_below, named);
+	struct tcp_below *below = wf_container_of(peers, struct tcp_below, peers);
 	const struct wf_ep *ep = below->ep.builtin;
 
 	wf_srx_recheck_sources(ep->srx, ep->xfer->srx_addr, NULL, NULL);
@@ -149,7 +149,7 @@ static int enable(struct tcp_ep *ep, struct tcp_below *below)
 	size_t len = sizeof(below->name);
 	int ret;
 
-	tcp_named_start(&below->named, ep->ep.av, below->table, ask_again);
+	tcp_below_peers_start(&below->peers, ep->ep.av, below->table, ask_again);
 	ret = import_tx(ep, below);
 	if (!ret)
 		ret = import_rx(ep, below);
@@ -174,16 +174,16 @@ static int enable(struct tcp_ep *ep, struct tcp_below *below)
 
 static void done(struct tcp_below *below)
 {
-	tcp_named_stop(&below->named);
+	tcp_below_peers_stop(&below->peers);
 	wf_lower_ep_close(&below->ep);
 	wf_fds_done(&below->fds);
-	tcp_named_done(&below->named);
+	tcp_below_peers_done(&below->peers);
 	if (below->av)
 		wf_lower_close(below->domain, &below->av->fid);
 	free(below);
 }
 
-/* Runs while the endpoint rests are not counted. */
+/* wf_progress.moved: partial progress calls do not count what they find. */
 static bool moved(struct wf_progress *item)
 {
 	struct wf_ep *wf = wf_container_of(item, struct wf_ep, progress);
@@ -260,11 +260,11 @@ const char *tcp_below_name(const struct tcp_ep *ep)
 /* Remove peers whose last messages were received since their connection ended. */
 static void remove_left(struct tcp_below *below)
 {
-	fi_addr_t addr = tcp_named_next_leaving(&below->named);
+	fi_addr_t addr = tcp_below_peers_next_leaving(&below->peers);
 
 	if (addr != FI_ADDR_NOTAVAIL &&
 		!wf_lower_ep_disconnect(&below->ep, addr, 0, NULL))
-		tcp_named_remove(&below->named, addr);
+		tcp_below_peers_remove(&below->peers, addr);
 }
 
 int tcp_below_insert(struct tcp_ep *ep, fi_addr_t user_id, const void *name, size_t len,
@@ -280,7 +280,7 @@ int tcp_below_insert(struct tcp_ep *ep, fi_addr_t user_id, const void *name, siz
 		return -FI_EINVAL;
 	memcpy(words, name, len);
 	remove_left(ep->below);
-	return tcp_named_insert(&ep->below->named, user_id, words, ret_below);
+	return tcp_below_peers_insert(&ep->below->peers, user_id, words, ret_below);
 }
 
 bool tcp_below_is_reached(struct tcp_ep *ep, fi_addr_t below)
@@ -294,9 +294,9 @@ void tcp_below_remove(
 	if (!ep->below)
 		return;
 	if (wf_lower_ep_disconnect(&ep->below->ep, below, err, unread))
-		tcp_named_leave(&ep->below->named, below);
+		tcp_below_peers_leave(&ep->below->peers, below);
 	else
-		tcp_named_remove(&ep->below->named, below);
+		tcp_below_peers_remove(&ep->below->peers, below);
 }
 
 int tcp_below_reach(struct tcp_ep *ep, fi_addr_t below)
@@ -304,8 +304,8 @@ int tcp_below_reach(struct tcp_ep *ep, fi_addr_t below)
 	return ep->below ? wf_lower_ep_reach(&ep->below->ep, below) : -FI_ENOSYS;
 }
 
-/* The endpoint below is run by the item of this one, and may need it now. That need not
- * look at the sockets. */
+/* An operation is started below: unpark the item of tcp's endpoint, which runs the
+ * endpoint below. Partial runs suffice, because the sockets get no work. */
 static inline void wake(struct tcp_ep *ep)
 {
 	if (wf_unlikely(wf_progress_is_parked(&ep->ep.progress)))
@@ -338,7 +338,7 @@ size_t tcp_below_small_limit(const struct tcp_ep *ep)
 
 void tcp_below_poll(struct tcp_ep *ep)
 {
-	tcp_named_compare(&ep->below->named);
+	tcp_below_peers_compare(&ep->below->peers);
 	wf_lower_ep_poll(&ep->below->ep);
 }
 

@@ -22,7 +22,7 @@ int tcp_below_open(struct tcp_ep *ep);
  * none. A control call without locks. */
 void tcp_below_close(struct tcp_ep *ep);
 
-/* Is this process a forked child of the one that opened @ep? Such a child has neither
+/* Is this process a forked child of the process that opened @ep? A child has neither
  * the pages of connections nor the memory of the endpoint below. */
 static inline bool tcp_below_is_inherited(const struct tcp_ep *ep)
 {
@@ -61,7 +61,7 @@ ssize_t tcp_below_send(struct tcp_ep *ep, fi_addr_t below, enum wf_op_kind kind,
 void tcp_below_poll(struct tcp_ep *ep);
 /* The length from which on messages do not take the fast path. Any thread. */
 size_t tcp_below_small_limit(const struct tcp_ep *ep);
-/* Has anything moved there since the last call? */
+/* Has the endpoint below moved data since the last call? */
 bool tcp_below_moved(struct tcp_ep *ep);
 /* As in struct wf_xfer_ops; without an endpoint below they return true, true and false.
  */

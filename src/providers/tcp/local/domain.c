@@ -12,22 +12,22 @@
  * asked, which asks no other provider. */
 static struct {
 	pthread_mutex_t lock;
-	struct fi_info *info;
+	struct fi_info *info; /* without the name of an endpoint */
 } offer = { PTHREAD_MUTEX_INITIALIZER, NULL };
 
 /* State of a domain: wf_domain.prov_data. @lock guards the opening. */
 struct tcp_domain {
 	pthread_mutex_t lock;
-	struct wf_lower_domain below;
+	struct wf_lower_domain below; /* @info NULL: not open */
 };
 
 /* shm has none of the stricter kinds of FI_DIRECTED_RECV. */
 static const uint64_t offered =
 	TCP_BELOW_TRANSFERS & ~(FI_TAGGED_DIRECTED_RECV | FI_EXACT_DIRECTED_RECV);
 
-/* The name of an endpoint is that of the process which opens it, and not of the one
- * which asked and was forked: a peer that dies would have the same name as its
- * successor. */
+/* Remove the source address, which contains the id of this process. The name of an
+ * endpoint below has to be that of the process which opens it, also if that is a forked
+ * child: otherwise a successor could have the name of a process that died. */
 static void forget_name(struct fi_info *info)
 {
 	free(info->src_addr);
@@ -56,7 +56,7 @@ static int ask(struct fi_info **ret_info)
 	return ret;
 }
 
-static int look(struct fi_info **ret_copy)
+static int query(struct fi_info **ret_copy)
 {
 	int ret = 0;
 
@@ -71,9 +71,9 @@ static int look(struct fi_info **ret_copy)
 	return ret;
 }
 
-int tcp_below_look(void)
+int tcp_below_query(void)
 {
-	return look(NULL);
+	return query(NULL);
 }
 
 void tcp_below_forget(void)
@@ -130,7 +130,7 @@ static const char *lacks(const struct fi_info *below, const struct fi_info *abov
 static int open_domain(struct wf_domain *above, struct wf_lower_domain *below)
 {
 	struct fi_info *found, *info;
-	int ret = look(&found);
+	int ret = query(&found);
 
 	if (ret)
 		return ret;

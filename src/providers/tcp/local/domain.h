@@ -23,7 +23,7 @@
 /* Ask shm for its answer to fi_getinfo, once; called by tcp's fi_getinfo, because
  * FI_PROVIDER may hide shm from other callers. -FI_ENODATA: there is none, and peers
  * are reached through sockets. */
-int tcp_below_look(void);
+int tcp_below_query(void);
 /* Free the answer: wf_prov.cleanup. */
 void tcp_below_forget(void);
 

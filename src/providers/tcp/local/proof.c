@@ -19,12 +19,12 @@
 
 /* Both ends have the same byte order, otherwise the feature is not agreed on. */
 struct card {
-	uint32_t layout; /* LAYOUT; 0: there is no page */
-	uint32_t uid;    /* effective user */
-	uint8_t boot_id[16];
-	uint64_t pid_ns; /* namespace in which @pid is valid */
-	uint32_t pid;
-	int32_t fd; /* descriptor of the page, in the process @pid */
+	uint32_t layout;     /* LAYOUT; 0: there is no page */
+	uint32_t uid;        /* effective user */
+	uint8_t boot_id[16]; /* identity of the boot of the kernel */
+	uint64_t pid_ns;     /* namespace in which @pid is valid */
+	uint32_t pid;        /* process of the sender */
+	int32_t fd;          /* descriptor of the page, in the process @pid */
 };
 
 static_assert(sizeof(struct card) == TCP_WIRE_CARD, "wire layout");
@@ -100,6 +100,7 @@ int tcp_proof_make(struct tcp_proof *ret, uint64_t instance, const char *name,
 	return err;
 }
 
+/* Can this process make the memory of a page? 0 or a negative errno. */
 static int try_memory(void)
 {
 	void *mem;
@@ -165,7 +166,7 @@ static enum tcp_apart judge(const struct tcp_page_head *head, uint64_t instance)
 
 /* Map the page to which @card leads, and copy its head, because the other process may
  * write while it is examined. */
-static enum tcp_apart look(struct tcp_proof *proof, const struct card *card,
+static enum tcp_apart map_page(struct tcp_proof *proof, const struct card *card,
 	struct tcp_page_head *ret_head)
 {
 	enum tcp_apart apart = compare(card);
@@ -196,7 +197,7 @@ enum tcp_apart tcp_proof_read(struct tcp_proof *proof,
 	struct tcp_page_head head;
 
 	memcpy(&card, bytes, sizeof(card));
-	apart = look(proof, &card, &head);
+	apart = map_page(proof, &card, &head);
 	if (!apart)
 		apart = judge(&head, instance);
 	tcp_page_prove(proof->own, apart ? TCP_PAGE_REFUSED : head.number);

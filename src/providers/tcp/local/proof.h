@@ -46,8 +46,8 @@ enum tcp_apart {
 int tcp_proof_make(struct tcp_proof *ret, uint64_t instance, const char *name,
 	uint8_t ret_card[TCP_WIRE_CARD]);
 
-/* Can this process make a proof? 0, or a negative errno: *@ret_want is what it lacks.
- * Any thread. */
+/* Can this process make a proof? 0, or a negative errno: *ret_want is a text for what
+ * the process lacks. Any thread. */
 int tcp_proof_possible(const char **ret_want);
 
 /* Examine the card of a peer with the instance @instance, and answer it in the own

@@ -20,48 +20,49 @@ enum {
 /* A peer that has not accepted a connection below after this time is reached through
  * its socket. */
 #define REACH_NS UINT64_C(30000000000)
-/* A peer that has closed the socket, and not its end of the memory, has so long. */
+/* How long the end of a connection is put off whose peer has closed the socket and not
+ * its end of the memory. */
 #define LINGER_NS UINT64_C(1000000000)
 
 /* Decide the own direction for good, or let it wait for the next marker. */
-static void set_out(struct tcp_way *way, enum tcp_out out)
+static void set_out(struct tcp_local *local, enum tcp_out out)
 {
-	way->out = (uint8_t)out;
+	local->out = (uint8_t)out;
 	if (out == TCP_OUT_SOCKET || out == TCP_OUT_MEMORY)
-		tcp_page_mark(way->proof.own, TCP_PAGE_OVER, 0);
+		tcp_page_mark(local->proof.own, TCP_PAGE_OVER, 0);
 }
 
 /* The pages are not needed any more. */
-static void end_looks(struct tcp_way *way)
+static void stop_polling(struct tcp_local *local)
 {
-	wf_list_remove(&way->link);
-	tcp_proof_done(&way->proof);
+	wf_list_remove(&local->link);
+	tcp_proof_done(&local->proof);
 }
 
 void tcp_switch_begin(struct tcp_conn *conn)
 {
-	struct tcp_way *way = conn->way;
+	struct tcp_local *local = conn->local;
 
-	if (!conn->peer || !way->name[0] || !tcp_below_name(conn->ep)) {
-		end_looks(way);
+	if (!conn->peer || !local->name[0] || !tcp_below_name(conn->ep)) {
+		stop_polling(local);
 		return;
 	}
-	way->next_epoch = conn->ep->epoch;
-	set_out(way, TCP_OUT_WAITS);
+	local->next_epoch = conn->ep->epoch;
+	set_out(local, TCP_OUT_WAITS);
 	wf_progress_wake(&conn->ep->ep.progress);
 }
 
 void tcp_switch_end(struct tcp_conn *conn, int err)
 {
-	struct tcp_way *way = conn->way;
+	struct tcp_local *local = conn->local;
 
-	conn->ep->near -= tcp_switch_rests(conn);
-	way->in = false;
-	way->out = TCP_OUT_SOCKET;
-	way->reached = false;
-	if (way->below != FI_ADDR_NOTAVAIL)
-		tcp_unread_take_over(conn, way->below, err);
-	way->below = FI_ADDR_NOTAVAIL;
+	conn->ep->memory_conns -= tcp_switch_uses_memory(conn);
+	local->in = false;
+	local->out = TCP_OUT_SOCKET;
+	local->reached = false;
+	if (local->below != FI_ADDR_NOTAVAIL)
+		tcp_unread_take_over(conn, local->below, err);
+	local->below = FI_ADDR_NOTAVAIL;
 }
 
 /* Has the peer closed the socket? */
@@ -72,16 +73,16 @@ static bool is_closed(const struct tcp_conn *conn)
 
 bool tcp_switch_lingers(struct tcp_conn *conn)
 {
-	struct tcp_way *way = conn->way;
+	struct tcp_local *local = conn->local;
 	uint64_t now;
 
-	if (!way || way->out != TCP_OUT_MEMORY || !is_closed(conn) ||
-		!tcp_below_is_reached(conn->ep, way->below))
+	if (!local || local->out != TCP_OUT_MEMORY || !is_closed(conn) ||
+		!tcp_below_is_reached(conn->ep, local->below))
 		return false;
 	now = wf_now_ns();
-	if (!way->linger_ns)
-		way->linger_ns = now;
-	return now - way->linger_ns < LINGER_NS;
+	if (!local->linger_ns)
+		local->linger_ns = now;
+	return now - local->linger_ns < LINGER_NS;
 }
 
 /* Make the endpoint below know the peer, whose messages get the source @index. 0;
@@ -90,19 +91,19 @@ bool tcp_switch_lingers(struct tcp_conn *conn)
 static int know(struct tcp_conn *conn)
 {
 	struct tcp_ep *ep = conn->ep;
-	struct tcp_way *way = conn->way;
+	struct tcp_local *local = conn->local;
 	fi_addr_t index;
 	int ret;
 
-	if (way->below != FI_ADDR_NOTAVAIL)
+	if (local->below != FI_ADDR_NOTAVAIL)
 		return 0;
 	index = tcp_peer_index(ep, conn->peer);
 	if (index == FI_ADDR_NOTAVAIL)
 		return -FI_EAGAIN;
 	ret = tcp_below_insert(
-		ep, index, way->name, strlen(way->name) + 1, &way->below);
+		ep, index, local->name, strlen(local->name) + 1, &local->below);
 	if (ret)
-		way->below = FI_ADDR_NOTAVAIL;
+		local->below = FI_ADDR_NOTAVAIL;
 	return ret;
 }
 
@@ -118,17 +119,17 @@ static bool is_idle(const struct tcp_conn *conn)
 	return tcp_tx_idle(conn) && awaits_nothing(conn);
 }
 
-static bool is_due(const struct tcp_way *way)
+static bool is_due(const struct tcp_local *local)
 {
-	return (int32_t)(way->conn->ep->epoch - way->next_epoch) >= 0;
+	return (int32_t)(local->conn->ep->epoch - local->next_epoch) >= 0;
 }
 
 /* A marker without a message comes later than one behind a message could. */
-static bool is_due_alone(const struct tcp_way *way)
+static bool is_due_alone(const struct tcp_local *local)
 {
-	uint32_t calls = way->tries ? ALONE_CALLS : 0;
+	uint32_t calls = local->tries ? ALONE_CALLS : 0;
 
-	return (int32_t)(way->conn->ep->epoch - way->next_epoch - calls) >= 0;
+	return (int32_t)(local->conn->ep->epoch - local->next_epoch - calls) >= 0;
 }
 
 /* Operations use the connection or, if it was accepted, will use it when the identity
@@ -139,34 +140,34 @@ static bool is_used(const struct tcp_conn *conn)
 }
 
 /* The last marker was refused, or is void: its answer is ignored. */
-static void wait_again(struct tcp_way *way)
+static void wait_again(struct tcp_local *local)
 {
-	struct tcp_conn *conn = way->conn;
+	struct tcp_conn *conn = local->conn;
 
 	if (conn->peer->conn == conn)
 		conn->peer->route = conn;
-	if (way->tries < TRIES_MAX)
-		way->tries++;
-	way->next_epoch = conn->ep->epoch + (1u << way->tries);
-	set_out(way, TCP_OUT_WAITS);
+	if (local->tries < TRIES_MAX)
+		local->tries++;
+	local->next_epoch = conn->ep->epoch + (1u << local->tries);
+	set_out(local, TCP_OUT_WAITS);
 }
 
 /* Send a marker behind all operations that were posted. */
 static void ask(struct tcp_conn *conn)
 {
-	struct tcp_way *way = conn->way;
+	struct tcp_local *local = conn->local;
 
-	tcp_page_mark(way->proof.own, ++way->asked,
+	tcp_page_mark(local->proof.own, ++local->asked,
 		conn->sent + conn->staged - conn->flushed);
 	conn->peer->route = NULL;
-	set_out(way, TCP_OUT_ASKED);
+	set_out(local, TCP_OUT_ASKED);
 }
 
 void tcp_switch_behind(struct tcp_conn *conn)
 {
-	struct tcp_way *way = conn->way;
+	struct tcp_local *local = conn->local;
 
-	if (way->reached && !tcp_below_is_inherited(conn->ep) && is_due(way) &&
+	if (local->reached && !tcp_below_is_inherited(conn->ep) && is_due(local) &&
 		is_used(conn) && !conn->cur && !conn->acks_due &&
 		wf_list_empty(&conn->answers) && wf_list_empty(&conn->txq) &&
 		awaits_nothing(conn))
@@ -178,31 +179,31 @@ void tcp_switch_behind(struct tcp_conn *conn)
  * fi_errno: it takes too long, or is not possible. */
 static int reach(struct tcp_conn *conn)
 {
-	struct tcp_way *way = conn->way;
+	struct tcp_local *local = conn->local;
 	uint64_t now;
 	int ret = 0;
 
-	if (!way->reached)
-		ret = tcp_below_reach(conn->ep, way->below);
-	way->reached = !ret;
+	if (!local->reached)
+		ret = tcp_below_reach(conn->ep, local->below);
+	local->reached = !ret;
 	if (ret != -FI_EAGAIN)
 		return ret;
 	now = wf_coarse_ns();
-	if (!way->reach_ns)
-		way->reach_ns = now;
-	return now - way->reach_ns < REACH_NS ? ret : -FI_ETIMEDOUT;
+	if (!local->reach_ns)
+		local->reach_ns = now;
+	return now - local->reach_ns < REACH_NS ? ret : -FI_ETIMEDOUT;
 }
 
 void tcp_switch_tick(struct tcp_conn *conn)
 {
-	struct tcp_way *way = conn->way;
+	struct tcp_local *local = conn->local;
 	int ret;
 
-	if (way->out != TCP_OUT_WAITS || !is_due_alone(way) || !is_used(conn))
+	if (local->out != TCP_OUT_WAITS || !is_due_alone(local) || !is_used(conn))
 		return;
 	ret = know(conn);
 	if (ret == -FI_EAGAIN) {
-		wait_again(way);
+		wait_again(local);
 		return;
 	}
 	if (!ret)
@@ -214,7 +215,7 @@ void tcp_switch_tick(struct tcp_conn *conn)
 		tcp_log(FI_LOG_INFO, FI_LOG_EP_CTRL,
 			"a peer on this machine is reached by its socket: %s\n",
 			fi_strerror(-ret));
-		set_out(way, TCP_OUT_SOCKET);
+		set_out(local, TCP_OUT_SOCKET);
 	}
 }
 
@@ -227,69 +228,69 @@ static bool has_handled(const struct tcp_conn *conn, uint64_t at)
 }
 
 /* The sender of a marker has got all answers to its earlier operations. */
-static void look_for_marker(struct tcp_conn *conn)
+static void poll_marker(struct tcp_conn *conn)
 {
-	struct tcp_way *way = conn->way;
-	bool rested = tcp_switch_rests(conn);
-	uint64_t at, marker = tcp_page_marker(way->proof.peer, &at);
+	struct tcp_local *local = conn->local;
+	bool used_memory = tcp_switch_uses_memory(conn);
+	uint64_t at, marker = tcp_page_marker(local->proof.peer, &at);
 
-	if (marker == way->answered || !has_handled(conn, at))
+	if (marker == local->answered || !has_handled(conn, at))
 		return;
-	way->answered = marker;
+	local->answered = marker;
 	if (marker == TCP_PAGE_OVER)
 		return;
-	way->in = !know(conn) || way->in;
-	conn->ep->near += tcp_switch_rests(conn) && !rested;
-	tcp_page_answer(way->proof.own, marker, way->in);
+	local->in = !know(conn) || local->in;
+	conn->ep->memory_conns += tcp_switch_uses_memory(conn) && !used_memory;
+	tcp_page_answer(local->proof.own, marker, local->in);
 }
 
 static void go_below(struct tcp_conn *conn)
 {
 	char text[WF_SOCKADDR_STRLEN];
 
-	conn->ep->near += !tcp_switch_rests(conn);
-	set_out(conn->way, TCP_OUT_MEMORY);
+	conn->ep->memory_conns += !tcp_switch_uses_memory(conn);
+	set_out(conn->local, TCP_OUT_MEMORY);
 	tcp_log(FI_LOG_INFO, FI_LOG_EP_CTRL,
 		"%s is reached by shared memory from now on\n",
 		wf_sockaddr_uri(tcp_conn_addr(conn), text, sizeof(text)));
 }
 
-static void look_for_answer(struct tcp_conn *conn)
+static void poll_answer(struct tcp_conn *conn)
 {
-	struct tcp_way *way = conn->way;
+	struct tcp_local *local = conn->local;
 	bool yes;
 
-	if (way->out != TCP_OUT_ASKED ||
-		!tcp_page_answers(way->proof.peer, way->asked, &yes))
+	if (local->out != TCP_OUT_ASKED ||
+		!tcp_page_answers(local->proof.peer, local->asked, &yes))
 		return;
 	if (yes)
 		go_below(conn);
 	else
-		wait_again(way);
+		wait_again(local);
 }
 
-void tcp_switch_look(struct tcp_conn *conn)
+void tcp_switch_poll(struct tcp_conn *conn)
 {
-	struct tcp_way *way = conn->way;
+	struct tcp_local *local = conn->local;
 
-	look_for_marker(conn);
-	look_for_answer(conn);
-	if (way->answered == TCP_PAGE_OVER &&
-		(way->out == TCP_OUT_MEMORY || way->out == TCP_OUT_SOCKET))
-		end_looks(way);
+	poll_marker(conn);
+	poll_answer(conn);
+	if (local->answered == TCP_PAGE_OVER &&
+		(local->out == TCP_OUT_MEMORY || local->out == TCP_OUT_SOCKET))
+		stop_polling(local);
 }
 
 bool tcp_switch_goes_below(struct tcp_conn *conn)
 {
-	struct tcp_way *way = conn->way;
+	struct tcp_local *local = conn->local;
 
 	/* In a forked child tcp_switch_start says that it cannot. */
-	if (wf_likely(way->out == TCP_OUT_MEMORY) || tcp_below_is_inherited(conn->ep))
+	if (wf_likely(local->out == TCP_OUT_MEMORY) || tcp_below_is_inherited(conn->ep))
 		return true;
-	look_for_answer(conn);
-	if (way->out == TCP_OUT_ASKED)
-		wait_again(way);
-	return way->out == TCP_OUT_MEMORY;
+	poll_answer(conn);
+	if (local->out == TCP_OUT_ASKED)
+		wait_again(local);
+	return local->out == TCP_OUT_MEMORY;
 }
 
 ssize_t tcp_switch_start(struct tcp_conn *conn, struct wf_op *op)
@@ -300,9 +301,9 @@ ssize_t tcp_switch_start(struct tcp_conn *conn, struct wf_op *op)
 	if (tcp_context_of(conn->ep, op->addr))
 		return -FI_EINVAL;
 	op->flags |= WF_OP_REACHED;
-	ret = tcp_below_start(conn->ep, conn->way->below, op);
+	ret = tcp_below_start(conn->ep, conn->local->below, op);
 	op->flags &= ~WF_OP_REACHED;
 	if (wf_unlikely(ret == -FI_ENOTCONN))
-		tcp_way_failed(conn);
+		tcp_local_failed(conn);
 	return ret;
 }

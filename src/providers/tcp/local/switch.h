@@ -3,7 +3,7 @@
 #define TCP_LOCAL_SWITCH_H
 
 #include "providers/tcp/conn/peer.h"
-#include "providers/tcp/local/way.h"
+#include "providers/tcp/local/local.h"
 
 /*
  * When the operations to a peer change over from the connection to the endpoint below
@@ -27,13 +27,14 @@ enum tcp_out {
 void tcp_switch_begin(struct tcp_conn *conn);
 /* Called by tcp_conn_end: the connection ends, and so do its operations below. */
 void tcp_switch_end(struct tcp_conn *conn, int err);
-/* @conn has failed: is it too early to end it? The peer has closed the socket, but not
- * its end of the memory. A process that dies closes both, one after the other; one that
- * lives may receive more. What it leaves unread is known only then, and goes to the
- * next connection, which has to wait so long; but not for a peer that does nothing. */
+/* @conn has failed: is it too early to end it, because the peer has closed the socket,
+ * but not its end of the memory? A process that dies closes both, one after the other;
+ * one that lives may receive more first. Only then it is known which messages the peer
+ * left unread. They go to the next connection, which therefore has to wait; at most for
+ * LINGER_NS (switch.c), because a live peer may never close its end. */
 bool tcp_switch_lingers(struct tcp_conn *conn);
 /* Look for markers and answers in the page of the peer, which has proven itself. */
-void tcp_switch_look(struct tcp_conn *conn);
+void tcp_switch_poll(struct tcp_conn *conn);
 /* Called by progress: send a marker if one is due and the connection is idle. */
 void tcp_switch_tick(struct tcp_conn *conn);
 
@@ -49,13 +50,12 @@ bool tcp_switch_goes_below(struct tcp_conn *conn);
 /* Start @op at that peer. The contract is that of struct wf_xfer_ops.start. */
 ssize_t tcp_switch_start(struct tcp_conn *conn, struct wf_op *op);
 
-/* Has at least one direction left the socket for good? Then the socket is polled
- * seldom. */
-static inline bool tcp_switch_rests(const struct tcp_conn *conn)
+/* Does at least one direction use memory for good? Then the socket is polled seldom. */
+static inline bool tcp_switch_uses_memory(const struct tcp_conn *conn)
 {
-	const struct tcp_way *way = conn->way;
+	const struct tcp_local *local = conn->local;
 
-	return way && (way->in || way->out == TCP_OUT_MEMORY);
+	return local && (local->in || local->out == TCP_OUT_MEMORY);
 }
 
 #endif

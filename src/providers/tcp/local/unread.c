@@ -3,12 +3,18 @@
 #include "providers/tcp/local/below.h"
 #include "providers/tcp/local/unread.h"
 
+/* Receiver of the messages that a peer left unread: it queues them for the next
+ * connection. */
 struct taker {
 	struct wf_unread unread;
 	struct tcp_ep *ep;
-	struct wf_list *last; /* in the pending operations of the peer */
-	unsigned int count;
-	bool failed; /* no memory: what follows is lost, so that the order holds */
+	/* The next message is inserted behind this one in the peer's pending
+	 * operations. */
+	struct wf_list *last;
+	unsigned int count; /* number of messages that were queued */
+	/* Memory for a message was lacking: all later ones are dropped, too, so that no
+	 * message overtakes another. */
+	bool failed;
 };
 
 static bool is_left(const struct wf_list *link)
@@ -16,7 +22,9 @@ static bool is_left(const struct wf_list *link)
 	return wf_list_entry(link, struct tcp_tx, link)->left;
 }
 
-/* The last message of those that are left from a process before. */
+/* The last of the messages at the front of @pending that an earlier process left
+ * unread;
+ * @pending: there is none. */
 static struct wf_list *last_left(struct wf_list *pending)
 {
 	struct wf_list *last = pending;
@@ -26,6 +34,7 @@ static struct wf_list *last_left(struct wf_list *pending)
 	return last;
 }
 
+/* wf_unread.take */
 static void take(struct wf_unread *unread, const struct wf_op *op)
 {
 	struct taker *taker = wf_container_of(unread, struct taker, unread);
@@ -40,6 +49,7 @@ static void take(struct wf_unread *unread, const struct wf_op *op)
 	taker->count++;
 }
 
+/* The messages were queued: log that, and connect to the next process. */
 static void wait_for_next(
 	struct tcp_ep *ep, struct tcp_peer *peer, const struct taker *taker)
 {

@@ -14,10 +14,10 @@
  */
 
 struct scan {
-	struct wf_devices devices;
-	struct verbs_device **found;
+	struct wf_devices devices;   /* the list, as fi_getinfo gets it */
+	struct verbs_device **found; /* the devices and ports behind it */
 	size_t found_count;
-	struct scan *older;
+	struct scan *older; /* the list before this one; NULL: none */
 };
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;

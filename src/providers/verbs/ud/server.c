@@ -27,26 +27,28 @@ enum {
 	FIXED = 2,
 };
 
+/* A registered service. */
 struct entry {
 	struct wf_list link;
-	int32_t service;
-	struct verbs_ud_name name;
+	int32_t service;           /* number of the service */
+	struct verbs_ud_name name; /* the endpoint that offers it */
 };
 
+/* A connection whose request is not complete. */
 struct client {
-	int fd; /* -1: the entry is free */
-	bool local;
-	size_t got;
-	uint64_t deadline_ns;
+	int fd;               /* -1: the entry is free */
+	bool local;           /* It comes from this host, and may register. */
+	size_t got;           /* bytes of @msg that have arrived */
+	uint64_t deadline_ns; /* time (wf_now_ns) when it is dropped */
 	struct verbs_ns_msg msg;
 };
 
 /* Used by the thread only, except @end. */
 struct server {
 	pthread_t thread;
-	int listener;
-	int end; /* eventfd: readable when the thread has to end */
-	struct wf_list entries;
+	int listener;           /* listening socket */
+	int end;                /* eventfd: readable when the thread has to end */
+	struct wf_list entries; /* struct entry, by link */
 	size_t entry_count;
 	struct client clients[CLIENTS];
 };

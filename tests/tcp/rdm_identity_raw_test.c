@@ -90,7 +90,7 @@ static void nor_when_requests_cross(void **state)
 	close_far(&far, fd);
 }
 
-/* The peer has accepted the endpoint's request, and asks for the owner of the claim
+/* The peer has accepted the endpoint's request, and asks for the owner of the address
  * before the endpoint has read the reply. If the endpoint accepted that, each end would
  * end the connection that the other one uses. */
 static void a_proof_does_not_cross(void **state)
@@ -190,9 +190,9 @@ static void ours_are_known_by_their_instance(void **state)
 	ours_with(*state, CM_OLD, false);
 }
 
-/* Two requests claim one address of another implementation, whose reject does not tell
+/* Two requests name one address of another implementation, whose reject does not tell
  * which one is meant. */
-static void two_claims_prove_nothing(void **state)
+static void two_requests_prove_nothing(void **state)
 {
 	struct bytes request, unused;
 	struct rdm *rdm = *state;
@@ -236,7 +236,7 @@ static void messages_come_in_meanwhile(void **state)
 	close_far(&far, peer);
 }
 
-/* A port without listener has no owner: the claim is used. */
+/* A port without listener has no owner: the connection is used. */
 static void an_address_without_a_listener(void **state)
 {
 	struct bytes unused;
@@ -264,7 +264,7 @@ int main(void)
 		EACH(a_proof_tells_that_it_is_one),
 		EACH(an_older_peer_is_known_by_its_reject),
 		EACH(ours_are_known_by_their_instance),
-		EACH(two_claims_prove_nothing),
+		EACH(two_requests_prove_nothing),
 		EACH(messages_come_in_meanwhile),
 		EACH(an_address_without_a_listener),
 	};

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#ifndef SHM_WAY_H
-#define SHM_WAY_H
+#ifndef SHM_METHOD_H
+#define SHM_METHOD_H
 
 #include "providers/shm/conn/conn.h"
 
@@ -18,13 +18,13 @@
  * application reads what it received, or writes its next message.
  */
 
-enum { SHM_WAY_LANE, SHM_WAY_SHARE, SHM_WAY_READ, SHM_WAYS };
+enum { SHM_METHOD_LANE, SHM_METHOD_SHARE, SHM_METHOD_READ, SHM_METHODS };
 
 /* Choose the method for a message whose buffers are known. @may_read: the peer has sent
  * the addresses of the payload, and its memory can be accessed. */
-void shm_way_begin(struct shm_sink *sink, bool may_read);
+void shm_method_begin(struct shm_sink *sink, bool may_read);
 
 /* The payload is complete: count the cost of the method. */
-void shm_way_end(struct shm_sink *sink);
+void shm_method_end(struct shm_sink *sink);
 
 #endif

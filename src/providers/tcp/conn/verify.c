@@ -3,37 +3,39 @@
 #include "providers/tcp/conn/peer.h"
 
 /*
- * Claims: the identity of the other end of an accepted connection.
+ * Verification of the identity of the other end of an accepted connection.
  *
  * A request says at which port its sender listens, and any process of that host can say
- * so. Such a connection is a claim: records from it are received and answered, but no
- * operation of this endpoint uses it before the claim is proven. To prove it this
- * endpoint connects to the address as if there were no connection: at once if the AV
- * has the address, else when there is something to send. The answer of the listener at
- * the address decides:
+ * so. Such a connection is unverified at first: records from it are received and
+ * answered, but no operation of this endpoint uses it. To verify it this endpoint
+ * connects to the address as if there were no connection: at once if the AV has the
+ * address, else when there is something to send. The answer of the listener at the
+ * address decides:
  *
  * A reject means that the listener has a connection with this endpoint, or asks for
- * one: the claim is its own. Peers with the extension compare instances as well. A
- * reply means that it has none: another process made the claim, or the peer before it
- * was restarted. If no socket listens there, the address has no owner that could lose
- * it, and the claim is used; as it is if the host cannot be connected to (firewalls).
+ * one: the unverified connection is its own. Peers with the extension compare instances
+ * as well. A reply means that the listener has no connection: another process made the
+ * unverified one, or the process that listened there before. If no socket listens at
+ * the address, no process can be meant but the one that connected, and operations use
+ * the connection. They also do if the host cannot be connected to (firewalls).
  *
- * A connection that this endpoint made needs no proof. A working connection is never
- * replaced because of a request. ep.lock guards all of this.
+ * A connection that this endpoint made needs no verification. A working connection is
+ * never replaced because of a request. ep.lock guards all of this.
  */
 
+/* Let operations use the unverified connection from now on. */
 static void use(struct tcp_peer *peer)
 {
-	struct tcp_conn *conn = peer->claimed;
+	struct tcp_conn *conn = peer->unverified;
 
-	peer->claimed = NULL;
+	peer->unverified = NULL;
 	peer->contested = false;
 	tcp_peer_use(peer, conn);
 }
 
-bool tcp_claim_stands(const struct tcp_peer *peer)
+bool tcp_verify_pending(const struct tcp_peer *peer)
 {
-	return peer->claimed && !peer->claimed->err;
+	return peer->unverified && !peer->unverified->err;
 }
 
 static void log_stranger(const struct tcp_peer *peer)
@@ -46,16 +48,16 @@ static void log_stranger(const struct tcp_peer *peer)
 		wf_sockaddr_uri(&peer->ip.addr, text, sizeof(text)));
 }
 
-void tcp_claim_made(struct tcp_ep *ep, struct tcp_peer *peer, struct tcp_conn *conn)
+void tcp_verify_begin(struct tcp_ep *ep, struct tcp_peer *peer, struct tcp_conn *conn)
 {
 	/* Another connection was made while the reply to this one was on its way. */
-	if (tcp_claim_stands(peer) || (peer->conn && !peer->conn->err)) {
+	if (tcp_verify_pending(peer) || (peer->conn && !peer->conn->err)) {
 		tcp_conn_fail(conn, FI_ECONNABORTED);
 		return;
 	}
-	peer->claimed = conn;
+	peer->unverified = conn;
 	peer->contested = false;
-	if (tcp_claim_firewalled(ep, peer))
+	if (tcp_verify_firewalled(ep, peer))
 		return;
 	/* A peer in the AV is asked at once: the first operation to it is likely to be
 	 * an answer to what it sends now. */
@@ -68,30 +70,30 @@ void tcp_claim_made(struct tcp_ep *ep, struct tcp_peer *peer, struct tcp_conn *c
 	tcp_peer_schedule(ep, peer);
 }
 
-void tcp_claim_refuted(struct tcp_peer *peer)
+void tcp_verify_refuted(struct tcp_peer *peer)
 {
-	if (!tcp_claim_stands(peer))
+	if (!tcp_verify_pending(peer))
 		return;
 	log_stranger(peer);
 	/* Bytes that had arrived are received before the connection is taken down. */
-	peer->claimed->unread = true;
-	tcp_conn_fail(peer->claimed, FI_ECONNABORTED);
+	peer->unverified->unread = true;
+	tcp_conn_fail(peer->unverified, FI_ECONNABORTED);
 }
 
-bool tcp_claim_rejected(
+bool tcp_verify_rejected(
 	struct tcp_ep *ep, struct tcp_peer *peer, const struct tcp_cm_msg *msg)
 {
 	const struct tcp_cm_ext *ext = &msg->ext;
 
 	(void)ep;
-	if (!tcp_claim_stands(peer))
+	if (!tcp_verify_pending(peer))
 		return false;
 	if (ext->instance != peer->remote_instance) {
-		tcp_claim_refuted(peer);
+		tcp_verify_refuted(peer);
 		return false;
 	}
-	/* Other implementations give no reason: if two connections claim one address,
-	 * the reject may mean either. */
+	/* Other implementations give no reason: if two requests have named the address,
+	 * the reject may be meant for either. */
 	if (ext->instance ? ext->reason != TCP_REASON_CONNECTED &&
 				    ext->reason != TCP_REASON_CROSSED
 			  : peer->contested)
@@ -100,10 +102,10 @@ bool tcp_claim_rejected(
 	return true;
 }
 
-bool tcp_claim_unreachable(struct tcp_ep *ep, struct tcp_peer *peer, int err)
+bool tcp_verify_unreachable(struct tcp_ep *ep, struct tcp_peer *peer, int err)
 {
 	(void)ep;
-	if (!tcp_claim_stands(peer) ||
+	if (!tcp_verify_pending(peer) ||
 		(err != FI_ECONNREFUSED && err != FI_EHOSTUNREACH &&
 			err != FI_ENETUNREACH && err != FI_ETIMEDOUT))
 		return false;
@@ -111,9 +113,9 @@ bool tcp_claim_unreachable(struct tcp_ep *ep, struct tcp_peer *peer, int err)
 	return true;
 }
 
-bool tcp_claim_firewalled(struct tcp_ep *ep, struct tcp_peer *peer)
+bool tcp_verify_firewalled(struct tcp_ep *ep, struct tcp_peer *peer)
 {
-	if (!tcp_claim_stands(peer) ||
+	if (!tcp_verify_pending(peer) ||
 		!wf_av_firewalled(ep->ep.av, tcp_peer_index(ep, peer)))
 		return false;
 	if (peer->attempt)
@@ -122,7 +124,7 @@ bool tcp_claim_firewalled(struct tcp_ep *ep, struct tcp_peer *peer)
 	return true;
 }
 
-void tcp_claim_contest(struct tcp_ep *ep, struct tcp_peer *peer)
+void tcp_verify_contest(struct tcp_ep *ep, struct tcp_peer *peer)
 {
 	peer->contested = true;
 	wf_remote_wanted(&ep->peers->remotes, &peer->ip.remote);

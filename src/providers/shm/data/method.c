@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "providers/shm/data/way.h"
+#include "providers/shm/data/method.h"
 
 #include <stdlib.h>
 
@@ -16,12 +16,13 @@ enum {
 	SHARED_CLASS = 5,
 };
 
-struct shm_ways {
-	/* The last message that ended, if its class is measured. */
+struct shm_methods {
+	/* Time (wf_now_ns) when the last message of a measured class ended, its class
+	 * and its method; 0: none has ended. */
 	uint64_t ended_ns;
 	uint8_t class;
-	uint8_t way;
-	struct wf_choice choice[CLASSES];
+	uint8_t method;
+	struct wf_choice choice[CLASSES]; /* by class */
 };
 
 /* Class of the length @len, which is MEASURED_MIN or more. */
@@ -34,43 +35,43 @@ static unsigned int class_of(uint64_t len)
 
 static struct wf_choice *choice_of(struct shm_conn *conn, uint64_t len, bool may_read)
 {
-	unsigned int ways = 1u << SHM_WAY_LANE, class = class_of(len);
-	unsigned int kept = SHM_WAY_LANE;
+	unsigned int methods = 1u << SHM_METHOD_LANE, class = class_of(len);
+	unsigned int kept = SHM_METHOD_LANE;
 	struct wf_choice *choice;
 
 	if (may_read) {
-		ways |= 1u << SHM_WAY_SHARE;
-		kept = class < SHARED_CLASS ? SHM_WAY_LANE : SHM_WAY_SHARE;
+		methods |= 1u << SHM_METHOD_SHARE;
+		kept = class < SHARED_CLASS ? SHM_METHOD_LANE : SHM_METHOD_SHARE;
 	}
-	if (!conn->ways)
-		conn->ways = calloc(1, sizeof(*conn->ways));
-	if (!conn->ways)
+	if (!conn->methods)
+		conn->methods = calloc(1, sizeof(*conn->methods));
+	if (!conn->methods)
 		return NULL; /* no memory: measurements can wait */
-	choice = &conn->ways->choice[class];
-	if (choice->ways != ways)
-		wf_choice_init(choice, ways, kept);
+	choice = &conn->methods->choice[class];
+	if (choice->methods != methods)
+		wf_choice_init(choice, methods, kept);
 	return choice;
 }
 
-void shm_way_begin(struct shm_sink *sink, bool may_read)
+void shm_method_begin(struct shm_sink *sink, bool may_read)
 {
 	static const uint8_t forced[] = {
-		[SHM_COPY_RING] = SHM_WAY_LANE,
-		[SHM_COPY_READ] = SHM_WAY_READ,
-		[SHM_COPY_BOTH] = SHM_WAY_SHARE,
+		[SHM_COPY_RING] = SHM_METHOD_LANE,
+		[SHM_COPY_READ] = SHM_METHOD_READ,
+		[SHM_COPY_BOTH] = SHM_METHOD_SHARE,
 	};
 	uint64_t len = shm_bulk_len(sink);
 	struct wf_choice *choice;
 
-	sink->way = SHM_WAY_LANE;
+	sink->method = SHM_METHOD_LANE;
 	if (shm_params.cma_size != SIZE_MAX) {
 		if (may_read && sink->len >= shm_params.cma_size)
-			sink->way = SHM_WAY_READ;
+			sink->method = SHM_METHOD_READ;
 		return;
 	}
 	if (shm_params.copy != SHM_COPY_AUTO) {
 		if (may_read)
-			sink->way = forced[shm_params.copy];
+			sink->method = forced[shm_params.copy];
 		return;
 	}
 	if (!shm_params.measure_copies || len < MEASURED_MIN)
@@ -78,7 +79,7 @@ void shm_way_begin(struct shm_sink *sink, bool may_read)
 	choice = choice_of(sink->conn, len, may_read);
 	if (!choice)
 		return;
-	sink->way = (uint8_t)wf_choice_take(choice);
+	sink->method = (uint8_t)wf_choice_take(choice);
 	sink->measured = true;
 }
 
@@ -89,31 +90,31 @@ static void tell(
 		"messages of %llu bytes and more from %s come %s (ns from one to the "
 		"next: %llu by shared memory, %llu by the kernel)\n",
 		(unsigned long long)MEASURED_MIN << class, shm_conn_name(conn),
-		choice->kept == SHM_WAY_SHARE ? "from memory to memory"
-					      : "by shared memory",
-		(unsigned long long)choice->median[SHM_WAY_LANE],
-		(unsigned long long)choice->median[SHM_WAY_SHARE]);
+		choice->kept == SHM_METHOD_SHARE ? "from memory to memory"
+						 : "by shared memory",
+		(unsigned long long)choice->median[SHM_METHOD_LANE],
+		(unsigned long long)choice->median[SHM_METHOD_SHARE]);
 }
 
-void shm_way_end(struct shm_sink *sink)
+void shm_method_end(struct shm_sink *sink)
 {
 	struct shm_conn *conn = sink->conn;
 	unsigned int class;
 	/* A message for which the lane was chosen may have been read in the end,
 	 * because the sender did not begin: its time is what the choice cost. */
-	uint8_t way = sink->way;
-	struct shm_ways *ways = conn->ways;
+	uint8_t method = sink->method;
+	struct shm_methods *methods = conn->methods;
 	uint64_t now, cost = 0;
 
-	if (!sink->measured || !ways)
+	if (!sink->measured || !methods)
 		return;
 	class = class_of(shm_bulk_len(sink));
 	now = wf_now_ns();
-	if (ways->ended_ns && ways->class == class && ways->way == way)
-		cost = now - ways->ended_ns + 1;
-	if (wf_choice_add(&ways->choice[class], way, cost) && cost)
-		tell(conn, &ways->choice[class], class);
-	ways->ended_ns = now;
-	ways->class = (uint8_t) class;
-	ways->way = way;
+	if (methods->ended_ns && methods->class == class && methods->method == method)
+		cost = now - methods->ended_ns + 1;
+	if (wf_choice_add(&methods->choice[class], method, cost) && cost)
+		tell(conn, &methods->choice[class], class);
+	methods->ended_ns = now;
+	methods->class = (uint8_t) class;
+	methods->method = method;
 }

@@ -19,16 +19,16 @@ static void both_are_near(void **state)
 	struct far *far = *state;
 	uint64_t number = read_card(far);
 
-	assert_false(tcp_way_proven(way_of(far)));
+	assert_false(tcp_local_proven(local_of(far)));
 	messages_pass(far);
 	send_card(far);
 	assert_int_equal(told_number(far), far->proof.number);
-	assert_false(tcp_way_proven(way_of(far)));
+	assert_false(tcp_local_proven(local_of(far)));
 	messages_pass(far);
 	tell_number(far, number);
-	assert_true(tcp_way_proven(way_of(far)));
+	assert_true(tcp_local_proven(local_of(far)));
 	/* No other process can map the page. */
-	assert_int_equal(way_of(far)->proof.fd, -1);
+	assert_int_equal(local_of(far)->proof.fd, -1);
 	messages_pass(far);
 }
 
@@ -37,10 +37,10 @@ static void the_number_may_come_before_the_card(void **state)
 	struct far *far = *state;
 
 	tell_number(far, read_card(far));
-	assert_false(tcp_way_proven(way_of(far)));
+	assert_false(tcp_local_proven(local_of(far)));
 	send_card(far);
 	assert_int_equal(told_number(far), far->proof.number);
-	assert_true(tcp_way_proven(way_of(far)));
+	assert_true(tcp_local_proven(local_of(far)));
 }
 
 static void a_card_comes_in_pieces(void **state)
@@ -60,7 +60,7 @@ static void a_card_comes_in_pieces(void **state)
 	settle(far);
 	assert_int_equal(told_number(far), far->proof.number);
 	tell_number(far, number);
-	assert_true(tcp_way_proven(way_of(far)));
+	assert_true(tcp_local_proven(local_of(far)));
 }
 
 static void the_peer_refuses(void **state)
@@ -70,9 +70,9 @@ static void the_peer_refuses(void **state)
 	(void)read_card(far);
 	send_card(far);
 	tell_number(far, TCP_PAGE_REFUSED);
-	assert_false(tcp_way_proven(way_of(far)));
-	assert_int_equal(way_of(far)->apart, TCP_APART_REFUSED);
-	assert_null(way_of(far)->proof.own);
+	assert_false(tcp_local_proven(local_of(far)));
+	assert_int_equal(local_of(far)->apart, TCP_APART_REFUSED);
+	assert_null(local_of(far)->proof.own);
 	messages_pass(far);
 }
 
@@ -83,10 +83,10 @@ static void the_peer_tells_another_number(void **state)
 
 	send_card(far);
 	tell_number(far, number + 1);
-	assert_false(tcp_way_proven(way_of(far)));
+	assert_false(tcp_local_proven(local_of(far)));
 	/* It was told already. */
 	tell_number(far, number);
-	assert_false(tcp_way_proven(way_of(far)));
+	assert_false(tcp_local_proven(local_of(far)));
 	messages_pass(far);
 }
 
@@ -100,8 +100,8 @@ static void the_card_is_another_endpoints(void **state)
 	assert_int_equal(tcp_proof_make(&stranger, INSTANCE + 1, NULL, far->card), 0);
 	send_card(far);
 	assert_int_equal(told_number(far), TCP_PAGE_REFUSED);
-	assert_false(tcp_way_proven(way_of(far)));
-	assert_int_equal(way_of(far)->apart, TCP_APART_STRANGER);
+	assert_false(tcp_local_proven(local_of(far)));
+	assert_int_equal(local_of(far)->apart, TCP_APART_STRANGER);
 	tcp_proof_done(&stranger);
 	messages_pass(far);
 }
@@ -189,19 +189,20 @@ static void talk(struct far *a, struct far *b)
 			pair_progress(&both[i]->pair);
 			wf_list_foreach(link, &ep->conns)
 			{
-				const struct tcp_way *way =
-					wf_list_entry(link, struct tcp_conn, link)->way;
+				const struct tcp_local *local =
+					wf_list_entry(link, struct tcp_conn, link)
+						->local;
 
-				open |= way && !way->apart && !way->told;
+				open |= local && !local->apart && !local->told;
 			}
 		}
 	}
 }
 
-static const struct tcp_way *only_way(const struct far *far)
+static const struct tcp_local *only_local(const struct far *far)
 {
 	assert_false(wf_list_empty(&far->pair.tcp->conns));
-	return wf_list_entry(far->pair.tcp->conns.next, struct tcp_conn, link)->way;
+	return wf_list_entry(far->pair.tcp->conns.next, struct tcp_conn, link)->local;
 }
 
 /* @a_local, @b_local: the endpoint offers the feature. */
@@ -220,9 +221,9 @@ static void two_endpoints(bool a_local, bool b_local, bool proven)
 	if (b_local)
 		assert_int_equal(tcp_below_open(b.pair.tcp), 0);
 	talk(&a, &b);
-	assert_int_equal(tcp_way_proven(only_way(&a)), proven);
-	assert_int_equal(tcp_way_proven(only_way(&b)), proven);
-	assert_int_equal(only_way(&a) != NULL, a_local && b_local);
+	assert_int_equal(tcp_local_proven(only_local(&a)), proven);
+	assert_int_equal(tcp_local_proven(only_local(&b)), proven);
+	assert_int_equal(only_local(&a) != NULL, a_local && b_local);
 	close_rdm(&a);
 	close_rdm(&b);
 }
@@ -244,7 +245,7 @@ static void none_that_offers(void **state)
 	struct far a;
 
 	open_rdm(&a);
-	assert_int_equal(tcp_way_offer(a.pair.tcp), 0);
+	assert_int_equal(tcp_local_offer(a.pair.tcp), 0);
 	close_rdm(&a);
 	two_endpoints(false, false, false);
 }
@@ -264,8 +265,7 @@ static int teardown_strict(void **state)
 }
 
 /* The peer's card has another byte at @at, and it answers the endpoint's, or refuses
- * it.
- */
+ * it. */
 static void answer(struct far *far, size_t at, bool refuse)
 {
 	uint64_t number = read_card(far);
@@ -308,7 +308,7 @@ static void a_refusal_from_here_is_refused(void **state)
 {
 	struct far *far = *state;
 
-	far->pair.conn->local = true;
+	far->pair.conn->same_host = true;
 	answer(far, 0, true);
 	assert_true(has_failed(far));
 }

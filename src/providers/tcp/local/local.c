@@ -5,9 +5,9 @@
 #include "providers/tcp/conn/peer.h"
 #include "providers/tcp/local/below.h"
 #include "providers/tcp/local/switch.h"
-#include "providers/tcp/local/way.h"
+#include "providers/tcp/local/local.h"
 
-uint32_t tcp_way_offer(const struct tcp_ep *ep)
+uint32_t tcp_local_offer(const struct tcp_ep *ep)
 {
 	return tcp_below_name(ep) ? TCP_HAVE_LOCAL : 0;
 }
@@ -16,36 +16,36 @@ uint32_t tcp_way_offer(const struct tcp_ep *ep)
  * do not read the peer's. */
 static bool is_barred(const struct tcp_conn *conn)
 {
-	return conn->peer && conn->peer->barred_instance == conn->way->instance;
+	return conn->peer && conn->peer->barred_instance == conn->local->instance;
 }
 
-void tcp_way_begin(struct tcp_conn *conn, uint64_t instance)
+void tcp_local_begin(struct tcp_conn *conn, uint64_t instance)
 {
-	struct tcp_way *way = calloc(1, sizeof(*way));
+	struct tcp_local *local = calloc(1, sizeof(*local));
 	struct tcp_tx *tx;
 	int err;
 
-	if (!way) {
+	if (!local) {
 		tcp_conn_fail(conn, FI_ENOMEM);
 		return;
 	}
-	way->instance = instance;
-	way->proof.fd = -1;
-	way->conn = conn;
-	way->below = FI_ADDR_NOTAVAIL;
-	wf_list_init(&way->link);
-	conn->way = way;
+	local->instance = instance;
+	local->proof.fd = -1;
+	local->conn = conn;
+	local->below = FI_ADDR_NOTAVAIL;
+	wf_list_init(&local->link);
+	conn->local = local;
 	tx = tcp_tx_answer(conn, TCP_REC_CARD, TCP_WIRE_CARD);
 	if (!tx)
 		return;
 	memset(tx->copy, 0, TCP_WIRE_CARD);
 	if (is_barred(conn))
-		way->apart = TCP_APART_FAILED;
-	err = way->apart ? 0
-			 : tcp_proof_make(&way->proof, conn->ep->peers->instance,
-				   tcp_below_name(conn->ep), tx->copy);
+		local->apart = TCP_APART_FAILED;
+	err = local->apart ? 0
+			   : tcp_proof_make(&local->proof, conn->ep->peers->instance,
+				     tcp_below_name(conn->ep), tx->copy);
 	if (err) {
-		way->apart = TCP_APART_VERSION;
+		local->apart = TCP_APART_VERSION;
 		tcp_log(FI_LOG_INFO, FI_LOG_EP_CTRL,
 			"no proof of this machine can be made: %s\n", strerror(-err));
 	}
@@ -64,7 +64,7 @@ static void log_refusal(const union wf_sockaddr *addr, const char *why)
 		wf_sockaddr_uri(addr, text, sizeof(text)), why);
 }
 
-bool tcp_way_refuses(uint32_t agreed, int fd, const union wf_sockaddr *addr)
+bool tcp_local_refuses(uint32_t agreed, int fd, const union wf_sockaddr *addr)
 {
 	if (tcp_params.local != TCP_LOCAL_SHM || agreed & TCP_HAVE_LOCAL ||
 		!tcp_sock_is_within_host(fd))
@@ -77,12 +77,12 @@ bool tcp_way_refuses(uint32_t agreed, int fd, const union wf_sockaddr *addr)
  */
 static bool is_on_this_host(const struct tcp_conn *conn)
 {
-	switch (conn->way->apart) {
+	switch (conn->local->apart) {
 	case TCP_APART_MACHINE:
 		return false;
 	case TCP_APART_VERSION:
 	case TCP_APART_REFUSED:
-		return conn->local;
+		return conn->same_host;
 	default:
 		return true;
 	}
@@ -90,23 +90,23 @@ static bool is_on_this_host(const struct tcp_conn *conn)
 
 static void refuse(struct tcp_conn *conn)
 {
-	log_refusal(tcp_conn_addr(conn), tcp_apart_text(conn->way->apart));
+	log_refusal(tcp_conn_addr(conn), tcp_apart_text(conn->local->apart));
 	tcp_conn_fail(conn, FI_ECONNREFUSED);
 }
 
-void tcp_way_end(struct tcp_conn *conn, int err)
+void tcp_local_end(struct tcp_conn *conn, int err)
 {
-	if (!conn->way)
+	if (!conn->local)
 		return;
-	wf_list_remove(&conn->way->link);
+	wf_list_remove(&conn->local->link);
 	if (tcp_below_is_inherited(conn->ep)) {
-		tcp_proof_hide(&conn->way->proof);
+		tcp_proof_hide(&conn->local->proof);
 	} else {
 		tcp_switch_end(conn, err);
-		tcp_proof_done(&conn->way->proof);
+		tcp_proof_done(&conn->local->proof);
 	}
-	free(conn->way);
-	conn->way = NULL;
+	free(conn->local);
+	conn->local = NULL;
 }
 
 /* Write one log line for each peer, when both directions were examined. An end that
@@ -114,56 +114,57 @@ void tcp_way_end(struct tcp_conn *conn, int err)
  * is no page any more. */
 static void settle(struct tcp_conn *conn)
 {
-	struct tcp_way *way = conn->way;
+	struct tcp_local *local = conn->local;
 	char text[WF_SOCKADDR_STRLEN];
 
 	tcp_log(FI_LOG_INFO, FI_LOG_EP_CTRL,
 		"%s %s shared memory with this process: %s\n",
 		wf_sockaddr_uri(tcp_conn_addr(conn), text, sizeof(text)),
-		way->apart ? "has no" : "has", tcp_apart_text(way->apart));
-	tcp_proof_hide(&way->proof);
-	if (!way->apart) {
+		local->apart ? "has no" : "has", tcp_apart_text(local->apart));
+	tcp_proof_hide(&local->proof);
+	if (!local->apart) {
 		tcp_switch_begin(conn);
 		return;
 	}
-	wf_list_remove(&way->link);
-	tcp_proof_done(&way->proof);
+	wf_list_remove(&local->link);
+	tcp_proof_done(&local->proof);
 	if (tcp_params.local == TCP_LOCAL_SHM && is_on_this_host(conn))
 		refuse(conn);
 }
 
-static void look_for_proof(struct tcp_conn *conn)
+static void poll_proof(struct tcp_conn *conn)
 {
-	struct tcp_way *way = conn->way;
-	enum tcp_told told = tcp_proof_told(&way->proof);
+	struct tcp_local *local = conn->local;
+	enum tcp_told told = tcp_proof_told(&local->proof);
 
 	if (told == TCP_TOLD_NOTHING)
 		return;
 	if (told == TCP_TOLD_LIE)
 		FI_WARN_SPARSE(&tcp_fi, FI_LOG_EP_CTRL,
 			"a peer told a number that is not in this process's memory\n");
-	way->told = true;
+	local->told = true;
 	if (told != TCP_TOLD_PROOF)
-		way->apart = TCP_APART_REFUSED;
+		local->apart = TCP_APART_REFUSED;
 	settle(conn);
 }
 
-void tcp_way_look(struct tcp_conn *conn)
+void tcp_local_poll(struct tcp_conn *conn)
 {
-	struct tcp_way *way = conn->way;
+	struct tcp_local *local = conn->local;
 
-	if (wf_list_empty(&way->link) || conn->err || tcp_below_is_inherited(conn->ep))
+	if (wf_list_empty(&local->link) || conn->err ||
+		tcp_below_is_inherited(conn->ep))
 		return;
-	if (!way->told)
-		look_for_proof(conn);
+	if (!local->told)
+		poll_proof(conn);
 	/* The page is still read: a direction may switch. */
-	if (way->told && !wf_list_empty(&way->link))
-		tcp_switch_look(conn);
+	if (local->told && !wf_list_empty(&local->link))
+		tcp_switch_poll(conn);
 }
 
 /* Read the page of one connection in each call, so that many peers on this machine do
  * not cost the others anything. */
-void tcp_ways_tick(struct tcp_ep *ep)
+void tcp_local_tick(struct tcp_ep *ep)
 {
 	struct wf_list *link;
 	struct tcp_conn *conn;
@@ -171,46 +172,46 @@ void tcp_ways_tick(struct tcp_ep *ep)
 	if (tcp_below_is_inherited(ep))
 		return;
 	link = wf_list_pop(&ep->switching);
-	conn = wf_list_entry(link, struct tcp_way, link)->conn;
+	conn = wf_list_entry(link, struct tcp_local, link)->conn;
 	wf_list_push(&ep->switching, link);
-	tcp_way_look(conn);
+	tcp_local_poll(conn);
 	tcp_switch_tick(conn);
 }
 
 int tcp_card_head(struct tcp_conn *conn)
 {
 	struct tcp_rx *rx = &conn->rx;
-	struct tcp_way *way = conn->way;
+	struct tcp_local *local = conn->local;
 	struct iovec iov;
 
-	if (!way || way->read)
+	if (!local || local->read)
 		return -FI_EPROTO;
 	rx->entry = NULL;
 	rx->unexp = NULL;
-	iov = (struct iovec){ way->card, sizeof(way->card) };
+	iov = (struct iovec){ local->card, sizeof(local->card) };
 	tcp_rx_sink(conn, &iov, 1);
 	return 0;
 }
 
 int tcp_card_done(struct tcp_conn *conn)
 {
-	struct tcp_way *way = conn->way;
+	struct tcp_local *local = conn->local;
 
-	way->read = true;
+	local->read = true;
 	/* An end without a page cannot be reached, and has sent a card that says so. */
-	if (!way->apart)
-		way->apart = tcp_proof_read(
-			&way->proof, way->card, way->instance, way->name);
-	if (way->apart) {
+	if (!local->apart)
+		local->apart = tcp_proof_read(
+			&local->proof, local->card, local->instance, local->name);
+	if (local->apart) {
 		settle(conn);
 		return 0;
 	}
-	wf_list_push(&conn->ep->switching, &way->link);
+	wf_list_push(&conn->ep->switching, &local->link);
 	wf_progress_wake(&conn->ep->ep.progress);
 	return 0;
 }
 
-void tcp_way_failed(struct tcp_conn *conn)
+void tcp_local_failed(struct tcp_conn *conn)
 {
 	char text[WF_SOCKADDR_STRLEN];
 
@@ -218,6 +219,6 @@ void tcp_way_failed(struct tcp_conn *conn)
 		"%s has lost its shared memory: connecting anew\n",
 		wf_sockaddr_uri(tcp_conn_addr(conn), text, sizeof(text)));
 	if (conn->peer)
-		conn->peer->barred_instance = conn->way->instance;
+		conn->peer->barred_instance = conn->local->instance;
 	tcp_conn_fail(conn, FI_ECONNABORTED);
 }

@@ -1,0 +1,310 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "providers/tcp/local/below_peers.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <rdma/fi_errno.h>
+
+#include "sys/compiler.h"
+
+/* Peers that one call of tcp_below_peers_next_leaving examines. */
+enum { EXAMINED_MAX = 8 };
+
+/* A peer in the AV below. */
+struct tcp_below_peer {
+	bool present; /* The peer is in the AV below. */
+	bool leaving; /* The connection has ended; messages of the peer may remain. */
+	/* The source of its messages: its index in tcp's AV, or FI_ADDR_NOTAVAIL. */
+	fi_addr_t source;
+	fi_addr_t index;        /* the last index that the peer had in tcp's AV */
+	union wf_sockaddr addr; /* its address in tcp's AV */
+};
+
+static void lock(struct tcp_below_peers *peers)
+{
+	(void)pthread_mutex_lock(&peers->lock);
+}
+
+static void unlock(struct tcp_below_peers *peers)
+{
+	(void)pthread_mutex_unlock(&peers->lock);
+}
+
+/* Look up @peer, which is at @below, in tcp's AV. Returns whether its source changed.
+ */
+static bool find(
+	struct tcp_below_peers *peers, struct tcp_below_peer *peer, size_t below)
+{
+	fi_addr_t source;
+
+	if (!peer->present)
+		return false;
+	source = wf_av_index(peers->av, &peer->addr, wf_sockaddr_len(&peer->addr));
+	if (source == peer->source)
+		return false;
+	peers->lost += source == FI_ADDR_NOTAVAIL;
+	peers->lost -= peer->source == FI_ADDR_NOTAVAIL;
+	peer->source = source;
+	if (source != FI_ADDR_NOTAVAIL)
+		peer->index = source;
+	/* The memory for the id was allocated by the insertion. */
+	(void)wf_av_set_id_untold(peers->below, below, source);
+	return true;
+}
+
+static void tell(struct tcp_below_peers *peers, bool changed)
+{
+	if (changed)
+		peers->changed(peers);
+}
+
+static bool is_among(fi_addr_t source, const uint64_t *index, size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		if (index[i] == source)
+			return true;
+	return false;
+}
+
+static void removed(struct wf_av_watch *watch, const uint64_t *index, size_t count)
+{
+	struct tcp_below_peers *peers =
+		wf_container_of(watch, struct tcp_below_peers, watch);
+	bool changed = false;
+
+	lock(peers);
+	for (size_t i = 0; i < peers->count; i++)
+		if (is_among(peers->at[i].source, index, count))
+			changed |= find(peers, &peers->at[i], i);
+	unlock(peers);
+	tell(peers, changed);
+}
+
+static bool find_lost(struct tcp_below_peers *peers)
+{
+	bool changed = false;
+
+	for (size_t i = 0; i < peers->count && peers->lost; i++)
+		if (peers->at[i].source == FI_ADDR_NOTAVAIL)
+			changed |= find(peers, &peers->at[i], i);
+	return changed;
+}
+
+static void inserted(struct wf_av_watch *watch)
+{
+	struct tcp_below_peers *peers =
+		wf_container_of(watch, struct tcp_below_peers, watch);
+	bool changed;
+
+	lock(peers);
+	changed = find_lost(peers);
+	unlock(peers);
+	tell(peers, changed);
+}
+
+void tcp_below_peers_start(struct tcp_below_peers *peers, struct wf_av *av,
+	struct wf_av *below, void (*changed)(struct tcp_below_peers *peers))
+{
+	(void)pthread_mutex_init(&peers->lock, NULL);
+	peers->av = av;
+	peers->below = below;
+	peers->changed = changed;
+	peers->shared_seq = wf_av_shared_seq(av);
+	peers->watch = (struct wf_av_watch){ .inserted = inserted, .removed = removed };
+	wf_av_watch_add(av, &peers->watch);
+}
+
+void tcp_below_peers_stop(struct tcp_below_peers *peers)
+{
+	if (!peers->watch.inserted)
+		return;
+	wf_av_watch_del(peers->av, &peers->watch);
+	wf_av_watch_wait(&peers->watch);
+	peers->watch.inserted = NULL;
+}
+
+void tcp_below_peers_done(struct tcp_below_peers *peers)
+{
+	if (!peers->av)
+		return;
+	tcp_below_peers_stop(peers);
+	if (peers->tx.peers)
+		wf_cq_unexport(&peers->tx.port);
+	if (peers->rx.peers)
+		wf_cq_unexport(&peers->rx.port);
+	(void)pthread_mutex_destroy(&peers->lock);
+	free(peers->at);
+}
+
+/* Set the address of the peer @below in @entry, a copy in @addr; no bytes if the peer
+ * has none. peers->lock is held. */
+static void give_address(const struct tcp_below_peers *peers, fi_addr_t below,
+	struct fi_cq_err_entry *entry, union wf_sockaddr *addr)
+{
+	entry->err_data = NULL;
+	entry->err_data_size = 0;
+	if (below >= peers->count || !peers->at[below].addr.sa.sa_family)
+		return;
+	*addr = peers->at[below].addr;
+	entry->err_data = addr;
+	entry->err_data_size = wf_sockaddr_len(addr);
+}
+
+static ssize_t write_tx_err(
+	struct fid_peer_cq *port, const struct fi_cq_err_entry *entry)
+{
+	struct tcp_below_cq *cq = wf_container_of(port, struct tcp_below_cq, port);
+	struct tcp_below_peers *peers = cq->peers;
+	struct fi_cq_err_entry copy = *entry;
+	union wf_sockaddr addr;
+
+	lock(peers);
+	give_address(peers, entry->src_addr, &copy, &addr);
+	copy.src_addr =
+		copy.err_data ? peers->at[entry->src_addr].index : FI_ADDR_NOTAVAIL;
+	unlock(peers);
+	return wf_cq_write_err(port->fid.context, &copy);
+}
+
+/* FI_SOURCE_ERR: the entry of the endpoint below is for a message of a peer that is not
+ * in tcp's AV. */
+static ssize_t write_rx_err(
+	struct fid_peer_cq *port, const struct fi_cq_err_entry *entry)
+{
+	struct tcp_below_cq *cq = wf_container_of(port, struct tcp_below_cq, port);
+	struct tcp_below_peers *peers = cq->peers;
+	struct fi_cq_err_entry copy = *entry;
+	union wf_sockaddr addr;
+	fi_addr_t below;
+
+	if (entry->err == FI_EADDRNOTAVAIL && entry->err_data) {
+		below = wf_av_index(
+			peers->below, entry->err_data, entry->err_data_size);
+		lock(peers);
+		give_address(peers, below, &copy, &addr);
+		unlock(peers);
+	}
+	return wf_cq_write_err(port->fid.context, &copy);
+}
+
+void tcp_below_peers_export(
+	struct tcp_below_peers *peers, struct tcp_below_cq *ret, struct wf_cq *cq)
+{
+	wf_cq_export(cq, &ret->port);
+	ret->peers = peers;
+	ret->ops = *ret->port.owner_ops;
+	ret->ops.writeerr = ret == &peers->tx ? write_tx_err : write_rx_err;
+	ret->port.owner_ops = &ret->ops;
+}
+
+static int grow(struct tcp_below_peers *peers, size_t count)
+{
+	struct tcp_below_peer *at = realloc(peers->at, count * sizeof(*at));
+
+	if (!at)
+		return -FI_ENOMEM;
+	memset(at + peers->count, 0, (count - peers->count) * sizeof(*at));
+	peers->at = at;
+	peers->count = count;
+	return 0;
+}
+
+/* A peer that was leaving was inserted again: undo one of the two insertions, which the
+ * AV below counts. */
+static void stay(
+	struct tcp_below_peers *peers, struct tcp_below_peer *peer, fi_addr_t below)
+{
+	peers->leaving--;
+	peers->lost -= peer->source == FI_ADDR_NOTAVAIL;
+	(void)wf_av_remove_untold(peers->below, below);
+}
+
+/* @addr is at @index of tcp's AV, or was a moment ago. peers->lock is held. */
+static int set(struct tcp_below_peers *peers, fi_addr_t below, fi_addr_t index,
+	const void *addr)
+{
+	struct tcp_below_peer *peer;
+
+	if (below >= peers->count && grow(peers, WF_MAX(2 * peers->count, below + 1)))
+		return -FI_ENOMEM;
+	peer = &peers->at[below];
+	if (peer->leaving)
+		stay(peers, peer, below);
+	*peer = (struct tcp_below_peer){
+		.present = true, .source = index, .index = index
+	};
+	memcpy(&peer->addr, addr, WF_MIN(wf_av_addrlen(peers->av), sizeof(peer->addr)));
+	(void)find(peers, peer, below);
+	return 0;
+}
+
+int tcp_below_peers_insert(struct tcp_below_peers *peers, fi_addr_t index,
+	const void *name, fi_addr_t *ret_below)
+{
+	const void *addr = wf_av_addr(peers->av, index);
+	int ret;
+
+	if (!addr)
+		return -FI_EAGAIN;
+	ret = wf_av_insert_untold(peers->below, name, index, ret_below);
+	if (ret)
+		return ret;
+	lock(peers);
+	ret = set(peers, *ret_below, index, addr);
+	unlock(peers);
+	if (ret)
+		(void)wf_av_remove_untold(peers->below, *ret_below);
+	return ret;
+}
+
+void tcp_below_peers_remove(struct tcp_below_peers *peers, fi_addr_t below)
+{
+	struct tcp_below_peer *peer;
+
+	lock(peers);
+	peer = &peers->at[below];
+	peers->lost -= peer->source == FI_ADDR_NOTAVAIL;
+	peers->leaving -= peer->leaving;
+	peer->present = peer->leaving = false;
+	unlock(peers);
+	(void)wf_av_remove_untold(peers->below, below);
+}
+
+void tcp_below_peers_leave(struct tcp_below_peers *peers, fi_addr_t below)
+{
+	lock(peers);
+	peers->at[below].leaving = true;
+	peers->leaving++;
+	unlock(peers);
+}
+
+fi_addr_t tcp_below_peers_next_leaving(struct tcp_below_peers *peers)
+{
+	fi_addr_t ret = FI_ADDR_NOTAVAIL;
+
+	lock(peers);
+	for (int i = 0; i < EXAMINED_MAX && peers->leaving && ret == FI_ADDR_NOTAVAIL;
+		i++) {
+		peers->next = (peers->next + 1) % peers->count;
+		if (peers->at[peers->next].leaving)
+			ret = peers->next;
+	}
+	unlock(peers);
+	return ret;
+}
+
+void tcp_below_peers_compare(struct tcp_below_peers *peers)
+{
+	uint32_t seq;
+
+	if (wf_likely(!peers->shared_seq))
+		return;
+	seq = atomic_load_explicit(peers->shared_seq, memory_order_acquire);
+	if (wf_likely(seq == peers->seq && !peers->lost))
+		return;
+	peers->seq = seq;
+	lock(peers);
+	for (size_t i = 0; i < peers->count; i++)
+		(void)find(peers, &peers->at[i], i);
+	unlock(peers);
+}
