@@ -11,8 +11,6 @@
 #include "pair.h"
 #include "providers/coll/node/node.h"
 
-static unsigned int degree; /* of trees; 0: the engine's choice */
-
 struct board {
 	atomic_int written, attached;
 	struct coll_node_card card[COLL_NODE_MEMBERS_MAX];
@@ -85,7 +83,6 @@ static void join(struct coll_group *group, void *memory)
 
 	if (coll_node_prepare(&node, &board->card[group->rank]))
 		pair_fail("coll_node_prepare");
-	coll_node_set_degree(node, degree);
 	board->written++;
 	while (board->written < group->members)
 		sched_yield();
@@ -108,6 +105,7 @@ int main(int argc, char **argv)
 		fprintf(stderr, "usage: coll_node MEMBERS [OPERATION [DEGREE]]\n");
 		return 2;
 	}
-	degree = argc > 3 ? (unsigned int)atoi(argv[3]) : COLL_DEGREE_AUTO;
+	if (argc > 3)
+		coll_node_settings[COLL_NODE_DEGREE].value = (size_t)atoi(argv[3]);
 	return coll_fork(&group, sizeof(struct board), join, argc > 2 ? argv[2] : NULL);
 }

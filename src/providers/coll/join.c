@@ -219,7 +219,6 @@ static void prepare_node(struct coll_group *group, struct record *record)
 		group->node = NULL;
 	} else {
 		coll_node_set_copy(group->node, coll_params.copy);
-		coll_node_set_degree(group->node, (unsigned int)coll_params.degree);
 		coll_node_set_tell(group->node, coll_engine_tell_copy, group);
 	}
 	record->has_card = htole32(group->node != NULL);

@@ -6,6 +6,7 @@
 
 #include "objects/param.h"
 #include "providers/coll/coll.h"
+#include "providers/coll/sched/choose.h"
 
 struct coll_params coll_params = { .probe_ms = 500 };
 
@@ -16,10 +17,74 @@ static const struct wf_param rows[] = {
 	WF_PARAM_SIZE("node_size", &coll_params.node_size, 0, COLL_MEMBERS_MAX,
 		"Members of one machine that count as one node at most, the others "
 		"are reached by messages (default: 0, all)"),
-	WF_PARAM_SIZE("degree", &coll_params.degree, COLL_DEGREE_AUTO, COLL_DEGREE_MAX,
+};
+
+/* The parameter of a setting of the engines. */
+struct setting_row {
+	const char *name, *help;
+};
+
+static const struct setting_row node_rows[COLL_NODE_SETTINGS] = {
+	[COLL_NODE_DEGREE] = { "degree",
 		"Members of one machine that one member waits for in small barriers, "
 		"broadcasts, reduces and allreduces: the children of a tree; 1: all "
-		"others, without a tree (default: 0, by the number of members)"),
+		"others, without a tree; 0: by the number of members" },
+	[COLL_NODE_TREE_MEMBERS] = { "tree_members",
+		"Smallest number of members of one machine that have a tree if the "
+		"degree is 0" },
+	[COLL_NODE_TREE_BYTES] = { "tree_size",
+		"Bytes of the largest operation that goes through a tree" },
+	[COLL_NODE_SHARE_MEMBERS] = { "share_members",
+		"Smallest number of members of one machine that each reduce a share of "
+		"a vector" },
+	[COLL_NODE_SHARE_BYTES] = { "share_size",
+		"Bytes of the smallest vector of which members of one machine each "
+		"reduce a share" },
+	[COLL_NODE_CHUNK_BYTES] = { "chunk_size",
+		"Bytes that members of one machine copy through shared memory at once, "
+		"before larger data are divided" },
+	[COLL_NODE_DIRECT_BYTES] = { "direct_size",
+		"Bytes of the smallest data that members of one machine may copy from "
+		"each other's memory" },
+	[COLL_NODE_DIRECT_BYTES_CROWDED] = { "direct_crowded_size",
+		"The same for members that are more processes than their processors" },
+	[COLL_NODE_STREAM_BYTES] = { "stream_size",
+		"Bytes that all members of one machine together get, from which on "
+		"alltoall and allgather write results around the caches" },
+};
+
+static const struct setting_row p2p_rows[COLL_SCHED_SETTINGS] = {
+	[COLL_BROADCAST_BINOMIAL_BYTES] = { "broadcast_binomial_size",
+		"Bytes of the largest binomial broadcast of more than two members" },
+	[COLL_ALLREDUCE_DOUBLING_BYTES] = { "allreduce_doubling_size",
+		"Bytes of the largest allreduce by recursive doubling" },
+	[COLL_ALLREDUCE_DOUBLING_BYTES_OF_TWO] = { "allreduce_doubling_size_of_two",
+		"The same for two members" },
+	[COLL_ALLREDUCE_RABENSEIFNER_BYTES] = { "allreduce_rabenseifner_size",
+		"Bytes of the largest allreduce by Rabenseifner's algorithm if the "
+		"members are no power of two" },
+	[COLL_ALLGATHER_DOUBLING_BYTES] = { "allgather_doubling_size",
+		"Bytes of the largest result of an allgather by recursive doubling" },
+	[COLL_ALLGATHER_BRUCK_BYTES] = { "allgather_bruck_size",
+		"Bytes of the largest result of an allgather by Bruck's algorithm" },
+	[COLL_ALLTOALL_BRUCK_BYTES] = { "alltoall_bruck_size",
+		"Bytes for one member in the largest alltoall by Bruck's algorithm" },
+	[COLL_ALLTOALL_BRUCK_MEMBERS] = { "alltoall_bruck_members",
+		"Smallest number of members of an alltoall by Bruck's algorithm" },
+	[COLL_REDUCE_BINOMIAL_BYTES] = { "reduce_binomial_size",
+		"Bytes of the largest binomial reduce" },
+	[COLL_REDUCE_SCATTER_HALVING_BYTES] = { "reduce_scatter_halving_size",
+		"Bytes of the largest input of a reduce_scatter by recursive halving "
+		"if the members are a power of two" },
+	[COLL_REDUCE_SCATTER_FOLDED_BYTES] = { "reduce_scatter_folded_size",
+		"The same if they are none" },
+	[COLL_SCATTER_BINOMIAL_BYTES] = { "scatter_binomial_size",
+		"Bytes for one member in the largest binomial scatter or gather" },
+	[COLL_SCATTER_BINOMIAL_MEMBERS] = { "scatter_binomial_members",
+		"Smallest number of members of a binomial scatter or gather" },
+	[COLL_PIECE_BYTES] = { "piece_size",
+		"Bytes of the pieces in which messages to reduce move, rounded down to "
+		"a multiple of 64" },
 };
 
 static const char *const engines[] = {
@@ -120,9 +185,26 @@ static void read_algo(enum fi_collective_op kind)
 	warn(param, text, possible);
 }
 
+static void read_settings(
+	struct coll_setting *settings, const struct setting_row *names, int count)
+{
+	char help[256];
+
+	for (int i = 0; i < count; i++) {
+		struct wf_param param = WF_PARAM_SIZE(names[i].name, &settings[i].value,
+			settings[i].min, settings[i].max, help);
+
+		(void)snprintf(help, sizeof(help), "%s (default: %zu)", names[i].help,
+			settings[i].value);
+		wf_params_read(&coll_fi, &param, 1);
+	}
+}
+
 void coll_params_init(void)
 {
 	wf_params_read(&coll_fi, rows, WF_ARRAY_SIZE(rows));
+	read_settings(coll_node_settings, node_rows, COLL_NODE_SETTINGS);
+	read_settings(coll_sched_settings, p2p_rows, COLL_SCHED_SETTINGS);
 	read_engine();
 	read_copy();
 	for (int kind = 0; kind < COLL_KINDS; kind++)

@@ -13,7 +13,8 @@ enum coll_engine { COLL_ENGINE_AUTO, COLL_ENGINE_P2P, COLL_ENGINE_NODE };
 
 enum { COLL_KINDS = FI_GATHER + 1 };
 
-/* The parameters; constant after the provider was loaded. */
+/* The parameters but for numbers by which the engines choose (setting.h); constant
+ * after the provider was loaded. */
 struct coll_params {
 	enum coll_engine engine;
 	enum coll_copy copy;             /* FI_OFF_COLL_COPY */
@@ -24,7 +25,6 @@ struct coll_params {
 	/* Limit of the members of one machine that form a node, so that tests have
 	 * several nodes on one machine; 0: none. */
 	size_t node_size;
-	size_t degree; /* of the trees of a node (coll_node_set_degree) */
 };
 
 extern struct coll_params coll_params;

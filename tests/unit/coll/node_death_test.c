@@ -39,9 +39,9 @@ static void await(atomic_uint *count, uint32_t members)
 
 static void join(struct test_member *m, struct board *board)
 {
-	assert_int_equal(coll_node_prepare(&m->node, &board->card[m->rank]), 0);
 	if (m->members == PROCESSES_MAX)
-		coll_node_set_degree(m->node, 2);
+		test_set_degree(2);
+	assert_int_equal(coll_node_prepare(&m->node, &board->card[m->rank]), 0);
 	atomic_fetch_add(&board->written, 1);
 	await(&board->written, m->members);
 	assert_int_equal(
@@ -176,11 +176,39 @@ static void killed_at_any_time(void **unused)
 	}
 }
 
+/* Operations in which no member waits for a leaf of the tree, until its slots are
+ * needed again. */
+static void killed_while_others_run_ahead(void **unused)
+{
+	static const enum fi_collective_op kinds[] = { FI_BROADCAST, FI_REDUCE };
+	uint64_t state = 3;
+
+	(void)unused;
+	for (size_t i = 0; i < WF_ARRAY_SIZE(kinds); i++) {
+		struct test_list list = { 0 };
+
+		for (int k = 0; k < 4 * COLL_SLOTS; k++)
+			test_add(&list,
+				&(struct cm_call){
+					.kind = kinds[i],
+					.type = test_type(FI_INT32),
+					.op = FI_SUM,
+					.count = 2,
+					.members = PROCESSES_MAX,
+				},
+				false);
+		for (int round = 0; round < 3; round++)
+			kill_members(&list, PROCESSES_MAX, &state);
+		test_list_free(&list);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(members_in_processes),
 		cmocka_unit_test(killed_at_any_time),
+		cmocka_unit_test(killed_while_others_run_ahead),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

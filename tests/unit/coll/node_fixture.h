@@ -124,7 +124,8 @@ static inline int test_start(struct test_member *m)
 		.size = m->call.type->size,
 		.buf = m->buf,
 		.result = m->result,
-		.root = m->call.root,
+		/* Without a root the value means nothing. */
+		.root = cm_has_root(m->call.kind) ? m->call.root : m->rank,
 		.rank = m->rank,
 		.members = m->members,
 	};
@@ -263,8 +264,11 @@ struct test_group {
 	struct test_member member[TEST_MEMBERS_MAX];
 };
 
-/* Set by tests for the groups that they open. */
-static unsigned int test_degree = COLL_DEGREE_AUTO;
+/* Groups that are opened from now on have trees of @degree. */
+static inline void test_set_degree(size_t degree)
+{
+	coll_node_settings[COLL_NODE_DEGREE].value = degree;
+}
 
 static inline void test_open(
 	struct test_group *group, uint32_t members, const struct test_list *list)
@@ -278,7 +282,6 @@ static inline void test_open(
 		};
 		assert_int_equal(
 			coll_node_prepare(&group->member[i].node, &card[i]), 0);
-		coll_node_set_degree(group->member[i].node, test_degree);
 	}
 	for (uint32_t i = 0; i < members; i++)
 		assert_int_equal(

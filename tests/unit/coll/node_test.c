@@ -196,8 +196,9 @@ static void members_in_threads(void **unused)
 
 		test_add_random(&list, n, limit_amount() ? 100 : 300, 100000, &state);
 		/* The largest group has a tree. */
-		test_degree = n == 5 ? 2 : COLL_DEGREE_AUTO;
+		test_set_degree(n == 5 ? 2 : COLL_DEGREE_AUTO);
 		test_open(&group, n, &list);
+		test_set_degree(COLL_DEGREE_AUTO);
 		test_set_crowded(&group, n == 4);
 		if (n % 2)
 			test_forbid_reading(&group);

@@ -83,9 +83,9 @@ static void run_checked(struct test_group *group, uint64_t *state)
 static void open_tree(struct test_group *group, uint32_t members, uint32_t degree,
 	const struct test_list *list)
 {
-	test_degree = degree;
+	test_set_degree(degree);
 	test_open(group, members, list);
-	test_degree = COLL_DEGREE_AUTO;
+	test_set_degree(COLL_DEGREE_AUTO);
 	test_set_crowded(group, false);
 }
 
@@ -217,7 +217,8 @@ static void the_first_member_decides(void **unused)
 		for (uint32_t m = 0; m < 3; m++)
 			assert_int_equal(group.member[m].node->tree.degree, 0);
 		/* It may be any number, which others check. */
-		atomic_store(&group.member[0].node->own->degree, degree);
+		atomic_store(
+			&group.member[0].node->own->setting[COLL_NODE_DEGREE], degree);
 		for (uint32_t m = 0; m < 3; m++) {
 			coll_node_settled(group.member[m].node);
 			assert_int_equal(group.member[m].node->tree.degree,

@@ -5,61 +5,9 @@
 
 /* Every algorithm against the model of collectives, by the simulator of sim.h. */
 
-static const struct am_type *type_of(enum fi_datatype datatype)
-{
-	for (size_t i = 0; i < am_type_count; i++)
-		if (am_types[i].datatype == datatype)
-			return &am_types[i];
-	fail_msg("no type %d", datatype);
-	return NULL;
-}
-
 static bool has_in_place(enum fi_collective_op kind)
 {
 	return kind != FI_BARRIER && kind != FI_BROADCAST && kind != FI_SCATTER;
-}
-
-/* All members have the same result, which is checked once. */
-static bool is_common(enum fi_collective_op kind)
-{
-	return kind == FI_BROADCAST || kind == FI_ALLREDUCE || kind == FI_ALLGATHER;
-}
-
-static void check_results(void)
-{
-	size_t wrong;
-
-	for (uint32_t rank = 0; rank < sim.call.members; rank++) {
-		const struct sim_member *m = &sim.member[rank];
-
-		if (sim.call.kind == FI_BARRIER &&
-			m->entered != ((uint64_t)1 << sim.call.members) - 1)
-			sim_fail(rank, 0, "leaves before all have entered");
-		if (rank && is_common(sim.call.kind) &&
-			sim.call.type->datatype != FI_LONG_DOUBLE &&
-			sim.call.type->datatype != FI_LONG_DOUBLE_COMPLEX) {
-			if (m->result_len &&
-				memcmp(m->result, sim.member[0].result, m->result_len))
-				sim_fail(rank, 0, "differs from member 0");
-		} else if (!cm_check(&sim.call, rank, m->result, &wrong)) {
-			sim_fail(rank, wrong, "wrong result (element)");
-		}
-		/* What was not given to be written is unchanged. */
-		if (m->args.buf == m->buf && m->buf) {
-			unsigned char *before = calloc(1, m->buf_len);
-
-			cm_fill(&sim.call, rank, before);
-			assert_memory_equal(m->buf, before, m->buf_len);
-			free(before);
-		}
-	}
-}
-
-static void run_and_check(void)
-{
-	sim_run(NULL);
-	check_results();
-	sim_end();
 }
 
 /* With each algorithm of the kind of sim.call, in place and not. */
@@ -71,7 +19,7 @@ static void each_algorithm(void)
 		sim.algo = algo;
 		for (int place = 0; place <= has_in_place(sim.call.kind); place++) {
 			sim.in_place = place;
-			run_and_check();
+			sim_run_and_check();
 		}
 	}
 }
@@ -94,7 +42,7 @@ static void test_members(void **state)
 	static const size_t counts[] = { 0, 1, 3, 17 };
 
 	(void)state;
-	sim.call = (struct cm_call){ .type = type_of(FI_INT64), .op = FI_SUM };
+	sim.call = (struct cm_call){ .type = sim_type(FI_INT64), .op = FI_SUM };
 	for (uint32_t members = 1; members <= SIM_MEMBERS; members++) {
 		if (limit_amount() && members > 9 && members % 8 > 1)
 			continue;
@@ -110,10 +58,11 @@ static void test_members(void **state)
 static void test_large(void **state)
 {
 	static const uint32_t members[] = { 2, 3, 4, 7, 16 };
-	enum { PIECE = COLL_PIECE_BYTES / sizeof(double _Complex) };
+	const size_t piece = coll_piece_bytes() / sizeof(double _Complex);
 
 	(void)state;
-	sim.call = (struct cm_call){ .type = type_of(FI_DOUBLE_COMPLEX), .op = FI_SUM };
+	sim.call =
+		(struct cm_call){ .type = sim_type(FI_DOUBLE_COMPLEX), .op = FI_SUM };
 	for (size_t i = 0; i < WF_ARRAY_SIZE(members); i++) {
 		sim.call.members = members[i];
 		sim.call.count = 1000;
@@ -123,10 +72,10 @@ static void test_large(void **state)
 		for (int kind = FI_BARRIER; kind <= FI_GATHER; kind++) {
 			sim.call.kind = kind;
 			sim.call.root = members[i] / 2;
-			sim.call.count = 2 * PIECE + 7 * (i % 2);
+			sim.call.count = 2 * piece + 7 * (i % 2);
 			if (cm_is_reduction(kind) || kind == FI_BROADCAST)
 				each_algorithm();
-			sim.call.count = (PIECE + 11) * members[i] + 1;
+			sim.call.count = (piece + 11) * members[i] + 1;
 			if (kind == FI_ALLREDUCE || kind == FI_REDUCE)
 				each_algorithm();
 		}
@@ -183,7 +132,7 @@ static void test_levels(void **state)
 	(void)state;
 	sim.nodes = nodes;
 	for (uint32_t i = 0; i < 17 * 5 * WF_ARRAY_SIZE(counts); i++) {
-		sim.call = (struct cm_call){ .type = type_of(FI_INT64),
+		sim.call = (struct cm_call){ .type = sim_type(FI_INT64),
 			.op = FI_SUM,
 			.members = 1 + i % 17,
 			.count = counts[i / 17 % WF_ARRAY_SIZE(counts)] };
@@ -202,13 +151,14 @@ static void test_levels(void **state)
 /* So many bytes that the number of pieces is at its limit. */
 static void test_most_pieces(void **state)
 {
-	enum { LIMIT = COLL_PIECE_BYTES / sizeof(double _Complex) * COLL_PIECES_MAX };
+	const size_t limit =
+		coll_piece_bytes() / sizeof(double _Complex) * COLL_PIECES_MAX;
 
 	(void)state;
-	sim.call = (struct cm_call){ .type = type_of(FI_DOUBLE_COMPLEX),
+	sim.call = (struct cm_call){ .type = sim_type(FI_DOUBLE_COMPLEX),
 		.op = FI_SUM,
 		.members = 2,
-		.count = LIMIT + LIMIT / 8 + 5 };
+		.count = limit + limit / 8 + 5 };
 	if (limit_amount())
 		skip();
 	for (int kind = FI_BARRIER; kind <= FI_GATHER; kind++) {
@@ -263,7 +213,7 @@ static void test_order(void **state)
 
 	(void)state;
 	sim.call = (struct cm_call){
-		.kind = FI_ALLREDUCE, .type = type_of(FI_INT64), .count = 40
+		.kind = FI_ALLREDUCE, .type = sim_type(FI_INT64), .count = 40
 	};
 	sim.in_place = false;
 	for (uint32_t i = 0; i < 2 * SIM_MEMBERS; i++) {
@@ -297,7 +247,7 @@ static void test_same_bits(void **state)
 	for (uint32_t members = 1; members <= SIM_MEMBERS; members++)
 		for (int algo = 0; algo < COLL_ALGO_COUNT; algo++) {
 			sim.call = (struct cm_call){ .kind = FI_ALLREDUCE,
-				.type = type_of(FI_DOUBLE),
+				.type = sim_type(FI_DOUBLE),
 				.op = FI_SUM,
 				.count = WF_ARRAY_SIZE(values[0]),
 				.members = members };

@@ -483,6 +483,60 @@ static void sim_end(void)
 		sim_free(rank);
 }
 
+/* ---- results ---- */
+
+static const struct am_type *sim_type(enum fi_datatype datatype)
+{
+	for (size_t i = 0; i < am_type_count; i++)
+		if (am_types[i].datatype == datatype)
+			return &am_types[i];
+	fail_msg("no type %d", datatype);
+	return NULL;
+}
+
+/* All members have the same result, which is checked once. */
+static bool sim_is_common(enum fi_collective_op kind)
+{
+	return kind == FI_BROADCAST || kind == FI_ALLREDUCE || kind == FI_ALLGATHER;
+}
+
+static void sim_check_results(void)
+{
+	size_t wrong;
+
+	for (uint32_t rank = 0; rank < sim.call.members; rank++) {
+		const struct sim_member *m = &sim.member[rank];
+
+		if (sim.call.kind == FI_BARRIER &&
+			m->entered != ((uint64_t)1 << sim.call.members) - 1)
+			sim_fail(rank, 0, "leaves before all have entered");
+		if (rank && sim_is_common(sim.call.kind) &&
+			sim.call.type->datatype != FI_LONG_DOUBLE &&
+			sim.call.type->datatype != FI_LONG_DOUBLE_COMPLEX) {
+			if (m->result_len &&
+				memcmp(m->result, sim.member[0].result, m->result_len))
+				sim_fail(rank, 0, "differs from member 0");
+		} else if (!cm_check(&sim.call, rank, m->result, &wrong)) {
+			sim_fail(rank, wrong, "wrong result (element)");
+		}
+		/* What was not given to be written is unchanged. */
+		if (m->args.buf == m->buf && m->buf) {
+			unsigned char *before = calloc(1, m->buf_len);
+
+			cm_fill(&sim.call, rank, before);
+			assert_memory_equal(m->buf, before, m->buf_len);
+			free(before);
+		}
+	}
+}
+
+static void sim_run_and_check(void)
+{
+	sim_run(NULL);
+	sim_check_results();
+	sim_end();
+}
+
 static void sim_done(void)
 {
 	for (uint32_t rank = 0; rank < SIM_MEMBERS; rank++)

@@ -42,11 +42,6 @@ void coll_node_set_copy(struct coll_node *node, enum coll_copy copy)
 	node->copy = copy;
 }
 
-void coll_node_set_degree(struct coll_node *node, unsigned int degree)
-{
-	node->degree = degree;
-}
-
 void coll_node_set_tell(struct coll_node *node, coll_node_tell_fn *tell, void *arg)
 {
 	node->tell = tell;
@@ -133,6 +128,7 @@ int coll_node_attach(struct coll_node *node, const struct coll_node_card *cards,
 	node->crowded = is_crowded(node);
 	node->call_yields = coll_call_yields(node);
 	coll_copy_init(node);
+	coll_settings_publish(node);
 	atomic_store_explicit(
 		&node->own->may_read, may_read_all(node), memory_order_release);
 	return 0;
@@ -143,8 +139,10 @@ void coll_node_settled(struct coll_node *node)
 	if (node->fd >= 0)
 		(void)close(node->fd);
 	node->fd = -1;
-	if (node->members)
+	if (node->members) {
+		coll_settings_read(node);
 		coll_tree_build(node);
+	}
 	/* All have mapped, so all have written. */
 	node->may_read = node->members > 0;
 	for (uint32_t i = 0; i < node->members; i++)

@@ -6,6 +6,7 @@
 
 #include "providers/coll/args.h"
 #include "providers/coll/reduce.h"
+#include "providers/coll/setting.h"
 
 /*
  * The intra-node engine: collectives of the members of a group that run on this
@@ -60,17 +61,41 @@ typedef void coll_node_tell_fn(void *arg, const struct coll_node_choice *choice)
  * must not call functions of the node. */
 void coll_node_set_tell(struct coll_node *node, coll_node_tell_fn *tell, void *arg);
 
-/* How many children a member has in the tree by which small operations go. */
+/* Values of COLL_NODE_DEGREE that are no number of children, and the largest one. */
 enum {
 	COLL_DEGREE_AUTO, /* by the number of members */
 	COLL_DEGREE_FLAT, /* No tree: each member reads from each other one. */
 	COLL_DEGREE_MAX = 64,
 };
 
-/* Before coll_node_attach: COLL_DEGREE_AUTO, which holds without this call,
- * COLL_DEGREE_FLAT, or a number of children up to COLL_DEGREE_MAX. That of the first
- * member counts for all. */
-void coll_node_set_degree(struct coll_node *node, unsigned int degree);
+/* Where the engine changes its method. A part is what one member has for one other, or
+ * for all. */
+enum coll_node_setting {
+	/* Number of children of a member in the tree through which small operations
+	 * go. */
+	COLL_NODE_DEGREE,
+	/* With COLL_DEGREE_AUTO: number of members from which on there is a tree. */
+	COLL_NODE_TREE_MEMBERS,
+	COLL_NODE_TREE_BYTES, /* largest part that goes through a tree */
+	/* Smallest number of members, and smallest part, of which each member reduces a
+	 * share. */
+	COLL_NODE_SHARE_MEMBERS,
+	COLL_NODE_SHARE_BYTES,
+	/* Largest part that is posted in one chunk. */
+	COLL_NODE_CHUNK_BYTES,
+	/* Smallest part that may be copied directly; the second one is that of members
+	 * that share processors. */
+	COLL_NODE_DIRECT_BYTES,
+	COLL_NODE_DIRECT_BYTES_CROWDED,
+	/* Smallest result, of all members together, that is stored around the caches.
+	 */
+	COLL_NODE_STREAM_BYTES,
+	COLL_NODE_SETTINGS,
+};
+
+/* By enum coll_node_setting; constant after the provider was loaded. In a group those
+ * of the first member's process are valid for all members. */
+extern struct coll_setting coll_node_settings[COLL_NODE_SETTINGS];
 
 /* Map the segments of the @count members with @cards; this member is @cards[@rank]. All
  * members do so between the two exchanges of a join, so all segments exist. 0 or a

@@ -6,21 +6,10 @@
 /* The plan of an operation at one member. */
 
 enum {
-	/* Measured on one machine (docs/performance.md). Two members reduce a vector
-	 * faster if each one reduces all of it than in shares. */
-	SHARE_MEMBERS = 3,
-	SHARE_BYTES = 8 << 10,
 	/* A part is divided at least into this many chunks, so that members work at the
 	 * same time, unless the chunks become too small. */
 	CHUNKS_WANTED = 4,
-	CHUNK_BYTES_MIN = 4 << 10,
 	CHUNK_ALIGN = 64,
-	/* Size from which members may read each other's buffers. */
-	DIRECT_BYTES = 128 << 10,
-	DIRECT_BYTES_CROWDED = 32 << 10,
-	/* Results of all members that are this large leave no room in a cache for the
-	 * copies on the way to them. */
-	STREAM_BYTES = 8 << 20,
 };
 
 const struct coll_role coll_roles[][2] = {
@@ -76,11 +65,13 @@ const struct coll_role coll_roles[][2] = {
 			.scatters = true } },
 };
 
-static void plan_shares(struct coll_plan *plan, const struct coll_args *args)
+static void plan_shares(struct coll_plan *plan, const struct coll_node *node,
+	const struct coll_args *args)
 {
 	bool possible = args->kind == FI_ALLREDUCE || args->kind == FI_REDUCE;
 
-	if (possible && args->members >= SHARE_MEMBERS && plan->part >= SHARE_BYTES) {
+	if (possible && args->members >= node->setting[COLL_NODE_SHARE_MEMBERS] &&
+		plan->part >= node->setting[COLL_NODE_SHARE_BYTES]) {
 		plan->shares = plan->role.posts = true;
 		plan->stride = 2;
 	} else if (args->kind == FI_REDUCE && plan->role.takes && args->rank > 1 &&
@@ -90,10 +81,11 @@ static void plan_shares(struct coll_plan *plan, const struct coll_args *args)
 	}
 }
 
-static void plan_chunks(struct coll_plan *plan, const struct coll_args *args)
+static void plan_chunks(struct coll_plan *plan, const struct coll_node *node,
+	const struct coll_args *args)
 {
 	bool barrier = args->kind == FI_BARRIER;
-	size_t piece = CHUNK_BYTES_MIN;
+	size_t piece = node->setting[COLL_NODE_CHUNK_BYTES];
 
 	plan->ahead = COLL_SLOTS / plan->stride;
 	/* The usual case, without divisions. */
@@ -126,7 +118,8 @@ static void plan_sources(struct coll_plan *plan, const struct coll_args *args)
  * the data that the root has written into the segment are in their caches. */
 static bool may_be_direct(const struct coll_plan *plan, const struct coll_node *node)
 {
-	size_t least = node->crowded ? DIRECT_BYTES_CROWDED : DIRECT_BYTES;
+	size_t least = node->setting[node->crowded ? COLL_NODE_DIRECT_BYTES_CROWDED
+						   : COLL_NODE_DIRECT_BYTES];
 
 	return node->may_read && node->members > 1 && plan->part >= least &&
 	       !(node->crowded && plan->kind == FI_BROADCAST);
@@ -150,14 +143,6 @@ static bool plan_direct(struct coll_plan *plan, const struct coll_node *node)
 	return true;
 }
 
-static bool plan_streams(const struct coll_plan *plan, const struct coll_args *args)
-{
-	size_t members = args->members;
-
-	return plan->role.all && plan->role.gathers &&
-	       plan->part >= STREAM_BYTES / (members * members);
-}
-
 void coll_plan(struct coll_node *node, const struct coll_args *args)
 {
 	struct coll_plan *plan = &node->plan;
@@ -173,7 +158,8 @@ void coll_plan(struct coll_node *node, const struct coll_args *args)
 	plan->parts = plan->role.scatters ? args->members : 1;
 	plan->in = args->buf;
 	plan->out = args->result;
-	plan->streams = plan_streams(plan, args);
+	plan->streams =
+		plan->role.all && plan->role.gathers && plan->part >= node->stream_part;
 	plan_sources(plan, args);
 	if (plan->role.gathers && !plan->role.scatters && args->buf == args->result)
 		plan->in = plan->out + args->rank * plan->part;
@@ -182,7 +168,7 @@ void coll_plan(struct coll_node *node, const struct coll_args *args)
 	if (plan_direct(plan, node) || coll_tree_plan(node, plan))
 		return;
 	if (plan->role.combines)
-		plan_shares(plan, args);
-	plan_chunks(plan, args);
+		plan_shares(plan, node, args);
+	plan_chunks(plan, node, args);
 	plan->uses = plan->chunks * plan->stride;
 }

@@ -54,9 +54,9 @@ struct coll_segment {
 	/* Used only in the first member's segment: a choice for each class of
 	 * operations (copy.h). */
 	_Atomic uint64_t choice[COLL_COPY_CLASSES];
-	/* Of the first member only: what coll_node_set_degree has set. Written between
-	 * the exchanges of a join. */
-	_Atomic uint64_t degree;
+	/* Used only in the first member's segment: the settings of the group. Written
+	 * between the exchanges of a join. */
+	_Atomic uint64_t setting[COLL_NODE_SETTINGS];
 	struct coll_line line[COLL_SLOTS];
 	_Alignas(4096) uint8_t cell[COLL_SLOTS][COLL_CELL_BYTES];
 };

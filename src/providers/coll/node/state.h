@@ -127,8 +127,9 @@ struct coll_node {
 	struct coll_cursor share, take;      /* positions of these steps */
 	struct coll_plan plan;               /* of the operation, or of the last one */
 	struct coll_direct direct;
-	/* Value of FI_OFF_COLL_DEGREE at this member; the tree has that of member 0. */
-	unsigned int degree;
+	size_t setting[COLL_NODE_SETTINGS]; /* the settings of the group */
+	/* Size from which on parts are stored around the caches. */
+	size_t stream_part;
 	struct coll_tree tree;
 	struct coll_climb climb;
 	bool may_read; /* All members may read the memory of all others. */
@@ -158,6 +159,11 @@ struct coll_node {
 
 /* plan.c: the roles by kind, [0] of the root and [1] of the others. */
 extern const struct coll_role coll_roles[][2];
+
+/* settings.c: publish the settings of this process, before the members settle. */
+void coll_settings_publish(struct coll_node *node);
+/* settings.c: all members have published: read the settings of the group. */
+void coll_settings_read(struct coll_node *node);
 
 /* plan.c: plan the operation @args, which coll_node_can permits, at this member. */
 void coll_plan(struct coll_node *node, const struct coll_args *args);

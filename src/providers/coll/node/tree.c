@@ -6,15 +6,9 @@
 
 #include "sys/compiler.h"
 
-enum {
-	/* By the number of members: groups from this size on have a tree of this
-	 * degree, through which allreduces go whose data need a cell. Measured on two
-	 * processors (docs/performance.md). */
-	AUTO_MEMBERS = 32,
-	AUTO_DEGREE = 8,
-	/* The most bytes of a part: one chunk. */
-	TREE_BYTES = 4 << 10,
-};
+/* The degree that is chosen by the number of members. Measured on two processors
+ * (docs/performance.md). */
+enum { AUTO_DEGREE = 8 };
 
 /* ---- the tree ---- */
 
@@ -24,8 +18,6 @@ bool coll_tree_init(struct coll_node *node)
 	if (!node->tree.parent)
 		return false;
 	node->tree.end = node->tree.parent + node->members;
-	/* Pairs with coll_tree_build. */
-	atomic_store_explicit(&node->own->degree, node->degree, memory_order_release);
 	return true;
 }
 
@@ -52,14 +44,13 @@ static void divide(struct coll_tree *tree, uint32_t vrank)
 void coll_tree_build(struct coll_node *node)
 {
 	struct coll_tree *tree = &node->tree;
-	/* Pairs with coll_tree_init. Another member's number is checked. */
-	uint64_t degree =
-		atomic_load_explicit(&node->segment[0]->degree, memory_order_acquire);
+	size_t degree = node->setting[COLL_NODE_DEGREE];
 
 	tree->is_auto = degree == COLL_DEGREE_AUTO;
-	if (tree->is_auto && node->members >= AUTO_MEMBERS)
+	if (tree->is_auto && node->members >= node->setting[COLL_NODE_TREE_MEMBERS])
 		degree = AUTO_DEGREE;
-	if (degree <= COLL_DEGREE_FLAT || degree > COLL_DEGREE_MAX || node->members < 2)
+	tree->degree = 0;
+	if (degree <= COLL_DEGREE_FLAT || node->members < 2)
 		return;
 	tree->degree = (uint32_t)degree;
 	tree->end[0] = (uint16_t)node->members;
@@ -116,7 +107,7 @@ bool coll_tree_plan(const struct coll_node *node, struct coll_plan *plan)
 {
 	bool is_barrier = plan->kind == FI_BARRIER;
 
-	if (!node->tree.degree || plan->part > TREE_BYTES ||
+	if (!node->tree.degree || plan->part > node->setting[COLL_NODE_TREE_BYTES] ||
 		!(plan->part || is_barrier) || (node->tree.is_auto && !is_best(plan)))
 		return false;
 	switch (plan->kind) {

@@ -18,11 +18,10 @@
  * once, at the top, and the same members are reduced in the same order in every run.
  */
 
-/* Before the members settle: the first one publishes the degree. False: no memory for
- * the tree. */
+/* Allocate the memory of the tree. False: there is none. */
 bool coll_tree_init(struct coll_node *node);
 
-/* All members have published: build the tree, if the group has one. */
+/* The settings of the group are known: build the tree, if it has one. */
 void coll_tree_build(struct coll_node *node);
 
 void coll_tree_free(struct coll_node *node);

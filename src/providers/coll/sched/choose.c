@@ -2,59 +2,83 @@
 #include "providers/coll/sched/choose.h"
 #include "providers/coll/sched/sched.h"
 
-/* Up to this many bytes the first algorithm in the name is chosen, above it the second.
- * A block has the count of fi_collective(3); the total is one block for each member. */
-enum {
-	BROADCAST_BINOMIAL_BLOCK = 256 << 10,
-	ALLREDUCE_DOUBLING_BLOCK = 32 << 10,
-	ALLREDUCE_DOUBLING_BLOCK_OF_TWO = 256 << 10, /* for two members */
-	/* If the number of members is no power of two, Rabenseifner's algorithm has to
-	 * fold; above this size the ring is used. */
-	ALLREDUCE_RABENSEIFNER_BLOCK = 256 << 10,
-	ALLGATHER_DOUBLING_TOTAL = 8 << 20,
-	ALLGATHER_BRUCK_TOTAL = 256 << 10,
-	ALLTOALL_BRUCK_BLOCK = 1 << 10,
-	ALLTOALL_BRUCK_MEMBERS = 8, /* smallest number of members */
-	REDUCE_BINOMIAL_BLOCK = 1 << 20,
-	REDUCE_SCATTER_HALVING_TOTAL = 1 << 20,
-	/* If the number of members is no power of two. */
-	REDUCE_SCATTER_FOLDED_TOTAL = 32 << 10,
-	/* With fewer members, or larger blocks, the root communicates with each member.
-	 */
-	SCATTER_BINOMIAL_MEMBERS = 32,
-	SCATTER_BINOMIAL_BLOCK = 1 << 10,
+/* The defaults are measured by ./dev bench coll; see docs/performance.md. */
+struct coll_setting coll_sched_settings[COLL_SCHED_SETTINGS] = {
+	[COLL_BROADCAST_BINOMIAL_BYTES] = { 256 << 10, 0, SIZE_MAX },
+	[COLL_ALLREDUCE_DOUBLING_BYTES] = { 32 << 10, 0, SIZE_MAX },
+	[COLL_ALLREDUCE_DOUBLING_BYTES_OF_TWO] = { 256 << 10, 0, SIZE_MAX },
+	[COLL_ALLREDUCE_RABENSEIFNER_BYTES] = { 256 << 10, 0, SIZE_MAX },
+	[COLL_ALLGATHER_DOUBLING_BYTES] = { 8 << 20, 0, SIZE_MAX },
+	[COLL_ALLGATHER_BRUCK_BYTES] = { 256 << 10, 0, SIZE_MAX },
+	[COLL_ALLTOALL_BRUCK_BYTES] = { 1 << 10, 0, SIZE_MAX },
+	[COLL_ALLTOALL_BRUCK_MEMBERS] = { 8, 2, SIZE_MAX },
+	[COLL_REDUCE_BINOMIAL_BYTES] = { 1 << 20, 0, SIZE_MAX },
+	[COLL_REDUCE_SCATTER_HALVING_BYTES] = { 1 << 20, 0, SIZE_MAX },
+	[COLL_REDUCE_SCATTER_FOLDED_BYTES] = { 32 << 10, 0, SIZE_MAX },
+	[COLL_SCATTER_BINOMIAL_BYTES] = { 1 << 10, 0, SIZE_MAX },
+	[COLL_SCATTER_BINOMIAL_MEMBERS] = { 32, 2, SIZE_MAX },
+	[COLL_PIECE_BYTES] = { 256 << 10, COLL_PIECE_ALIGN, SIZE_MAX },
 };
+
+static size_t setting(enum coll_sched_setting which)
+{
+	return coll_sched_settings[which].value;
+}
 
 static bool power_of_two(uint32_t members)
 {
 	return !(members & (members - 1));
 }
 
+static enum coll_algo choose_broadcast(uint32_t members, size_t block)
+{
+	return members <= 2 || block <= setting(COLL_BROADCAST_BINOMIAL_BYTES)
+		       ? COLL_ALGO_BINOMIAL
+		       : COLL_ALGO_SCATTER_ALLGATHER;
+}
+
+static enum coll_algo choose_alltoall(uint32_t members, size_t block)
+{
+	return members >= setting(COLL_ALLTOALL_BRUCK_MEMBERS) &&
+			       block <= setting(COLL_ALLTOALL_BRUCK_BYTES)
+		       ? COLL_ALGO_BRUCK
+		       : COLL_ALGO_PAIRWISE;
+}
+
 static enum coll_algo choose_allreduce(uint32_t members, size_t block)
 {
-	if (block <= (members == 2 ? ALLREDUCE_DOUBLING_BLOCK_OF_TWO
-				   : ALLREDUCE_DOUBLING_BLOCK))
+	if (block <= setting(members == 2 ? COLL_ALLREDUCE_DOUBLING_BYTES_OF_TWO
+					  : COLL_ALLREDUCE_DOUBLING_BYTES))
 		return COLL_ALGO_RECURSIVE_DOUBLING;
-	if (power_of_two(members) || block <= ALLREDUCE_RABENSEIFNER_BLOCK)
+	if (power_of_two(members) ||
+		block <= setting(COLL_ALLREDUCE_RABENSEIFNER_BYTES))
 		return COLL_ALGO_RABENSEIFNER;
 	return COLL_ALGO_RING;
 }
 
 static enum coll_algo choose_allgather(uint32_t members, size_t total)
 {
-	if (power_of_two(members) && total <= ALLGATHER_DOUBLING_TOTAL)
+	if (power_of_two(members) && total <= setting(COLL_ALLGATHER_DOUBLING_BYTES))
 		return COLL_ALGO_RECURSIVE_DOUBLING;
-	return total <= ALLGATHER_BRUCK_TOTAL ? COLL_ALGO_BRUCK : COLL_ALGO_RING;
+	return total <= setting(COLL_ALLGATHER_BRUCK_BYTES) ? COLL_ALGO_BRUCK
+							    : COLL_ALGO_RING;
 }
 
 static enum coll_algo choose_reduce_scatter(uint32_t members, size_t total)
 {
-	size_t halving = power_of_two(members) ? REDUCE_SCATTER_HALVING_TOTAL
-					       : REDUCE_SCATTER_FOLDED_TOTAL;
-
-	if (total <= halving)
+	if (total <= setting(power_of_two(members) ? COLL_REDUCE_SCATTER_HALVING_BYTES
+						   : COLL_REDUCE_SCATTER_FOLDED_BYTES))
 		return COLL_ALGO_RECURSIVE_HALVING;
 	return members == 2 ? COLL_ALGO_PAIRWISE : COLL_ALGO_RING;
+}
+
+/* Scatter and gather. */
+static enum coll_algo choose_scatter(uint32_t members, size_t block)
+{
+	return members >= setting(COLL_SCATTER_BINOMIAL_MEMBERS) &&
+			       block <= setting(COLL_SCATTER_BINOMIAL_BYTES)
+		       ? COLL_ALGO_BINOMIAL
+		       : COLL_ALGO_LINEAR;
 }
 
 enum coll_algo coll_choose(const struct coll_args *args, enum coll_algo forced)
@@ -68,14 +92,9 @@ enum coll_algo coll_choose(const struct coll_args *args, enum coll_algo forced)
 	case FI_BARRIER:
 		return COLL_ALGO_DISSEMINATION;
 	case FI_BROADCAST:
-		return members <= 2 || block <= BROADCAST_BINOMIAL_BLOCK
-			       ? COLL_ALGO_BINOMIAL
-			       : COLL_ALGO_SCATTER_ALLGATHER;
+		return choose_broadcast(members, block);
 	case FI_ALLTOALL:
-		return members >= ALLTOALL_BRUCK_MEMBERS &&
-				       block <= ALLTOALL_BRUCK_BLOCK
-			       ? COLL_ALGO_BRUCK
-			       : COLL_ALGO_PAIRWISE;
+		return choose_alltoall(members, block);
 	case FI_ALLREDUCE:
 		return choose_allreduce(members, block);
 	case FI_ALLGATHER:
@@ -83,12 +102,10 @@ enum coll_algo coll_choose(const struct coll_args *args, enum coll_algo forced)
 	case FI_REDUCE_SCATTER:
 		return choose_reduce_scatter(members, total);
 	case FI_REDUCE:
-		return block <= REDUCE_BINOMIAL_BLOCK ? COLL_ALGO_BINOMIAL
-						      : COLL_ALGO_RABENSEIFNER;
-	default: /* scatter and gather */
-		return members >= SCATTER_BINOMIAL_MEMBERS &&
-				       block <= SCATTER_BINOMIAL_BLOCK
+		return block <= setting(COLL_REDUCE_BINOMIAL_BYTES)
 			       ? COLL_ALGO_BINOMIAL
-			       : COLL_ALGO_LINEAR;
+			       : COLL_ALGO_RABENSEIFNER;
+	default:
+		return choose_scatter(members, block);
 	}
 }

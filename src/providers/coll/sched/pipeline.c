@@ -5,7 +5,7 @@
 
 uint32_t coll_pieces(size_t len)
 {
-	size_t pieces = len / COLL_PIECE_BYTES + !!(len % COLL_PIECE_BYTES);
+	size_t piece = coll_piece_bytes(), pieces = len / piece + !!(len % piece);
 
 	return (uint32_t)WF_MIN(WF_MAX(pieces, (size_t)1), (size_t)COLL_PIECES_MAX);
 }
@@ -103,6 +103,6 @@ size_t coll_exchange_piece(const struct coll_args *args, size_t count)
 	/* Fewer elements than @count may have larger pieces, but none is above this
 	 * size, which is a multiple of all element sizes. */
 	if (pieces < COLL_PIECES_MAX)
-		return WF_MIN(whole, (size_t)COLL_PIECE_BYTES);
+		return WF_MIN(whole, coll_piece_bytes());
 	return coll_piece_len(args, count, pieces);
 }

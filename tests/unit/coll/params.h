@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef COLL_UNIT_PARAMS_H
+#define COLL_UNIT_PARAMS_H
+
+#include "unit.h"
+
+#include "providers/coll/coll.h"
+
+/* Settings of the engines by the parameters of the provider. */
+struct fi_provider coll_fi = { .name = "off_coll" };
+
+/* Read the parameters while FI_OFF_COLL_@name is @value. */
+static inline void params_set(const char *name, const char *value)
+{
+	char variable[64];
+
+	(void)snprintf(variable, sizeof(variable), "FI_OFF_COLL_%s", name);
+	assert_int_equal(setenv(variable, value, 1), 0);
+	coll_params_init();
+	assert_int_equal(unsetenv(variable), 0);
+}
+
+/* The number of @count @settings that differ from @before; *@ret_last: the last one. */
+static inline int params_changed(const struct coll_setting *settings,
+	const struct coll_setting *before, int count, int *ret_last)
+{
+	int changed = 0;
+
+	for (int i = 0; i < count; i++)
+		if (settings[i].value != before[i].value) {
+			changed++;
+			*ret_last = i;
+		}
+	return changed;
+}
+
+/* Of a value that is not possible no setting changes. */
+static inline void params_check_ignored(const char *name, const char *value,
+	const struct coll_setting *settings, const struct coll_setting *before,
+	int count)
+{
+	int which;
+
+	params_set(name, value);
+	assert_int_equal(params_changed(settings, before, count, &which), 0);
+}
+
+#endif
