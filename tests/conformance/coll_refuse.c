@@ -2,6 +2,8 @@
 /* Calls that are refused, and what fi_query_collective answers. */
 #include "coll_env.h"
 
+#include "../log_lines.h"
+
 static struct cl_env env;
 static struct cl_group group;
 
@@ -100,6 +102,62 @@ static void types_and_operations(void)
 	CHECK_FAILS(reduce_all((enum fi_datatype) - 1, FI_SUM, 1));
 	check_works();
 	close_pair();
+}
+
+/* The log names the call, and what is wrong with it. */
+static void a_refusal_has_a_reason(void)
+{
+	static int32_t buf[4], result[4];
+
+	NEED_API(1, 13);
+	open_pair();
+	log_lines_start();
+	CHECK_EQ(reduce_all(FI_DOUBLE, FI_BOR, 1), -FI_EOPNOTSUPP);
+	CHECK(log_lines_have("allreduce refused: the operation is not possible with "
+			     "the datatype"));
+	CHECK_EQ(fi_broadcast(env.member[0].ep, buf, 1, NULL, group.addr[0],
+			 env.member[0].addr[1], (enum fi_datatype)99, 0, NULL),
+		-FI_EOPNOTSUPP);
+	CHECK(log_lines_have("broadcast refused: no such datatype"));
+	CHECK_EQ(fi_alltoall(env.member[0].ep, buf, 1, NULL, result, NULL,
+			 group.addr[0], (enum fi_datatype)99, 0, NULL),
+		-FI_EOPNOTSUPP);
+	CHECK(log_lines_have("alltoall refused: no such datatype"));
+	check_works();
+	close_pair();
+}
+
+/* What reads the data is the processor. So an endpoint either reaches the memory of
+ * devices, or has collectives. */
+static void memory_of_devices(void)
+{
+	struct fi_info *hints = cf_hints(), *info;
+
+	NEED_API(1, 13);
+	hints->caps = FI_TAGGED | FI_COLLECTIVE | FI_HMEM;
+	hints->domain_attr->mr_mode |= FI_MR_HMEM;
+	log_lines_start();
+	CHECK_EQ(cf_getinfo(cf_target.version, hints, &info), -FI_ENODATA);
+	CHECK(log_lines_have("refused: caps: asked FI_HMEM"));
+	fi_freeinfo(hints);
+}
+
+/* Members pass on no descriptors, so buffers need none, whatever a caller would do. */
+static void descriptors_are_not_needed(void)
+{
+	struct fi_info *hints = cf_hints(), *info;
+	bool answered = false;
+
+	hints->caps = FI_TAGGED | FI_COLLECTIVE;
+	hints->domain_attr->mr_mode |= FI_MR_LOCAL;
+	CHECK_OK(cf_getinfo(cf_target.version, hints, &info));
+	for (const struct fi_info *at = info; at; at = at->next) {
+		answered |= at->caps & FI_COLLECTIVE && at->caps & FI_TAGGED;
+		CHECK_EQ(at->domain_attr->mr_mode & FI_MR_LOCAL, 0);
+	}
+	CHECK(answered);
+	fi_freeinfo(info);
+	fi_freeinfo(hints);
 }
 
 static void too_many_elements(void)
@@ -321,6 +379,9 @@ CF_SUITE(coll_refuse,
 	CF_CASE(groups_that_are_not_there, "COL-005 COL-016", FI_COLLECTIVE),
 	CF_CASE(roots_that_are_not_there, "COL-007", FI_COLLECTIVE),
 	CF_CASE(types_and_operations, "COL-009", FI_COLLECTIVE),
+	CF_CASE(a_refusal_has_a_reason, "COL-009 COL-011", FI_COLLECTIVE),
+	CF_CASE(memory_of_devices, "COL-015", FI_COLLECTIVE),
+	CF_CASE(descriptors_are_not_needed, "COL-015", FI_COLLECTIVE),
 	CF_CASE(too_many_elements, "COL-014", FI_COLLECTIVE),
 	CF_CASE(a_group_that_is_not_joined, "COL-003", FI_COLLECTIVE),
 	CF_CASE(as_many_as_fit, "COL-014", FI_COLLECTIVE),

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "coll_rig.h"
 
+#include "../log_lines.h"
+
 /*
  * What off_coll does when members leave, lie, or call differently, and what it refuses,
  * under a main provider that this test plays: coll_error_test PROVIDER.
@@ -281,6 +283,35 @@ static void refusals(void **state)
 	coll_rig_close(rig);
 }
 
+/* The main provider needs what the engine does not have: a descriptor of each buffer,
+ * or tags. */
+static void main_providers_that_are_refused(void **state)
+{
+	struct coll_rig *rig = coll_rig_open(1, NULL);
+	struct coll_node *node = &rig->node[0];
+	struct fi_info *info = fi_dupinfo(node->info);
+	struct fi_peer_transfer_context context = { sizeof(context), info, node->ep,
+		NULL };
+	struct fid_ep *ep;
+
+	assert_non_null(info);
+	info->domain_attr->mr_mode |= FI_MR_LOCAL;
+	log_lines_start();
+	assert_int_equal(fi_endpoint(node->coll_domain, node->coll_info, &ep, &context),
+		-FI_EINVAL);
+	assert_true(log_lines_have(
+		"endpoint refused: the main endpoint needs memory descriptors"));
+	info->domain_attr->mr_mode &= ~FI_MR_LOCAL;
+	info->caps &= ~(uint64_t)FI_TAGGED;
+	assert_int_equal(fi_endpoint(node->coll_domain, node->coll_info, &ep, &context),
+		-FI_EINVAL);
+	assert_true(log_lines_have(
+		"endpoint refused: the main endpoint has no tagged messages"));
+	assert_null(context.peer_ops);
+	fi_freeinfo(info);
+	coll_rig_close(rig);
+}
+
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
@@ -292,6 +323,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(bad_records),
 		cmocka_unit_test(bad_control_messages),
 		cmocka_unit_test(refusals),
+		cmocka_unit_test(main_providers_that_are_refused),
 	};
 
 	rig_choose(argc, argv);

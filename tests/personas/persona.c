@@ -1,46 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include <rdma/fi_ext.h>
-
 #include "persona.h"
 
-/* What the library logged since the last query. */
-static char logged[65536];
-
-static int log_enabled(const struct fi_provider *prov, enum fi_log_level level,
-	enum fi_log_subsys subsys, uint64_t flags)
-{
-	return level <= FI_LOG_INFO;
-}
-
-static int log_ready(const struct fi_provider *prov, enum fi_log_level level,
-	enum fi_log_subsys subsys, uint64_t flags, uint64_t *showtime)
-{
-	return level <= FI_LOG_INFO;
-}
-
-static void log_line(const struct fi_provider *prov, enum fi_log_level level,
-	enum fi_log_subsys subsys, const char *func, int line, const char *msg)
-{
-	size_t used = strlen(logged);
-
-	(void)snprintf(logged + used, sizeof(logged) - used, "%s", msg);
-}
-
-static void log_start(void)
-{
-	static struct fi_ops_log ops = { .size = sizeof(ops),
-		.enabled = log_enabled,
-		.ready = log_ready,
-		.log = log_line };
-	static struct fid_logging fid = { .fid = { .fclass = FI_CLASS_LOG },
-		.ops = &ops };
-	static bool started;
-
-	logged[0] = '\0';
-	if (!started)
-		(void)fi_import_log(fi_version(), 0, &fid);
-	started = true;
-}
+#include "../log_lines.h"
 
 static void tell(const struct persona *p, int ret)
 {
@@ -65,7 +26,7 @@ int persona_ask(struct persona *p, uint32_t version)
 {
 	int ret;
 
-	log_start();
+	log_lines_start();
 	fi_freeinfo(p->list);
 	p->list = p->info = NULL;
 	ret = fi_getinfo(version, NULL, NULL, 0, p->hints, &p->list);
@@ -81,15 +42,15 @@ void persona_expect(struct persona *p, uint32_t version, const char *first)
 	int ret = persona_ask(p, version);
 
 	if (ret)
-		fail_msg("no answer: %s\n%s", fi_strerror(-ret), logged);
+		fail_msg("no answer: %s\n%s", fi_strerror(-ret), log_lines);
 	assert_string_equal(p->info->fabric_attr->prov_name, first);
 }
 
 void persona_refused(struct persona *p, uint32_t version, const char *reason)
 {
 	assert_int_equal(persona_ask(p, version), -FI_ENODATA);
-	if (!strstr(logged, reason))
-		fail_msg("not refused for %s, but\n%s", reason, logged);
+	if (!log_lines_have(reason))
+		fail_msg("not refused for %s, but\n%s", reason, log_lines);
 }
 
 bool persona_pick(struct persona *p, bool (*wanted)(const struct fi_info *info))

@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef WF_TESTS_LOG_LINES_H
+#define WF_TESTS_LOG_LINES_H
+
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+#include <rdma/fi_ext.h>
+#include <rdma/providers/fi_log.h>
+
+/* The log of this process up to the level info, for tests of the reasons that the
+ * library gives. */
+static char log_lines[1 << 16];
+
+static int log_lines_enabled(const struct fi_provider *prov, enum fi_log_level level,
+	enum fi_log_subsys subsys, uint64_t flags)
+{
+	return level <= FI_LOG_INFO;
+}
+
+static int log_lines_ready(const struct fi_provider *prov, enum fi_log_level level,
+	enum fi_log_subsys subsys, uint64_t flags, uint64_t *showtime)
+{
+	return level <= FI_LOG_INFO;
+}
+
+static void log_lines_add(const struct fi_provider *prov, enum fi_log_level level,
+	enum fi_log_subsys subsys, const char *func, int line, const char *msg)
+{
+	size_t used = strlen(log_lines);
+
+	(void)snprintf(log_lines + used, sizeof(log_lines) - used, "%s", msg);
+}
+
+/* Forget the lines so far, and keep those from now on. */
+static inline void log_lines_start(void)
+{
+	static struct fi_ops_log ops = { .size = sizeof(ops),
+		.enabled = log_lines_enabled,
+		.ready = log_lines_ready,
+		.log = log_lines_add };
+	static struct fid_logging fid = { .fid = { .fclass = FI_CLASS_LOG },
+		.ops = &ops };
+	static bool started;
+
+	log_lines[0] = '\0';
+	if (!started)
+		(void)fi_import_log(fi_version(), 0, &fid);
+	started = true;
+}
+
+/* Has the log a line with @text? */
+static inline bool log_lines_have(const char *text)
+{
+	return strstr(log_lines, text) != NULL;
+}
+
+#endif
