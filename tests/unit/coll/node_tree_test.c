@@ -38,11 +38,12 @@ static void add_all(struct test_list *list, uint32_t members, uint64_t *state)
 		}
 }
 
-/* The tree has all members once, and none has more children than it may have. */
+/* The tree has all members once, none has more children than it may have, and below the
+ * children of a member are equally many, but for one. */
 static void check_tree(const struct coll_node *node, uint32_t degree)
 {
 	const struct coll_tree *tree = &node->tree;
-	uint32_t children[TEST_MEMBERS_MAX] = { 0 };
+	uint32_t children[TEST_MEMBERS_MAX] = { 0 }, first[TEST_MEMBERS_MAX];
 
 	assert_int_equal(tree->degree, degree);
 	assert_int_equal(tree->end[0], node->members);
@@ -53,6 +54,9 @@ static void check_tree(const struct coll_node *node, uint32_t degree)
 		assert_true(tree->end[vrank] > vrank);
 		assert_true(tree->end[vrank] <= tree->end[parent]);
 		assert_true(++children[parent] <= degree);
+		if (children[parent] == 1)
+			first[parent] = tree->end[place] - place;
+		assert_in_range(first[parent] + 1 - (tree->end[place] - place), 1, 2);
 	}
 }
 
@@ -199,6 +203,86 @@ static void the_same_bits(void **unused)
 		}
 }
 
+/* ---- data before their flag ---- */
+
+static const struct coll_node *reducing;
+
+/* A sum during which the slot that it fills is not full yet. */
+static void sum_unseen(void *dst, const void *a, const void *b, size_t count)
+{
+	assert_false(coll_is_full(reducing->own, reducing->base));
+	for (size_t i = 0; i < count; i++)
+		((int32_t *)dst)[i] = ((const int32_t *)a)[i] + ((const int32_t *)b)[i];
+}
+
+/* Member 1 of the tree of degree 2 has member 2 below it, and 0 above. */
+static void data_come_first(void **unused)
+{
+	static const uint32_t order[] = { 1, 2, 1, 0, 3, 0, 1, 2, 3 };
+	struct test_list list = { 0 };
+	struct test_group group;
+
+	(void)unused;
+	test_skip_turns();
+	test_add(&list,
+		&(struct cm_call){
+			.kind = FI_ALLREDUCE,
+			.type = test_type(FI_INT32),
+			.op = FI_SUM,
+			.count = 20,
+			.members = 4,
+		},
+		false);
+	open_tree(&group, 4, 2, &list);
+	for (size_t i = 0; i < WF_ARRAY_SIZE(order); i++) {
+		struct test_member *m = &group.member[order[i]];
+
+		reducing = m->node;
+		if (m->at == list.count)
+			continue;
+		assert_in_range(test_step(m), 0, 1);
+		m->node->plan.reduce = sum_unseen;
+	}
+	for (uint32_t i = 0; i < 4; i++)
+		assert_int_equal(group.member[i].at, list.count);
+	test_close(&group);
+	test_list_free(&list);
+}
+
+/* @ahead waits for no member, until its slots are needed again. */
+static void run_ahead(enum fi_collective_op kind, uint32_t ahead)
+{
+	struct test_list list = { 0 };
+	struct test_group group;
+	uint64_t state = 3;
+
+	for (int i = 0; i < 3 * COLL_SLOTS; i++)
+		test_add(&list,
+			&(struct cm_call){
+				.kind = kind,
+				.type = test_type(FI_INT32),
+				.op = FI_SUM,
+				.count = 2,
+				.members = 4,
+			},
+			false);
+	open_tree(&group, 4, 2, &list);
+	for (int i = 0; i < 3 * COLL_SLOTS; i++)
+		assert_in_range(test_step(&group.member[ahead]), 0, 1);
+	assert_int_equal(group.member[ahead].at, COLL_SLOTS);
+	test_run_in_turn(&group, &state);
+	test_close(&group);
+	test_list_free(&list);
+}
+
+static void as_far_ahead_as_there_are_slots(void **unused)
+{
+	(void)unused;
+	test_skip_turns();
+	run_ahead(FI_BROADCAST, 0);
+	run_ahead(FI_REDUCE, 3);
+}
+
 /* ---- the degree ---- */
 
 static void the_first_member_decides(void **unused)
@@ -338,6 +422,8 @@ int main(void)
 		cmocka_unit_test(members_and_degrees),
 		cmocka_unit_test(mixed_with_others),
 		cmocka_unit_test(the_same_bits),
+		cmocka_unit_test(data_come_first),
+		cmocka_unit_test(as_far_ahead_as_there_are_slots),
 		cmocka_unit_test(the_first_member_decides),
 		cmocka_unit_test(where_no_degree_is_set),
 		cmocka_unit_test(a_member_has_left),
