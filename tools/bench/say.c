@@ -66,9 +66,13 @@ void *fb_alloc(size_t count, size_t size)
 
 void fb_progress(const char *what, unsigned long long bytes, double part)
 {
+	/* Asked once: this is called between messages that are timed one by one. */
+	static int is_terminal = -1;
 	uint64_t now;
 
-	if (progress_unwanted || !isatty(STDERR_FILENO))
+	if (is_terminal < 0)
+		is_terminal = isatty(STDERR_FILENO);
+	if (progress_unwanted || !is_terminal)
 		return;
 	now = tool_now_ns();
 	if (now < progress_next_ns)
