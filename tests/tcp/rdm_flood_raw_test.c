@@ -8,8 +8,8 @@
 #include "../sanitizer.h"
 #include "raw_rdm.h"
 
-/* Sanitizers use several times the memory and the time, and do not check its amount: all
- * amounts are smaller, and so are the limits. */
+/* Sanitizers use several times the memory and the time, and do not check its amount:
+ * all amounts are smaller, and so are the limits. */
 enum {
 	PART = SANITIZED ? 16 : 1,
 	UNEXPECTED_LIMIT = (256 << 20) / PART,
