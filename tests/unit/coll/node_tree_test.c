@@ -55,8 +55,8 @@ static void check_tree(const struct coll_node *node, uint32_t degree)
 		assert_true(tree->end[vrank] <= tree->end[parent]);
 		assert_true(++children[parent] <= degree);
 		if (children[parent] == 1)
-			first[parent] = tree->end[place] - place;
-		assert_in_range(first[parent] + 1 - (tree->end[place] - place), 1, 2);
+			first[parent] = tree->end[vrank] - vrank;
+		assert_in_range(first[parent] + 1 - (tree->end[vrank] - vrank), 1, 2);
 	}
 }
 
