@@ -3,11 +3,9 @@
  * rma_peer LIBRARY target FILE, rma_peer LIBRARY initiator FILE
  *
  * RMA and atomic operations of one process on the memory of another, over udp;ofi_rxd,
- * each of them with a libfabric of its own: LIBRARY is loaded by its path, and used by
- * the interface of version 1.17. The target writes its address to FILE. The initiator
- * checks all results; its exit status tells.
+ * each of them with a libfabric of its own: LIBRARY is loaded by its path. The target
+ * writes its address to FILE. The initiator checks all results; its exit status tells.
  */
-#include <dlfcn.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -21,20 +19,12 @@
 #include <rdma/fi_errno.h>
 #include <rdma/fi_rma.h>
 
+#include "../library.h"
 #include "../rdm_endpoint.h"
 #include "../time_limits.h"
 #include "sys/clock.h"
 
 enum { SIZE = 1 << 20, KEY = 7, NAME_MAX_LEN = 64, ELEMENTS = 8 };
-
-/* What differs between versions of the library. */
-struct library {
-	int (*getinfo)(uint32_t version, const char *node, const char *service,
-		uint64_t flags, const struct fi_info *hints, struct fi_info **info);
-	struct fi_info *(*dupinfo)(const struct fi_info *info);
-	int (*fabric)(
-		struct fi_fabric_attr *attr, struct fid_fabric **fabric, void *context);
-};
 
 struct side {
 	struct library lib;
@@ -57,31 +47,11 @@ static void must(ssize_t ret, const char *what)
 		fail(what, ret);
 }
 
-static void *symbol(void *lib, const char *name, const char *version)
-{
-	void *found = dlvsym(lib, name, version);
-
-	if (!found)
-		fail(name, 0);
-	return found;
-}
-
-static void load(struct library *ret, const char *path)
-{
-	void *lib = dlopen(path, RTLD_NOW | RTLD_LOCAL);
-
-	if (!lib)
-		fail(dlerror(), 0);
-	*(void **)&ret->getinfo = symbol(lib, "fi_getinfo", "FABRIC_1.3");
-	*(void **)&ret->dupinfo = symbol(lib, "fi_dupinfo", "FABRIC_1.3");
-	*(void **)&ret->fabric = symbol(lib, "fi_fabric", "FABRIC_1.1");
-}
-
 static void open_side(struct side *s, const char *path)
 {
 	struct fi_info *hints;
 
-	load(&s->lib, path);
+	library_load(&s->lib, path);
 	hints = s->lib.dupinfo(NULL);
 	if (!hints)
 		fail("fi_dupinfo", 0);
@@ -89,7 +59,7 @@ static void open_side(struct side *s, const char *path)
 	hints->addr_format = FI_SOCKADDR_IN;
 	hints->ep_attr->type = FI_EP_RDM;
 	hints->fabric_attr->prov_name = strdup("udp;ofi_rxd");
-	must(s->lib.getinfo(FI_VERSION(1, 17), "127.0.0.1", NULL, FI_SOURCE, hints,
+	must(s->lib.getinfo(LIBRARY_VERSION, "127.0.0.1", NULL, FI_SOURCE, hints,
 		     &s->end.info),
 		"fi_getinfo");
 	rdm_endpoint_open(&s->end, FI_CQ_FORMAT_DATA, s->lib.fabric, must);

@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * job DIR RANK RANKS PROVIDER: one of several processes, on any hosts that see DIR,
- * which exchange over one FI_EP_RDM endpoint each. Everybody sends tagged messages of
- * all sizes to everybody, and receives them from any source with any tag; then writes
- * into and adds to everybody's memory. Before, rails that do not work are found.
+ * job LIBRARY DIR RANK RANKS PROVIDER: one of several processes, on any hosts that see
+ * DIR, which exchange over one FI_EP_RDM endpoint each. Everybody sends tagged messages
+ * of all sizes to everybody, and receives them from any source with any tag; then
+ * writes into and adds to everybody's memory. Before, rails that do not work are found.
  * Checked are contents, sources, the order in which messages of one source met receives
- * where fi_getinfo promises one, that each came once, and the memory.
+ * where fi_getinfo promises one, that each came once, and the memory. LIBRARY is the
+ * libfabric that the process uses. In the environment, JOB_LIBRARY and JOB_PROVIDER
+ * take the place of these two in one process, and JOB_WITHOUT_ATOMICS is set in all
+ * where one has none.
  */
 #include <stdbool.h>
 #include <stdio.h>
@@ -23,6 +26,7 @@
 #include <rdma/fi_rma.h>
 #include <rdma/fi_tagged.h>
 
+#include "../library.h"
 #include "../time_limits.h"
 
 enum {
@@ -46,7 +50,9 @@ struct memory {
 	uint64_t from[RANKS_MAX];
 };
 
+static struct library lib;
 static const char *dir;
+static bool atomics;
 static unsigned int rank, ranks;
 static struct fid_ep *ep;
 static struct fid_cq *cq;
@@ -69,8 +75,7 @@ static _Noreturn void fail(const char *what, long value)
 static void must(ssize_t ret, const char *what)
 {
 	if (ret < 0) {
-		fprintf(stderr, "rank %u: %s: %s\n", rank, what,
-			fi_strerror((int)-ret));
+		fprintf(stderr, "rank %u: %s: error %d\n", rank, what, (int)-ret);
 		exit(1);
 	}
 }
@@ -171,7 +176,7 @@ static void move(void)
 			lost = true;
 			return;
 		}
-		fail(fi_strerror(err.err), err.err);
+		fail("an operation failed", err.err);
 	}
 	if (ret != -FI_EAGAIN)
 		must(ret, "fi_cq_readfrom");
@@ -210,19 +215,21 @@ static void check_all(void)
 
 static void open_endpoint(const char *provider)
 {
-	struct fi_info *hints = fi_allocinfo(), *info;
+	struct fi_info *hints = lib.dupinfo(NULL), *info;
 	struct fi_cq_attr cq_attr = { .format = FI_CQ_FORMAT_TAGGED };
 	struct fi_av_attr av_attr = { .type = FI_AV_TABLE };
 	static struct fid_fabric *fabric;
 	static struct fid_domain *domain;
 	static struct fid_mr *mr;
 
-	hints->caps = FI_TAGGED | FI_RMA | FI_ATOMIC | FI_SOURCE;
+	if (!hints)
+		fail("fi_dupinfo", 0);
+	hints->caps = FI_TAGGED | FI_RMA | FI_SOURCE | (atomics ? FI_ATOMIC : 0);
 	hints->ep_attr->type = FI_EP_RDM;
 	hints->fabric_attr->prov_name = strdup(provider);
-	must(fi_getinfo(FI_VERSION(2, 0), NULL, NULL, 0, hints, &info), "fi_getinfo");
+	must(lib.getinfo(LIBRARY_VERSION, NULL, NULL, 0, hints, &info), "fi_getinfo");
 	ordered = info->tx_attr->msg_order & info->rx_attr->msg_order & FI_ORDER_SAS;
-	must(fi_fabric(info->fabric_attr, &fabric, NULL), "fi_fabric");
+	must(lib.fabric(info->fabric_attr, &fabric, NULL), "fi_fabric");
 	must(fi_domain(fabric, info, &domain, NULL), "fi_domain");
 	must(fi_cq_open(domain, &cq_attr, &cq, NULL), "fi_cq_open");
 	must(fi_av_open(domain, &av_attr, &av, NULL), "fi_av_open");
@@ -233,8 +240,6 @@ static void open_endpoint(const char *provider)
 	must(fi_mr_reg(domain, &memory, sizeof(memory),
 		     FI_REMOTE_WRITE | FI_REMOTE_READ, 0, KEY, 0, &mr, NULL),
 		"fi_mr_reg");
-	fi_freeinfo(info);
-	fi_freeinfo(hints);
 }
 
 static void meet(void)
@@ -306,10 +311,10 @@ static void write_all(void)
 	for (unsigned int to = 0; to < ranks; to++) {
 		UNTIL(fi_write(ep, &mine, sizeof(mine), NULL, peer[to], at, KEY,
 			      NULL) == 0);
-		UNTIL(fi_atomic(ep, &one, 1, NULL, peer[to], 0, KEY, FI_UINT64, FI_SUM,
-			      NULL) == 0);
+		UNTIL(!atomics || fi_atomic(ep, &one, 1, NULL, peer[to], 0, KEY,
+					  FI_UINT64, FI_SUM, NULL) == 0);
 	}
-	UNTIL(done_count == 2 * ranks);
+	UNTIL(done_count == (atomics ? 2 : 1) * ranks);
 }
 
 /* Operations that are complete for their ranks may still have to be taken by this
@@ -317,7 +322,7 @@ static void write_all(void)
 static bool all_written(void)
 {
 	const volatile struct memory *now = &memory;
-	bool all = now->sum >= ranks;
+	bool all = !atomics || now->sum >= ranks;
 
 	for (unsigned int i = 0; i < ranks; i++)
 		all = all && now->from[i] == 1000 + i;
@@ -331,19 +336,28 @@ static void all_did(const char *what)
 		UNTIL(hear(what, i, NULL, 0));
 }
 
+static const char *setting(const char *name, const char *otherwise)
+{
+	const char *text = getenv(name);
+
+	return text ? text : otherwise;
+}
+
 int main(int argc, char **argv)
 {
-	if (argc != 5)
+	if (argc != 6)
 		return 2;
-	dir = argv[1];
-	rank = (unsigned int)atoi(argv[2]);
-	ranks = (unsigned int)atoi(argv[3]);
+	dir = argv[2];
+	rank = (unsigned int)atoi(argv[3]);
+	ranks = (unsigned int)atoi(argv[4]);
 	if (!ranks || ranks > RANKS_MAX || rank >= ranks)
 		return 2;
 	out = calloc(WINDOW, LONG);
 	if (!out)
 		return 1;
-	open_endpoint(argv[4]);
+	atomics = !getenv("JOB_WITHOUT_ATOMICS");
+	library_load(&lib, setting("JOB_LIBRARY", argv[1]));
+	open_endpoint(setting("JOB_PROVIDER", argv[5]));
 	meet();
 	greet();
 	all_did("greeted");
@@ -359,7 +373,7 @@ int main(int argc, char **argv)
 	all_did("written");
 	UNTIL(all_written());
 	all_did("checked");
-	if (memory.sum != ranks)
+	if (atomics && memory.sum != ranks)
 		fail("a wrong sum", (long)memory.sum);
 	if (received != ranks * MESSAGES)
 		fail("a message too many", received);

@@ -2,10 +2,10 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # Two hosts (hosts.sh), two processes on each: local traffic goes over shm, the other over
 # the network, receives take from both.
-# usage: lnx_hosts.sh PROGRAM. Exit status 77: namespaces are not permitted here.
+# usage: lnx_hosts.sh PROGRAM LIBRARY. Exit status 77: namespaces are not permitted here.
 set -u
 
-program=$1
+program=$1 library=$2
 here=$(cd "$(dirname "$0")" && pwd)
 # shellcheck source=tests/netns/hosts.sh
 . "$here/hosts.sh"
@@ -15,7 +15,7 @@ ranks=4
 
 # host NUMBER DIR [VARIABLE=VALUE]: the processes of one host.
 host() {
-	on "$1" env "${@:3}" bash "$here/host.sh" "$program" "$2" "$ranks" lnx \
+	on "$1" env "${@:3}" bash "$here/host.sh" "$program" "$library" "$2" "$ranks" lnx \
 		$((2 * $1)) $((2 * $1 + 1))
 }
 

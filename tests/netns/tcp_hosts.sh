@@ -2,14 +2,15 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # Two hosts (hosts.sh), two processes on each, over tcp: those of one host talk by shared
 # memory, all others by sockets, receives take from both. The hosts share a kernel and a
-# process namespace, and have no shared memory in common. The last process is as one of
-# another library: it offers nothing. With shm=shared in the environment the hosts have a
+# process namespace, and have no shared memory in common. The last process keeps to
+# its sockets, and in another run it is one of the distribution's library, if that is here. With shm=shared in the environment the hosts have a
 # /dev/shm in common, as containers may: then all talk by memory, although no interface is
 # common to both.
-# usage: tcp_hosts.sh PROGRAM. Exit status 77: namespaces are not permitted here.
+# usage: tcp_hosts.sh PROGRAM LIBRARY. Exit status 77: namespaces are not permitted here.
 set -u
 
-program=$1
+program=$1 library=$2
+other=$(ldconfig -p | sed -n 's/^\tlibfabric\.so\.1 .*=> //p' | head -n 1)
 here=$(cd "$(dirname "$0")" && pwd)
 # shellcheck source=tests/netns/hosts.sh
 . "$here/hosts.sh"
@@ -22,7 +23,7 @@ run() {
 	mkdir "$at"
 	for host in 0 1; do
 		on $host env FI_LOG_LEVEL=info FI_LOG_PROV=tcp "${@:2}" \
-			bash "$here/host.sh" "$program" "$at" 4 tcp $((2 * host)) \
+			bash "$here/host.sh" "$program" "$library" "$at" 4 tcp $((2 * host)) \
 			$((2 * host + 1)) &
 		pids+=($!)
 	done
@@ -50,17 +51,29 @@ together() {
 	[ "${shm:-own}" = shared ] && echo "$2" || echo "$1"
 }
 
+# alone WHAT: the last process of WHAT reaches no peer by memory
+alone() {
+	transports "$1" 0 "$(together 2 3)"
+	transports "$1" 1 "$(together 2 3)"
+	transports "$1" 2 "$(together 1 3)"
+	transports "$1" 3 0
+}
+
 run one_is_different SETTING_3=FI_TCP_LOCAL=tcp
-transports one_is_different 0 "$(together 2 3)"
-transports one_is_different 1 "$(together 2 3)"
-transports one_is_different 2 "$(together 1 3)"
-transports one_is_different 3 0
+alone one_is_different
 [ "${shm:-own}" = shared ] ||
 	cat "$at"/log.[012] | grep -q 'has no shared memory .*: another directory' || {
 	echo "not ok - nothing tells why the hosts share no memory"
 	exit 1
 }
 echo "ok - two hosts, and one process that keeps to its sockets"
+if [ -n "$other" ]; then
+	# There, endpoints of this wire are those of net, which has no atomic operations.
+	run another_library JOB_WITHOUT_ATOMICS=1 \
+		SETTING_3="JOB_LIBRARY=$other JOB_PROVIDER=net"
+	alone another_library
+	echo "ok - two hosts, and one process of another library"
+fi
 run all_alike
 for rank in 0 1 2 3; do
 	transports all_alike $rank "$(together 2 4)"
