@@ -148,6 +148,7 @@ static void descriptors_are_not_needed(void)
 	struct fi_info *hints = cf_hints(), *info;
 	bool answered = false;
 
+	NEED_API(1, 5);
 	hints->caps = FI_TAGGED | FI_COLLECTIVE;
 	hints->domain_attr->mr_mode |= FI_MR_LOCAL;
 	CHECK_OK(cf_getinfo(cf_target.version, hints, &info));
