@@ -98,16 +98,21 @@ free_port() {
 
 # pair ADDRESS SERVER_LIB SERVER_PROGRAM CLIENT_LIB CLIENT_PROGRAM OPTION...
 # Leaves output in $scratch/{server,client}.{out,err}, statuses in $server_status and
-# $client_status. server_env and client_env may hold VAR=value words, server_options and
+# $client_status (124: the time limit; 137 before it: another program killed it, as the
+# runner of fabtests kills all processes whose names begin with fi_), and its start in
+# $began. server_env and client_env may hold VAR=value words, server_options and
 # client_options what only one of them is told.
 server_env=()
 client_env=()
 server_options=()
 client_options=()
 pair() {
-	local address=$1 slib=$2 server=$3 clib=$4 client=$5 port i
+	local address=$1 slib=$2 server=$3 clib=$4 client=$5 port end
 	shift 5
 	port=$(free_port)
+	began=$SECONDS
+	# The load may have changed since the last pair.
+	limit=$(limit_s 60)
 	# Through exec, so that the process to clean up is the timeout itself.
 	(
 		[ "$slib" != ours ] || export LD_LIBRARY_PATH=$our_lib
@@ -115,9 +120,9 @@ pair() {
 			"${server_options[@]}" "$@"
 	) >"$scratch/server.out" 2>"$scratch/server.err" &
 	server_pid=$!
-	for ((i = 0; i < 500; i++)); do
-		listening "$port" && break
-		kill -0 "$server_pid" 2>/dev/null || break
+	end=$((SECONDS + $(limit_s 10)))
+	until listening "$port" || ! kill -0 "$server_pid" 2>/dev/null ||
+		[ $SECONDS -gt $end ]; do
 		sleep 0.02
 	done
 	with "$clib" env "${client_env[@]}" "$client" -P "$port" \
@@ -139,7 +144,7 @@ check_pair() { # name rows
 	for side in server client; do
 		[ $side = server ] && status=$server_status || status=$client_status
 		if [ "$status" != 0 ]; then
-			fail "$name: $side exits with $status"
+			fail "$name: $side exits with $status after $((SECONDS - began)) s"
 			tail -n 3 "$scratch/$side.out" "$scratch/$side.err"
 			continue
 		fi
@@ -152,7 +157,7 @@ check_pair() { # name rows
 			cat "$scratch/$side.out"
 		fi
 	done
-	echo "$name: done"
+	echo "$name: done, $((SECONDS - began)) s"
 }
 
 # How many sizes `-S all` runs: those up to the largest that the endpoint sends.

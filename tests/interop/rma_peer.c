@@ -143,14 +143,12 @@ static void target(struct side *s, const char *path)
 
 static void find(struct side *s, const char *path)
 {
+	uint64_t end_ns = wf_now_ns() + limit_ms(10000) * UINT64_C(1000000);
 	char name[NAME_MAX_LEN];
-	FILE *file = NULL;
+	FILE *file;
 
-	for (int i = 0; i < 1000 && !file; i++) {
-		file = fopen(path, "r");
-		if (!file)
-			usleep(10000);
-	}
+	while (!(file = fopen(path, "r")) && wf_now_ns() < end_ns)
+		usleep(10000);
 	if (!file || fread(name, sizeof(name), 1, file) != 1)
 		fail("reading the address", 0);
 	fclose(file);

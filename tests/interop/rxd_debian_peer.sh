@@ -34,6 +34,8 @@ rma() {
 		[ -n "${target:-}" ] && initiator=$path || target=$path
 	done
 	rm -f "$scratch/address"
+	began=$SECONDS
+	limit=$(limit_s 60)
 	timeout -k 5 "$limit" env "${target_env[@]}" "$WEFT_RMA_PEER" "$target" target \
 		"$scratch/address" >"$scratch/target" 2>&1 &
 	server_pid=$!
@@ -42,11 +44,11 @@ rma() {
 	status=$?
 	[ $status = 0 ] || kill "$server_pid" 2>/dev/null
 	if ! wait "$server_pid" || [ $status != 0 ]; then
-		fail "RMA of $2 at $1 (${target_env[*]}; ${initiator_env[*]})"
+		fail "RMA of $2 at $1 (${target_env[*]}; ${initiator_env[*]}): initiator exits with $status after $((SECONDS - began)) s"
 		cat "$scratch/initiator" "$scratch/target"
 	fi
 	server_pid=
-	echo "RMA of $2 at $1, ${target_env[*]} ${initiator_env[*]}: done"
+	echo "RMA of $2 at $1, ${initiator_env[*]}: done, $((SECONDS - began)) s"
 }
 
 # with_variable VAR=VALUE...: both directions, with them set on both sides.
