@@ -24,7 +24,7 @@
 #include "conformance.h"
 #include "suites.h"
 
-enum { CASE_TIMEOUT_S = 60, EXIT_SKIPPED = 77, LEFT_OUT_MAX = 16 };
+enum { CASE_TIMEOUT_S = 60, EXIT_SKIPPED = 77, LEFT_OUT_MAX = 32 };
 
 struct cf_target cf_target = { .version = FI_VERSION(2, 6) };
 
