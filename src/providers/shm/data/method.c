@@ -14,6 +14,8 @@ enum {
 	CLASSES = 10,
 	/* The first class in which copies by the kernel mostly take less time. */
 	SHARED_CLASS = 5,
+	/* From this class on, messages take so long that few are measured. */
+	LONG_CLASS = 7,
 };
 
 struct shm_methods {
@@ -49,7 +51,8 @@ static struct wf_choice *choice_of(struct shm_conn *conn, uint64_t len, bool may
 		return NULL; /* no memory: measurements can wait */
 	choice = &conn->methods->choice[class];
 	if (choice->methods != methods)
-		wf_choice_init(choice, methods, kept);
+		wf_choice_init(choice, methods, kept,
+			class < LONG_CLASS ? WF_CHOICE_GROUPS_MAX : 1);
 	return choice;
 }
 
