@@ -175,6 +175,18 @@ static bool come(const atomic_uint *count, unsigned int least)
 	return atomic_load(count) >= least;
 }
 
+/* Begin to wait in a thread of its own for a lock that the caller holds. */
+static pthread_t begin_to_wait(struct waiter *waiter, enum wf_lock_kind kind)
+{
+	pthread_t thread;
+
+	reset();
+	assert_int_equal(wf_lock_init(&waiter->lock, kind), 0);
+	wf_lock(&waiter->lock);
+	assert_int_equal(pthread_create(&thread, NULL, wait_for, waiter), 0);
+	return thread;
+}
+
 /* A thread that waits for long sleeps, with a limit, and its wake-up is one call, in
  * which errno stays what it was. */
 static void a_mutex_sleeps(void **state)
@@ -183,10 +195,7 @@ static void a_mutex_sleeps(void **state)
 	pthread_t thread;
 
 	(void)state;
-	reset();
-	assert_int_equal(wf_lock_init(&waiter.lock, WF_LOCK_MUTEX), 0);
-	wf_lock(&waiter.lock);
-	assert_int_equal(pthread_create(&thread, NULL, wait_for, &waiter), 0);
+	thread = begin_to_wait(&waiter, WF_LOCK_MUTEX);
 	assert_true(come(&waits, 3));
 	assert_true(atomic_load(&has_limit));
 	assert_false(atomic_load(&waiter.got));
@@ -198,7 +207,7 @@ static void a_mutex_sleeps(void **state)
 	assert_int_equal(pthread_join(thread, NULL), 0);
 	assert_true(waiter.got);
 	assert_int_equal(waiter.err, EBADMSG);
-	/* Nobody sleeps any more. */
+	/* No thread sleeps any more. */
 	assert_int_equal(wakes, 1);
 	wf_lock(&waiter.lock);
 	wf_unlock(&waiter.lock);
@@ -214,10 +223,7 @@ static void a_spin_lock_yields(void **state)
 	pthread_t thread;
 
 	(void)state;
-	reset();
-	assert_int_equal(wf_lock_init(&waiter.lock, WF_LOCK_SPIN), 0);
-	wf_lock(&waiter.lock);
-	assert_int_equal(pthread_create(&thread, NULL, wait_for, &waiter), 0);
+	thread = begin_to_wait(&waiter, WF_LOCK_SPIN);
 	assert_true(come(&yields, 3));
 	assert_false(atomic_load(&waiter.got));
 	wf_unlock(&waiter.lock);
@@ -227,17 +233,15 @@ static void a_spin_lock_yields(void **state)
 	wf_lock_done(&waiter.lock);
 }
 
-/* What wakes nobody is refused where a thread sleeps. */
+/* The inline release wakes no thread, so the inline lock is refused while one sleeps.
+ */
 static void inline_leaves_sleepers_alone(void **state)
 {
 	struct waiter waiter = { 0 };
 	pthread_t thread;
 
 	(void)state;
-	reset();
-	assert_int_equal(wf_lock_init(&waiter.lock, WF_LOCK_MUTEX), 0);
-	wf_lock(&waiter.lock);
-	assert_int_equal(pthread_create(&thread, NULL, wait_for, &waiter), 0);
+	thread = begin_to_wait(&waiter, WF_LOCK_MUTEX);
 	assert_true(come(&waits, 1));
 	assert_int_equal(atomic_load(&waiter.lock.sleepers), 1);
 	assert_false(wf_trylock_inline(&waiter.lock));
