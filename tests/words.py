@@ -28,7 +28,7 @@ in_names = {
     "turn", "turns", "place", "places", "look", "looks", "rouse", "stow", "stowed",
     "room", "rooms", "thin", "book", "quick", "quickly", "tight", "whoever", "somebody",
     "thing", "things", "stuff", "beside", "way", "ways", "heat", "cool", "poke", "near",
-    "rests", "rested",
+    "rests", "rested", "apart", "told", "crowd", "crowded",
 }  # fmt: skip
 # In names of providers: words that have another meaning in the rooms below.
 in_provider_names = {"claim", "claims", "claimed"}

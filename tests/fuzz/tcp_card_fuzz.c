@@ -27,10 +27,10 @@ static void check_words(const struct tcp_proof *reader)
 {
 	uint64_t number = tcp_page_proof(reader->peer), at;
 	bool yes;
-	enum tcp_told told = tcp_proof_told(reader);
+	enum tcp_verdict told = tcp_proof_verdict(reader);
 
-	if (told > TCP_TOLD_LIE ||
-		(told == TCP_TOLD_PROOF) != (number == reader->number))
+	if (told > TCP_VERDICT_WRONG ||
+		(told == TCP_VERDICT_PROOF) != (number == reader->number))
 		abort();
 	if (tcp_page_marker(reader->peer, &at) != reader->peer->marker ||
 		at != reader->peer->at)
@@ -44,7 +44,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	uint8_t card[TCP_WIRE_CARD], own[TCP_WIRE_CARD];
 	struct tcp_proof proof, reader;
 	char name[TCP_PROOF_NAME] = NAME;
-	enum tcp_apart apart;
+	enum tcp_unreached unreached;
 	uint64_t told;
 
 	if (tcp_proof_make(&proof, INSTANCE, NAME, card) ||
@@ -52,13 +52,14 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		abort();
 	spoil(card, sizeof(card), &data, &size);
 	spoil(proof.own, sizeof(*proof.own), &data, &size);
-	apart = tcp_proof_read(&reader, card, INSTANCE, name);
+	unreached = tcp_proof_read(&reader, card, INSTANCE, name);
 	told = tcp_page_proof(reader.own);
-	if (apart >= TCP_APARTS || (apart == TCP_APART_NOT) != (reader.peer != NULL) ||
-		told != (apart ? TCP_PAGE_REFUSED : proof.own->head.number) ||
+	if (unreached >= TCP_UNREACHED_COUNT ||
+		(unreached == TCP_UNREACHED_NOT) != (reader.peer != NULL) ||
+		told != (unreached ? TCP_PAGE_REFUSED : proof.own->head.number) ||
 		!memchr(name, 0, sizeof(name)))
 		abort();
-	if (!apart)
+	if (!unreached)
 		check_words(&reader);
 	tcp_proof_done(&proof);
 	tcp_proof_done(&reader);

@@ -223,7 +223,7 @@ static void open_end(struct fb_node *node, struct fb_end *end)
 	end->peer = node->member[!node->control->rank];
 }
 
-static bool crowded(const struct fb_node *node)
+static bool is_oversubscribed(const struct fb_node *node)
 {
 	const struct fb_config *c = node->config;
 	uint32_t here = node->core_count;
@@ -245,7 +245,7 @@ void fb_node_open(struct fb_node *node)
 	}
 	fb_must(fi_domain(node->fabric, node->info, &node->domain, NULL), "fi_domain");
 	agree(node);
-	node->yields = crowded(node);
+	node->yields = is_oversubscribed(node);
 	node->worker = fb_workers_new(node);
 	for (uint32_t i = 0; i < node->config->threads; i++)
 		open_end(node, &node->worker[i].end);

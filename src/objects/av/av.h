@@ -73,7 +73,7 @@ void wf_av_watch_add(struct wf_av *av, struct wf_av_watch *watch);
 void wf_av_watch_add_first(struct wf_av *av, struct wf_av_watch *watch);
 void wf_av_watch_del(struct wf_av *av, struct wf_av_watch *watch);
 /* True while a callback of @watch runs. */
-bool wf_av_watch_is_told(struct wf_av_watch *watch);
+bool wf_av_watch_is_called(struct wf_av_watch *watch);
 void wf_av_watch_wait(struct wf_av_watch *watch);
 
 static inline struct wf_av *wf_av_of(struct fid_av *fid)

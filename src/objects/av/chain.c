@@ -34,7 +34,7 @@ static const _Atomic uint32_t *words_at(const struct wf_av_table *table,
 	const struct wf_av_text *text;
 
 	*ret_count = table->format->key_words;
-	if (!table->apart)
+	if (!table->has_texts)
 		return slot->word;
 	text = (const struct wf_av_text *)atomic_load_explicit(
 		wf_av_slot_text(slot), memory_order_acquire);

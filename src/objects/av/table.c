@@ -176,9 +176,10 @@ int wf_av_table_init(
 
 	memset(table, 0, sizeof(*table));
 	table->format = format;
-	table->apart = format->is_text;
-	table->stride = (uint32_t)sizeof(struct wf_av_slot) +
-			(table->apart ? (uint32_t)sizeof(uintptr_t) : format->addr_len);
+	table->has_texts = format->is_text;
+	table->stride =
+		(uint32_t)sizeof(struct wf_av_slot) +
+		(table->has_texts ? (uint32_t)sizeof(uintptr_t) : format->addr_len);
 	table->max_bits = WF_AV_MAX_BITS;
 	table->state = &table->own;
 	ret = wf_av_table_start(table);

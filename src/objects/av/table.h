@@ -84,14 +84,14 @@ struct wf_av_table {
 	 * 0: the segment does not exist. */
 	_Atomic uintptr_t slots[WF_AV_SEGMENTS];
 	uint32_t stride;   /* bytes of a slot */
-	bool apart;        /* a private table of texts: slots point to their texts */
+	bool has_texts;    /* a private table of texts: slots point to their texts */
 	uint32_t max_bits; /* log2 of the largest capacity */
 	const struct wf_av_format *format;
 	struct wf_av_state *state; /* @own, or in shared memory; NULL: no table */
 
 	_Atomic uintptr_t heads[WF_AV_SEGMENTS]; /* segments of heads, like @slots */
 	struct wf_freemap used;                  /* which slots are in use */
-	struct wf_av_texts texts;                /* used if @apart */
+	struct wf_av_texts texts;                /* used if @has_texts */
 	struct wf_av_state own;                  /* @state of a private table */
 	struct wf_av_memory *memory;             /* NULL for a private table */
 };
@@ -137,8 +137,8 @@ static inline bool wf_av_slot_live(const struct wf_av_slot *slot)
 	return atomic_load_explicit(&slot->state, memory_order_acquire) & WF_AV_LIVE;
 }
 
-/* The slot's pointer to its text, in a table with @apart; the pointer is NULL in a slot
- * that never had a text. */
+/* The slot's pointer to its text, in a table with @has_texts; the pointer is NULL in a
+ * slot that never had a text. */
 static inline _Atomic uintptr_t *wf_av_slot_text(const struct wf_av_slot *slot)
 {
 	return (_Atomic uintptr_t *)(uintptr_t)slot->word;
@@ -148,7 +148,7 @@ static inline _Atomic uintptr_t *wf_av_slot_text(const struct wf_av_slot *slot)
 static inline const void *wf_av_slot_addr(
 	const struct wf_av_table *table, const struct wf_av_slot *slot)
 {
-	if (!table->apart)
+	if (!table->has_texts)
 		return slot->word;
 	/* relaxed: whole before the slot was marked live (S1). */
 	return ((const struct wf_av_text *)atomic_load_explicit(

@@ -79,7 +79,7 @@ static bool set_address(
 {
 	struct wf_av_text *text;
 
-	if (table->apart) {
+	if (table->has_texts) {
 		text = wf_av_text_new(&table->texts, words);
 		if (text)
 			atomic_store_explicit(wf_av_slot_text(slot), (uintptr_t)text,
@@ -95,7 +95,7 @@ static bool set_address(
  * the block (text.h). */
 static void clear_address(struct wf_av_table *table, struct wf_av_slot *slot)
 {
-	if (table->apart)
+	if (table->has_texts)
 		wf_av_text_free(&table->texts,
 			(struct wf_av_text *)atomic_load_explicit(
 				wf_av_slot_text(slot), memory_order_relaxed));

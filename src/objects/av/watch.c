@@ -36,7 +36,7 @@ void wf_av_watch_del(struct wf_av *av, struct wf_av_watch *watch)
 	(void)pthread_mutex_unlock(&av->watch_lock);
 }
 
-bool wf_av_watch_is_told(struct wf_av_watch *watch)
+bool wf_av_watch_is_called(struct wf_av_watch *watch)
 {
 	/* acquire: pairs with the release in tell. */
 	return atomic_load_explicit(&watch->holds, memory_order_acquire);
@@ -44,7 +44,7 @@ bool wf_av_watch_is_told(struct wf_av_watch *watch)
 
 void wf_av_watch_wait(struct wf_av_watch *watch)
 {
-	while (wf_av_watch_is_told(watch))
+	while (wf_av_watch_is_called(watch))
 		(void)sched_yield();
 }
 
@@ -80,8 +80,8 @@ static void tell(struct wf_av *av, const uint64_t *index, size_t count)
 		else
 			watch->inserted(watch);
 		(void)pthread_mutex_lock(&av->watch_lock);
-		/* release: pairs with the acquire in wf_av_watch_is_told; the owner may
-		 * free the watch after this. */
+		/* release: pairs with the acquire in wf_av_watch_is_called; the owner
+		 * may free the watch after this. */
 		atomic_fetch_sub_explicit(&watch->holds, 1, memory_order_release);
 	}
 	wf_list_remove(&mark.link);

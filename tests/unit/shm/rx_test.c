@@ -127,16 +127,16 @@ static void taken_and_told(void **state)
 	struct pair *p = *state;
 
 	lane = p->out.lane;
-	for (unsigned int i = 1; i <= SHM_TELL_SLOTS; i++) {
+	for (unsigned int i = 1; i <= SHM_REPORT_SLOTS; i++) {
 		assert_int_equal(atomic_load(&lane->reader.slots), 0);
 		send_tagged(p, i, 8);
 		assert_int_equal(atomic_load(&lane->taken), i - 1);
 		pair_progress(p);
 		assert_int_equal(atomic_load(&lane->taken), i);
 	}
-	assert_int_equal(atomic_load(&lane->reader.slots), SHM_TELL_SLOTS);
-	for (unsigned int i = 1; p->out.pos < SHM_TELL_BYTES; i++) {
-		assert_int_equal(atomic_load(&lane->reader.slots), SHM_TELL_SLOTS);
+	assert_int_equal(atomic_load(&lane->reader.slots), SHM_REPORT_SLOTS);
+	for (unsigned int i = 1; p->out.pos < SHM_REPORT_BYTES; i++) {
+		assert_int_equal(atomic_load(&lane->reader.slots), SHM_REPORT_SLOTS);
 		send_tagged(p, i, LONG);
 		pair_progress(p);
 	}

@@ -137,7 +137,7 @@ static inline uint64_t read_card(struct far *far)
 	(void)peer_expect(&far->pair, TCP_REC_CARD, card);
 	assert_int_equal(
 		tcp_proof_read(&far->proof, card, far->pair.tcp->peers->instance, name),
-		TCP_APART_NOT);
+		TCP_UNREACHED_NOT);
 	number = tcp_page_proof(far->proof.own);
 	tcp_page_prove(far->proof.own, 0);
 	return number;

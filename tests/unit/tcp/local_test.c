@@ -71,7 +71,7 @@ static void the_peer_refuses(void **state)
 	send_card(far);
 	tell_number(far, TCP_PAGE_REFUSED);
 	assert_false(tcp_local_proven(local_of(far)));
-	assert_int_equal(local_of(far)->apart, TCP_APART_REFUSED);
+	assert_int_equal(local_of(far)->unreached, TCP_UNREACHED_REFUSED);
 	assert_null(local_of(far)->proof.own);
 	messages_pass(far);
 }
@@ -101,7 +101,7 @@ static void the_card_is_another_endpoints(void **state)
 	send_card(far);
 	assert_int_equal(told_number(far), TCP_PAGE_REFUSED);
 	assert_false(tcp_local_proven(local_of(far)));
-	assert_int_equal(local_of(far)->apart, TCP_APART_STRANGER);
+	assert_int_equal(local_of(far)->unreached, TCP_UNREACHED_STRANGER);
 	tcp_proof_done(&stranger);
 	messages_pass(far);
 }
@@ -193,7 +193,8 @@ static void talk(struct far *a, struct far *b)
 					wf_list_entry(link, struct tcp_conn, link)
 						->local;
 
-				open |= local && !local->apart && !local->told;
+				open |= local && !local->unreached &&
+					!local->has_verdict;
 			}
 		}
 	}

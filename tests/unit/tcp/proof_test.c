@@ -87,22 +87,22 @@ static struct tcp_proof here(void)
 
 /* @card leads @reader to no page, and its number is not written. */
 static void refused_by(struct tcp_proof *reader, const uint8_t card[TCP_WIRE_CARD],
-	uint64_t instance, enum tcp_apart apart)
+	uint64_t instance, enum tcp_unreached unreached)
 {
 	char name[TCP_PROOF_NAME] = "before";
 
-	assert_int_equal(tcp_proof_read(reader, card, instance, name), apart);
+	assert_int_equal(tcp_proof_read(reader, card, instance, name), unreached);
 	assert_int_equal(tcp_page_proof(reader->own), TCP_PAGE_REFUSED);
 	assert_null(reader->peer);
 	assert_string_equal(name, "before");
 }
 
-static void refused(
-	const uint8_t card[TCP_WIRE_CARD], uint64_t instance, enum tcp_apart apart)
+static void refused(const uint8_t card[TCP_WIRE_CARD], uint64_t instance,
+	enum tcp_unreached unreached)
 {
 	struct tcp_proof reader = here();
 
-	refused_by(&reader, card, instance, apart);
+	refused_by(&reader, card, instance, unreached);
 	tcp_proof_done(&reader);
 }
 
@@ -114,15 +114,15 @@ static void another_process_is_near(void **state)
 	char name[TCP_PROOF_NAME];
 
 	assert_int_equal(
-		tcp_proof_read(&proof, told.card, INSTANCE, name), TCP_APART_NOT);
+		tcp_proof_read(&proof, told.card, INSTANCE, name), TCP_UNREACHED_NOT);
 	assert_int_equal(tcp_page_proof(proof.own), told.number);
 	assert_int_not_equal(told.number, 0);
-	assert_int_equal(tcp_proof_told(&proof), TCP_TOLD_NOTHING);
+	assert_int_equal(tcp_proof_verdict(&proof), TCP_VERDICT_NONE);
 	end(pid);
 	/* What was mapped outlives the process, and cannot be mapped again. */
 	assert_int_equal(proof.peer->head.number, told.number);
 	tcp_proof_done(&proof);
-	refused(told.card, INSTANCE, TCP_APART_UNREADABLE);
+	refused(told.card, INSTANCE, TCP_UNREACHED_UNREADABLE);
 }
 
 /* ---- processes that are apart; this needs the rights of root ---- */
@@ -161,8 +161,8 @@ static bool be_with_another_directory(void)
 
 /* The card of a process that is apart is refused; also if its bytes at @at are replaced
  * by @len of this process's own card, as a process that lies would do. */
-static void refused_apart(bool (*apart)(void), enum tcp_apart honest, size_t at,
-	size_t len, enum tcp_apart lying)
+static void refused_apart(bool (*apart)(void), enum tcp_unreached honest, size_t at,
+	size_t len, enum tcp_unreached lying)
 {
 	struct tcp_proof own;
 	uint8_t card[TCP_WIRE_CARD];
@@ -181,19 +181,20 @@ static void refused_apart(bool (*apart)(void), enum tcp_apart honest, size_t at,
 
 static void another_user_is_apart(void **state)
 {
-	refused_apart(be_another_user, TCP_APART_USER, AT_UID, 4, TCP_APART_UNREADABLE);
+	refused_apart(be_another_user, TCP_UNREACHED_USER, AT_UID, 4,
+		TCP_UNREACHED_UNREADABLE);
 }
 
 static void another_namespace_is_apart(void **state)
 {
-	refused_apart(be_in_another_namespace, TCP_APART_NAMESPACE, AT_PID_NS, 8,
-		TCP_APART_UNREADABLE);
+	refused_apart(be_in_another_namespace, TCP_UNREACHED_NAMESPACE, AT_PID_NS, 8,
+		TCP_UNREACHED_UNREADABLE);
 }
 
 static void another_directory_is_apart(void **state)
 {
-	refused_apart(be_with_another_directory, TCP_APART_DIRECTORY, 0, 0,
-		TCP_APART_DIRECTORY);
+	refused_apart(be_with_another_directory, TCP_UNREACHED_DIRECTORY, 0, 0,
+		TCP_UNREACHED_DIRECTORY);
 }
 
 static void another_endpoint_is_a_stranger(void **state)
@@ -202,10 +203,10 @@ static void another_endpoint_is_a_stranger(void **state)
 	uint8_t card[TCP_WIRE_CARD];
 
 	assert_int_equal(tcp_proof_make(&proof, INSTANCE, NULL, card), 0);
-	refused_by(&reader, card, INSTANCE + 1, TCP_APART_STRANGER);
+	refused_by(&reader, card, INSTANCE + 1, TCP_UNREACHED_STRANGER);
 	tcp_proof_done(&proof);
 	tcp_proof_done(&proof);
-	refused_by(&reader, card, INSTANCE, TCP_APART_UNREADABLE);
+	refused_by(&reader, card, INSTANCE, TCP_UNREACHED_UNREADABLE);
 	tcp_proof_done(&reader);
 }
 
@@ -217,12 +218,13 @@ static void a_hidden_page_is_not_found(void **state)
 	char name[TCP_PROOF_NAME];
 
 	assert_int_equal(tcp_proof_make(&proof, INSTANCE, NULL, card), 0);
-	assert_int_equal(tcp_proof_read(&reader, card, INSTANCE, name), TCP_APART_NOT);
+	assert_int_equal(
+		tcp_proof_read(&reader, card, INSTANCE, name), TCP_UNREACHED_NOT);
 	tcp_proof_hide(&proof);
-	refused_by(&late, card, INSTANCE, TCP_APART_UNREADABLE);
+	refused_by(&late, card, INSTANCE, TCP_UNREACHED_UNREADABLE);
 	tcp_proof_done(&late);
 	tcp_page_prove(proof.own, reader.number);
-	assert_int_equal(tcp_proof_told(&reader), TCP_TOLD_PROOF);
+	assert_int_equal(tcp_proof_verdict(&reader), TCP_VERDICT_PROOF);
 	tcp_proof_done(&proof);
 	tcp_proof_done(&reader);
 }
@@ -236,18 +238,19 @@ static void answers_are_told_apart(void **state)
 	char name[TCP_PROOF_NAME];
 
 	assert_int_equal(tcp_proof_make(&peer, INSTANCE, NULL, card), 0);
-	assert_int_equal(tcp_proof_read(&reader, card, INSTANCE, name), TCP_APART_NOT);
-	assert_int_equal(tcp_proof_told(&reader), TCP_TOLD_NOTHING);
+	assert_int_equal(
+		tcp_proof_read(&reader, card, INSTANCE, name), TCP_UNREACHED_NOT);
+	assert_int_equal(tcp_proof_verdict(&reader), TCP_VERDICT_NONE);
 	tcp_page_prove(peer.own, TCP_PAGE_REFUSED);
-	assert_int_equal(tcp_proof_told(&reader), TCP_TOLD_REFUSAL);
+	assert_int_equal(tcp_proof_verdict(&reader), TCP_VERDICT_REFUSAL);
 	for (size_t i = 0; i < sizeof(lies) / sizeof(lies[0]); i++) {
 		tcp_page_prove(peer.own, lies[i]);
-		assert_int_equal(tcp_proof_told(&reader), TCP_TOLD_LIE);
+		assert_int_equal(tcp_proof_verdict(&reader), TCP_VERDICT_WRONG);
 	}
 	tcp_page_prove(peer.own, reader.number + 1);
-	assert_int_equal(tcp_proof_told(&reader), TCP_TOLD_LIE);
+	assert_int_equal(tcp_proof_verdict(&reader), TCP_VERDICT_WRONG);
 	tcp_page_prove(peer.own, reader.number);
-	assert_int_equal(tcp_proof_told(&reader), TCP_TOLD_PROOF);
+	assert_int_equal(tcp_proof_verdict(&reader), TCP_VERDICT_PROOF);
 	tcp_proof_done(&peer);
 	tcp_proof_done(&reader);
 }
@@ -261,7 +264,7 @@ static void a_number_is_no_answer(void **state)
 	assert_int_equal(tcp_proof_make(&proof, INSTANCE, NULL, card), 0);
 	for (uint64_t number = 0; number <= TCP_PAGE_REFUSED; number++) {
 		proof.own->head.number = number;
-		refused(card, INSTANCE, TCP_APART_STRANGER);
+		refused(card, INSTANCE, TCP_UNREACHED_STRANGER);
 	}
 	tcp_proof_done(&proof);
 }
@@ -274,7 +277,8 @@ static void check_name(const char *own, const char *seen)
 	struct tcp_proof proof, reader = here();
 
 	assert_int_equal(tcp_proof_make(&proof, INSTANCE, own, card), 0);
-	assert_int_equal(tcp_proof_read(&reader, card, INSTANCE, name), TCP_APART_NOT);
+	assert_int_equal(
+		tcp_proof_read(&reader, card, INSTANCE, name), TCP_UNREACHED_NOT);
 	assert_string_equal(name, seen);
 	tcp_proof_done(&proof);
 	tcp_proof_done(&reader);
@@ -307,7 +311,7 @@ static void a_name_has_no_end(void **state)
 
 	assert_int_equal(tcp_proof_make(&proof, INSTANCE, "shm", card), 0);
 	memset(proof.own->head.name, 'n', TCP_PROOF_NAME);
-	refused(card, INSTANCE, TCP_APART_NAME);
+	refused(card, INSTANCE, TCP_UNREACHED_NAME);
 	tcp_proof_done(&proof);
 }
 
@@ -328,18 +332,18 @@ static void each_field_counts(void **state)
 {
 	static const struct {
 		unsigned int at;
-		enum tcp_apart apart;
+		enum tcp_unreached unreached;
 	} rows[] = {
-		{ AT_LAYOUT, TCP_APART_VERSION },
-		{ AT_UID, TCP_APART_USER },
-		{ AT_BOOT_ID, TCP_APART_MACHINE },
-		{ AT_BOOT_ID + 15, TCP_APART_MACHINE },
-		{ AT_PID_NS, TCP_APART_NAMESPACE },
-		{ AT_PID_NS + 7, TCP_APART_NAMESPACE },
+		{ AT_LAYOUT, TCP_UNREACHED_VERSION },
+		{ AT_UID, TCP_UNREACHED_USER },
+		{ AT_BOOT_ID, TCP_UNREACHED_MACHINE },
+		{ AT_BOOT_ID + 15, TCP_UNREACHED_MACHINE },
+		{ AT_PID_NS, TCP_UNREACHED_NAMESPACE },
+		{ AT_PID_NS + 7, TCP_UNREACHED_NAMESPACE },
 		/* No process has such an id. */
-		{ AT_PID + 3, TCP_APART_UNREADABLE },
-		{ AT_FD + 1, TCP_APART_UNREADABLE },
-		{ AT_FD + 3, TCP_APART_UNREADABLE },
+		{ AT_PID + 3, TCP_UNREACHED_UNREADABLE },
+		{ AT_FD + 1, TCP_UNREACHED_UNREADABLE },
+		{ AT_FD + 3, TCP_UNREACHED_UNREADABLE },
 	};
 	struct tcp_proof proof;
 	uint8_t card[TCP_WIRE_CARD], changed[TCP_WIRE_CARD];
@@ -348,8 +352,8 @@ static void each_field_counts(void **state)
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
 		memcpy(changed, card, sizeof(card));
 		changed[rows[i].at] ^= 0x40;
-		refused(changed, INSTANCE, rows[i].apart);
-		assert_non_null(tcp_apart_text(rows[i].apart));
+		refused(changed, INSTANCE, rows[i].unreached);
+		assert_non_null(tcp_unreached_text(rows[i].unreached));
 	}
 	tcp_proof_done(&proof);
 }
@@ -358,7 +362,7 @@ static void no_memory_is_no_proof(void **state)
 {
 	static const uint8_t none[TCP_WIRE_CARD];
 
-	refused(none, INSTANCE, TCP_APART_VERSION);
+	refused(none, INSTANCE, TCP_UNREACHED_VERSION);
 }
 
 int main(void)

@@ -446,7 +446,7 @@ static void memory_fails(void **state)
 	assert_memory_equal(card, none, sizeof(card));
 	expect_message(far);
 	send_card(far);
-	assert_int_equal(local_of(far)->apart, TCP_APART_FAILED);
+	assert_int_equal(local_of(far)->unreached, TCP_UNREACHED_FAILED);
 	messages_pass(far);
 }
 

@@ -44,7 +44,7 @@ static void let_leave(struct wf_srx_ctx *ctx)
 
 void wf_srx_watch_leave(struct wf_srx_ctx *ctx, struct wf_srx_watch *watch)
 {
-	if (watch->own || !wf_av_watch_is_told(&watch->watch)) {
+	if (watch->own || !wf_av_watch_is_called(&watch->watch)) {
 		free_watch(watch);
 		return;
 	}

@@ -105,7 +105,7 @@ static void arrived_below(
 
 /* Single losses in slow start, and those of a window that the path delivered within the
  * shortest round trip, are none of congestion. */
-static bool tells_losses_apart(const struct rxd_flow *flow)
+static bool distinguishes_losses(const struct rxd_flow *flow)
 {
 	return flow->config->westwood && flow->extended;
 }
@@ -114,20 +114,22 @@ static bool tells_losses_apart(const struct rxd_flow *flow)
  * packets. */
 static void congested(struct rxd_flow *flow, uint64_t order, unsigned int rounds)
 {
-	bool apart = tells_losses_apart(flow);
+	bool distinguishes = distinguishes_losses(flow);
 	struct rxd_outgoing *out = &flow->out;
 
 	if (order < out->recovered_order)
 		return;
-	if (apart && rounds < COLLAPSE_ROUNDS && out->cc.cwnd < out->cc.ssthresh &&
-		++out->start_losses < START_LOSSES)
+	if (distinguishes && rounds < COLLAPSE_ROUNDS &&
+		out->cc.cwnd < out->cc.ssthresh && ++out->start_losses < START_LOSSES)
 		return;
 	out->recovered_order = out->board.order;
 	if (rounds >= COLLAPSE_ROUNDS)
 		rxd_cubic_collapsed(&out->cc);
 	else
 		rxd_cubic_lost(&out->cc,
-			apart ? rxd_delivery_window(&out->delivery, out->rtt.min) : 0);
+			distinguishes
+				? rxd_delivery_window(&out->delivery, out->rtt.min)
+				: 0);
 }
 
 /* Has a packet arrived that was sent after this one, whose state is unknown? */

@@ -12,7 +12,7 @@ void rxd_rtt_init(struct rxd_rtt *rtt)
 
 void rxd_rtt_sample(struct rxd_rtt *rtt, uint64_t sample)
 {
-	uint64_t apart;
+	uint64_t deviation;
 
 	/* 0 means that there is no sample. A sample above the longest timeout counts
 	 * like that timeout. */
@@ -24,9 +24,9 @@ void rxd_rtt_sample(struct rxd_rtt *rtt, uint64_t sample)
 		rtt->variation = sample / 2;
 		return;
 	}
-	apart = sample > rtt->smoothed ? sample - rtt->smoothed
-				       : rtt->smoothed - sample;
-	rtt->variation = (3 * rtt->variation + apart) / 4;
+	deviation = sample > rtt->smoothed ? sample - rtt->smoothed
+					   : rtt->smoothed - sample;
+	rtt->variation = (3 * rtt->variation + deviation) / 4;
 	rtt->smoothed = WF_MAX((7 * rtt->smoothed + sample) / 8, UINT64_C(1));
 }
 

@@ -200,7 +200,7 @@ static void end_txq(struct shm_conn *conn, int err, bool replay)
 	{
 		struct shm_tx *tx = wf_list_entry(link, struct shm_tx, link);
 
-		if (replay && tx->told)
+		if (replay && tx->is_completed)
 			continue;
 		wf_list_remove(link);
 		end_tx(conn, tx, err);

@@ -70,7 +70,7 @@ struct shm_tx {
 	bool begun;
 	/* A replayed message, whose completion was written before: its end is not
 	 * reported. */
-	bool told;
+	bool is_completed;
 	/* Heap memory that is freed with the operation: an injected payload, or the
 	 * blob of an answer. NULL: none. */
 	uint8_t *copy;

@@ -108,7 +108,7 @@ static bool keeps_waiting(struct wf_remotes *remotes, struct wf_remote *remote,
 	const struct wf_list *link)
 {
 	(void)remote;
-	return wf_list_entry(link, struct shm_tx, link)->told &&
+	return wf_list_entry(link, struct shm_tx, link)->is_completed &&
 	       !peers_of(remotes)->ep->ep.flushing;
 }
 

@@ -45,7 +45,7 @@ static void end_pending(
 	while ((link = wf_list_pop(&peer->remote.pending))) {
 		struct shm_tx *tx = wf_list_entry(link, struct shm_tx, link);
 
-		if (tx->told && unread)
+		if (tx->is_completed && unread)
 			hand_over(ep, tx, unread);
 		else if (err)
 			shm_tx_fail(ep, tx, err, peer->name);

@@ -65,7 +65,7 @@ static void set_span(struct shm_span *span, const struct request *req)
  */
 static void failed(struct shm_conn *conn, uint64_t id, uint8_t kind, int err)
 {
-	shm_tx_error(conn, id > SHM_ID_TOLD ? id : kind | id << 8, -err);
+	shm_tx_error(conn, id > SHM_ID_REPORTED ? id : kind | id << 8, -err);
 }
 
 static uint64_t with_data(const struct shm_record *rec, uint64_t comp_flags)
@@ -97,7 +97,7 @@ static void written(struct shm_conn *conn, const struct shm_span *to, uint64_t i
 		comp_flags |= FI_REMOTE_CQ_DATA;
 	wf_target_done(&conn->ep->ep, to->seg, to->count, comp_flags, to->len, data,
 		shm_conn_source(conn));
-	if (id > SHM_ID_TOLD)
+	if (id > SHM_ID_REPORTED)
 		shm_tx_ack(conn, id);
 }
 
@@ -139,7 +139,7 @@ bool shm_recv_small_write(struct shm_conn *conn, uint64_t head)
 	wf_ep_remote_done(
 		&conn->ep->ep, mr, FI_RMA | FI_REMOTE_WRITE, len, 0, FI_ADDR_NOTAVAIL);
 	wf_target_release(map_of(conn));
-	if (id > SHM_ID_TOLD)
+	if (id > SHM_ID_REPORTED)
 		shm_tx_ack(conn, id);
 	return true;
 }
@@ -160,7 +160,7 @@ static bool write_at_once(
 		return false;
 	shm_copy(to, req->payload, req->len);
 	done_there(conn, mr, rec, FI_RMA | FI_REMOTE_WRITE, req->len);
-	if (req->id > SHM_ID_TOLD)
+	if (req->id > SHM_ID_REPORTED)
 		shm_tx_ack(conn, req->id);
 	return true;
 }
@@ -225,7 +225,7 @@ int shm_recv_read(struct shm_conn *conn, const struct shm_record *rec)
 	struct shm_tx *tx;
 	int err, ret = parse(rec, &req);
 
-	if (ret || req.payload_len || req.id <= SHM_ID_TOLD)
+	if (ret || req.payload_len || req.id <= SHM_ID_REPORTED)
 		return -FI_EPROTO;
 	if (wf_likely(read_at_once(conn, rec, &req)))
 		return 0;
@@ -327,7 +327,7 @@ static void serve_atomic(struct shm_conn *conn, const struct shm_record *rec,
 		failed(conn, req->id, rec->kind, ret);
 	else if (fetch)
 		shm_out_answer(conn, SHM_REC_RESP, req->id, found, req->len);
-	else if (req->id > SHM_ID_TOLD)
+	else if (req->id > SHM_ID_REPORTED)
 		shm_tx_ack(conn, req->id);
 }
 
@@ -355,7 +355,7 @@ int shm_recv_atomic(struct shm_conn *conn, const struct shm_record *rec)
 	atomic.datatype = req.datatype;
 	atomic.op = req.op;
 	if (check_atomic(&req, &atomic) ||
-		(atomic.kind != WF_OP_ATOMIC && req.id <= SHM_ID_TOLD))
+		(atomic.kind != WF_OP_ATOMIC && req.id <= SHM_ID_REPORTED))
 		return -FI_EPROTO;
 	atomic.seg = req.seg;
 	atomic.count = req.segs;

@@ -50,10 +50,10 @@ static int silent_failed(struct shm_conn *conn, uint64_t word, int err)
 	uint8_t kind = (uint8_t)word;
 
 	if (!conn->silent || (kind != SHM_REC_WRITE && kind != SHM_REC_ATOMIC) ||
-		word >> 8 > SHM_ID_TOLD)
+		word >> 8 > SHM_ID_REPORTED)
 		return -FI_EPROTO;
 	conn->silent--;
-	if (word >> 8 == SHM_ID_TOLD)
+	if (word >> 8 == SHM_ID_REPORTED)
 		shm_log(FI_LOG_WARN, FI_LOG_EP_DATA,
 			"%s refused a write or atomic that was complete without its "
 			"word (possible FI_DELIVERY_COMPLETE): %s\n",

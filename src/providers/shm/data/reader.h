@@ -9,13 +9,13 @@
 struct shm_reader {
 	struct shm_lane *lane;
 	uint32_t next;
-	uint32_t told_slots;
-	uint64_t pos, told_pos;
+	uint32_t reported_slots;
+	uint64_t pos, reported_pos;
 };
 
 /* The reader reports its position after this many records, or bytes of the byte ring.
  */
-enum { SHM_TELL_SLOTS = SHM_SLOTS / 4, SHM_TELL_BYTES = SHM_BYTES / 8 };
+enum { SHM_REPORT_SLOTS = SHM_SLOTS / 4, SHM_REPORT_BYTES = SHM_BYTES / 8 };
 
 /* The slot of the next record. */
 static inline const struct shm_slot *shm_reader_slot(const struct shm_reader *r)
@@ -62,14 +62,14 @@ static inline void shm_reader_prefetch(const struct shm_reader *r)
 
 static inline void shm_reader_tell(struct shm_reader *r)
 {
-	r->told_slots = r->next - 1;
-	r->told_pos = r->pos;
+	r->reported_slots = r->next - 1;
+	r->reported_pos = r->pos;
 	/* L3: release, pairs with L4. bytes is stored first: a writer that loads the
 	 * new slots loads the new bytes as well. */
 	atomic_store_explicit(
-		&r->lane->reader.bytes, r->told_pos, memory_order_release);
+		&r->lane->reader.bytes, r->reported_pos, memory_order_release);
 	atomic_store_explicit(
-		&r->lane->reader.slots, r->told_slots, memory_order_release);
+		&r->lane->reader.slots, r->reported_slots, memory_order_release);
 }
 
 /* The record and its blob were read. True: the caller has to report the position to the
@@ -77,8 +77,8 @@ static inline void shm_reader_tell(struct shm_reader *r)
 static inline bool shm_reader_advance(struct shm_reader *r)
 {
 	r->next++;
-	return wf_unlikely(r->next - 1 - r->told_slots >= SHM_TELL_SLOTS ||
-			   r->pos - r->told_pos >= SHM_TELL_BYTES);
+	return wf_unlikely(r->next - 1 - r->reported_slots >= SHM_REPORT_SLOTS ||
+			   r->pos - r->reported_pos >= SHM_REPORT_BYTES);
 }
 
 #endif

@@ -101,7 +101,7 @@ static struct shm_tx *message(struct shm_conn *conn, const struct shm_record *re
 	tx = shm_tx_new(conn->ep, &op);
 	if (!tx)
 		return NULL;
-	tx->told = true;
+	tx->is_completed = true;
 	conn->ep->tx_pending--;
 	return tx;
 }

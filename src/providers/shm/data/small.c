@@ -41,7 +41,7 @@ static inline bool is_silent(const struct wf_op *op)
 
 /* Does the operation, when it is complete, write a completion or increment a counter?
  * Counters of FI_READ count atomics, too. */
-static inline bool is_told(const struct shm_ep *ep, const struct wf_op *op)
+static inline bool is_reported(const struct shm_ep *ep, const struct wf_op *op)
 {
 	return op->flags & FI_COMPLETION || !(op->flags & FI_INJECT) ||
 	       wf_ep_counts(&ep->ep, WF_CNTR_WRITE) ||
@@ -52,7 +52,7 @@ static void complete(struct shm_ep *ep, const struct wf_op *op, uint64_t id)
 {
 	const struct wf_op_report *report = &wf_op_reports[op->kind];
 
-	if (id == SHM_ID_TOLD)
+	if (id == SHM_ID_REPORTED)
 		wf_ep_tx_done(&ep->ep, report->cntr, op->context, op->flags,
 			report->comp_flags, op->rma->len);
 }
@@ -121,7 +121,7 @@ bool shm_small_start(struct shm_conn *conn, const struct wf_op *op, ssize_t *ret
 {
 	struct shm_ep *ep = conn->ep;
 	bool silent = is_silent(op);
-	uint64_t id = is_told(ep, op) ? SHM_ID_TOLD : SHM_ID_SILENT;
+	uint64_t id = is_reported(ep, op) ? SHM_ID_REPORTED : SHM_ID_SILENT;
 
 	if (!conn->idle || op->flags & FI_FENCE || op->rma_count != 1 ||
 		SHM_ACCESS_HEAD + payload_of(op) + compare_of(op) > SHM_INLINE_MAX ||

@@ -101,7 +101,7 @@ struct shm_tx *shm_tx_sent(struct shm_ep *ep, const struct wf_op *op)
 /* Is the end of @tx not reported to the application? */
 static bool is_silent(const struct shm_tx *tx)
 {
-	return tx->op == WF_OP_COUNT || tx->told;
+	return tx->op == WF_OP_COUNT || tx->is_completed;
 }
 
 void shm_tx_free(struct shm_ep *ep, struct shm_tx *tx)

@@ -202,8 +202,8 @@ static_assert(sizeof(struct shm_share) <= SHM_INLINE_MAX, "one slot");
 
 /* Ids of RMA and atomic operations that are not acknowledged. If one fails, it is
  * reported to the application (SHM_ID_SILENT) or, if the application had a completion
- * for it, only to the log (SHM_ID_TOLD). */
-enum { SHM_ID_SILENT = 0, SHM_ID_TOLD = 1 };
+ * for it, only to the log (SHM_ID_REPORTED). */
+enum { SHM_ID_SILENT = 0, SHM_ID_REPORTED = 1 };
 
 /* Length in bytes of id and segment, with which the blob of an access to one segment
  * begins. */

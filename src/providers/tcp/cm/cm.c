@@ -77,7 +77,7 @@ static const char *peer_text(int fd, char *buf, size_t len)
 	socklen_t peer_len = sizeof(peer);
 
 	if (getpeername(fd, &peer.sa, &peer_len) || !wf_sockaddr_len(&peer))
-		return "somebody";
+		return "an unknown address";
 	return wf_sockaddr_uri(&peer, buf, len);
 }
 

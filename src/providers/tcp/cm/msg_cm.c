@@ -41,13 +41,13 @@ void tcp_msg_unwatch(struct tcp_ep *ep)
 static void give_up(struct tcp_ep *ep, int err)
 {
 	struct tcp_msg_cm *cm = ep->cm;
-	bool told = cm->cm.state == TCP_CM_REJECTED;
+	bool is_rejected = cm->cm.state == TCP_CM_REJECTED;
 
 	tcp_msg_unwatch(ep);
 	(void)close(cm->watch.fd);
 	cm->watch.fd = -1;
 	wf_cm_failed(&cm->base, err, err, tcp_cm_data(&cm->cm),
-		told ? cm->cm.msg.data_len : 0);
+		is_rejected ? cm->cm.msg.data_len : 0);
 }
 
 static void connected(struct tcp_ep *ep)

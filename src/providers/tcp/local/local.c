@@ -40,12 +40,13 @@ void tcp_local_begin(struct tcp_conn *conn, uint64_t instance)
 		return;
 	memset(tx->copy, 0, TCP_WIRE_CARD);
 	if (is_barred(conn))
-		local->apart = TCP_APART_FAILED;
-	err = local->apart ? 0
-			   : tcp_proof_make(&local->proof, conn->ep->peers->instance,
-				     tcp_below_name(conn->ep), tx->copy);
+		local->unreached = TCP_UNREACHED_FAILED;
+	err = local->unreached
+		      ? 0
+		      : tcp_proof_make(&local->proof, conn->ep->peers->instance,
+				tcp_below_name(conn->ep), tx->copy);
 	if (err) {
-		local->apart = TCP_APART_VERSION;
+		local->unreached = TCP_UNREACHED_VERSION;
 		tcp_log(FI_LOG_INFO, FI_LOG_EP_CTRL,
 			"no proof of this machine can be made: %s\n", strerror(-err));
 	}
@@ -77,11 +78,11 @@ bool tcp_local_refuses(uint32_t agreed, int fd, const union wf_sockaddr *addr)
  */
 static bool is_on_this_host(const struct tcp_conn *conn)
 {
-	switch (conn->local->apart) {
-	case TCP_APART_MACHINE:
+	switch (conn->local->unreached) {
+	case TCP_UNREACHED_MACHINE:
 		return false;
-	case TCP_APART_VERSION:
-	case TCP_APART_REFUSED:
+	case TCP_UNREACHED_VERSION:
+	case TCP_UNREACHED_REFUSED:
 		return conn->same_host;
 	default:
 		return true;
@@ -90,7 +91,7 @@ static bool is_on_this_host(const struct tcp_conn *conn)
 
 static void refuse(struct tcp_conn *conn)
 {
-	log_refusal(tcp_conn_addr(conn), tcp_apart_text(conn->local->apart));
+	log_refusal(tcp_conn_addr(conn), tcp_unreached_text(conn->local->unreached));
 	tcp_conn_fail(conn, FI_ECONNREFUSED);
 }
 
@@ -120,9 +121,10 @@ static void settle(struct tcp_conn *conn)
 	tcp_log(FI_LOG_INFO, FI_LOG_EP_CTRL,
 		"%s %s shared memory with this process: %s\n",
 		wf_sockaddr_uri(tcp_conn_addr(conn), text, sizeof(text)),
-		local->apart ? "has no" : "has", tcp_apart_text(local->apart));
+		local->unreached ? "has no" : "has",
+		tcp_unreached_text(local->unreached));
 	tcp_proof_hide(&local->proof);
-	if (!local->apart) {
+	if (!local->unreached) {
 		tcp_switch_begin(conn);
 		return;
 	}
@@ -135,16 +137,16 @@ static void settle(struct tcp_conn *conn)
 static void poll_proof(struct tcp_conn *conn)
 {
 	struct tcp_local *local = conn->local;
-	enum tcp_told told = tcp_proof_told(&local->proof);
+	enum tcp_verdict verdict = tcp_proof_verdict(&local->proof);
 
-	if (told == TCP_TOLD_NOTHING)
+	if (verdict == TCP_VERDICT_NONE)
 		return;
-	if (told == TCP_TOLD_LIE)
+	if (verdict == TCP_VERDICT_WRONG)
 		FI_WARN_SPARSE(&tcp_fi, FI_LOG_EP_CTRL,
 			"a peer told a number that is not in this process's memory\n");
-	local->told = true;
-	if (told != TCP_TOLD_PROOF)
-		local->apart = TCP_APART_REFUSED;
+	local->has_verdict = true;
+	if (verdict != TCP_VERDICT_PROOF)
+		local->unreached = TCP_UNREACHED_REFUSED;
 	settle(conn);
 }
 
@@ -155,10 +157,10 @@ void tcp_local_poll(struct tcp_conn *conn)
 	if (wf_list_empty(&local->link) || conn->err ||
 		tcp_below_is_inherited(conn->ep))
 		return;
-	if (!local->told)
+	if (!local->has_verdict)
 		poll_proof(conn);
 	/* The page is still read: a direction may switch. */
-	if (local->told && !wf_list_empty(&local->link))
+	if (local->has_verdict && !wf_list_empty(&local->link))
 		tcp_switch_poll(conn);
 }
 
@@ -199,10 +201,10 @@ int tcp_card_done(struct tcp_conn *conn)
 
 	local->read = true;
 	/* An end without a page cannot be reached, and has sent a card that says so. */
-	if (!local->apart)
-		local->apart = tcp_proof_read(
+	if (!local->unreached)
+		local->unreached = tcp_proof_read(
 			&local->proof, local->card, local->instance, local->name);
-	if (local->apart) {
+	if (local->unreached) {
 		settle(conn);
 		return 0;
 	}

@@ -16,10 +16,10 @@ struct tcp_local {
 	struct tcp_proof proof; /* page of this end, and that of the peer */
 	uint64_t instance;      /* instance of the peer's endpoint */
 	bool read;              /* The peer's card was examined. */
-	bool told;              /* The peer's answer to this end's card was read. */
-	/* Why the peer is not reached through memory; TCP_APART_NOT: no reason is
+	bool has_verdict;       /* The peer's answer to this end's card was read. */
+	/* Why the peer is not reached through memory; TCP_UNREACHED_NOT: no reason is
 	 * known. */
-	enum tcp_apart apart;
+	enum tcp_unreached unreached;
 	uint8_t card[TCP_WIRE_CARD]; /* card of the peer, while it arrives */
 	struct tcp_conn *conn;       /* the connection: conn->local is this struct */
 	/* Link in ep->switching while the peer's page is polled: the proof succeeded
@@ -71,7 +71,7 @@ void tcp_local_tick(struct tcp_ep *ep);
 /* Has the exchange ended, with the result that both ends share memory? */
 static inline bool tcp_local_proven(const struct tcp_local *local)
 {
-	return local && local->read && local->told && !local->apart;
+	return local && local->read && local->has_verdict && !local->unreached;
 }
 
 #endif

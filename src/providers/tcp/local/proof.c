@@ -138,47 +138,47 @@ int tcp_proof_possible(const char **ret_want)
 
 /* The card contains a process id and a descriptor, so the fields that differ on another
  * machine are compared first. */
-static enum tcp_apart compare(const struct card *card)
+static enum tcp_unreached compare(const struct card *card)
 {
 	struct card own = { 0 };
 
 	if (card->layout != LAYOUT || fill_common(&own))
-		return TCP_APART_VERSION;
+		return TCP_UNREACHED_VERSION;
 	if (memcmp(card->boot_id, own.boot_id, sizeof(own.boot_id)) != 0)
-		return TCP_APART_MACHINE;
+		return TCP_UNREACHED_MACHINE;
 	if (card->pid_ns != own.pid_ns)
-		return TCP_APART_NAMESPACE;
-	return card->uid == own.uid ? TCP_APART_NOT : TCP_APART_USER;
+		return TCP_UNREACHED_NAMESPACE;
+	return card->uid == own.uid ? TCP_UNREACHED_NOT : TCP_UNREACHED_USER;
 }
 
-static enum tcp_apart judge(const struct tcp_page_head *head, uint64_t instance)
+static enum tcp_unreached judge(const struct tcp_page_head *head, uint64_t instance)
 {
 	struct tcp_page_head own = { 0 };
 
 	if (head->number <= TCP_PAGE_REFUSED || head->instance != instance)
-		return TCP_APART_STRANGER;
+		return TCP_UNREACHED_STRANGER;
 	if (fill_directory(&own) || head->dir_device != own.dir_device ||
 		head->dir_inode != own.dir_inode)
-		return TCP_APART_DIRECTORY;
-	return memchr(head->name, 0, sizeof(head->name)) ? TCP_APART_NOT
-							 : TCP_APART_NAME;
+		return TCP_UNREACHED_DIRECTORY;
+	return memchr(head->name, 0, sizeof(head->name)) ? TCP_UNREACHED_NOT
+							 : TCP_UNREACHED_NAME;
 }
 
 /* Map the page to which @card leads, and copy its head, because the other process may
  * write while it is examined. */
-static enum tcp_apart map_page(struct tcp_proof *proof, const struct card *card,
+static enum tcp_unreached map_page(struct tcp_proof *proof, const struct card *card,
 	struct tcp_page_head *ret_head)
 {
-	enum tcp_apart apart = compare(card);
+	enum tcp_unreached unreached = compare(card);
 	const void *mem;
 
-	if (apart)
-		return apart;
+	if (unreached)
+		return unreached;
 	if (wf_sealed_map(NAME, card->pid, card->fd, sizeof(struct tcp_page), &mem))
-		return TCP_APART_UNREADABLE;
+		return TCP_UNREACHED_UNREADABLE;
 	proof->peer = mem;
 	memcpy(ret_head, &proof->peer->head, sizeof(*ret_head));
-	return TCP_APART_NOT;
+	return TCP_UNREACHED_NOT;
 }
 
 static void forget_peer(struct tcp_proof *proof)
@@ -188,35 +188,35 @@ static void forget_peer(struct tcp_proof *proof)
 	proof->peer = NULL;
 }
 
-enum tcp_apart tcp_proof_read(struct tcp_proof *proof,
+enum tcp_unreached tcp_proof_read(struct tcp_proof *proof,
 	const uint8_t bytes[TCP_WIRE_CARD], uint64_t instance,
 	char ret_name[TCP_PROOF_NAME])
 {
-	enum tcp_apart apart;
+	enum tcp_unreached unreached;
 	struct card card;
 	struct tcp_page_head head;
 
 	memcpy(&card, bytes, sizeof(card));
-	apart = map_page(proof, &card, &head);
-	if (!apart)
-		apart = judge(&head, instance);
-	tcp_page_prove(proof->own, apart ? TCP_PAGE_REFUSED : head.number);
-	if (apart)
+	unreached = map_page(proof, &card, &head);
+	if (!unreached)
+		unreached = judge(&head, instance);
+	tcp_page_prove(proof->own, unreached ? TCP_PAGE_REFUSED : head.number);
+	if (unreached)
 		forget_peer(proof);
 	else
 		memcpy(ret_name, head.name, sizeof(head.name));
-	return apart;
+	return unreached;
 }
 
-enum tcp_told tcp_proof_told(const struct tcp_proof *proof)
+enum tcp_verdict tcp_proof_verdict(const struct tcp_proof *proof)
 {
 	uint64_t number = tcp_page_proof(proof->peer);
 
 	if (!number)
-		return TCP_TOLD_NOTHING;
+		return TCP_VERDICT_NONE;
 	if (number == TCP_PAGE_REFUSED)
-		return TCP_TOLD_REFUSAL;
-	return number == proof->number ? TCP_TOLD_PROOF : TCP_TOLD_LIE;
+		return TCP_VERDICT_REFUSAL;
+	return number == proof->number ? TCP_VERDICT_PROOF : TCP_VERDICT_WRONG;
 }
 
 void tcp_proof_hide(struct tcp_proof *proof)
@@ -235,21 +235,21 @@ void tcp_proof_done(struct tcp_proof *proof)
 	proof->own = NULL;
 }
 
-const char *tcp_apart_text(enum tcp_apart apart)
+const char *tcp_unreached_text(enum tcp_unreached unreached)
 {
-	static const char *const text[TCP_APARTS] = {
-		[TCP_APART_NOT] = "shared memory is reached",
-		[TCP_APART_VERSION] = "another version, or no proof can be made",
-		[TCP_APART_MACHINE] = "another machine",
-		[TCP_APART_NAMESPACE] = "another process namespace",
-		[TCP_APART_USER] = "another user",
-		[TCP_APART_UNREADABLE] = "its memory cannot be read",
-		[TCP_APART_STRANGER] = "that memory is not its own",
-		[TCP_APART_DIRECTORY] = "another directory of shared memory",
-		[TCP_APART_NAME] = "its name there is invalid",
-		[TCP_APART_FAILED] = "shared memory has failed before",
-		[TCP_APART_REFUSED] = "the peer cannot reach this process",
+	static const char *const text[TCP_UNREACHED_COUNT] = {
+		[TCP_UNREACHED_NOT] = "shared memory is reached",
+		[TCP_UNREACHED_VERSION] = "another version, or no proof can be made",
+		[TCP_UNREACHED_MACHINE] = "another machine",
+		[TCP_UNREACHED_NAMESPACE] = "another process namespace",
+		[TCP_UNREACHED_USER] = "another user",
+		[TCP_UNREACHED_UNREADABLE] = "its memory cannot be read",
+		[TCP_UNREACHED_STRANGER] = "that memory is not its own",
+		[TCP_UNREACHED_DIRECTORY] = "another directory of shared memory",
+		[TCP_UNREACHED_NAME] = "its name there is invalid",
+		[TCP_UNREACHED_FAILED] = "shared memory has failed before",
+		[TCP_UNREACHED_REFUSED] = "the peer cannot reach this process",
 	};
 
-	return text[apart];
+	return text[unreached];
 }

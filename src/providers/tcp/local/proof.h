@@ -25,19 +25,20 @@ struct tcp_proof {
 };
 
 /* Why a peer cannot be reached through shared memory. */
-enum tcp_apart {
-	TCP_APART_NOT,     /* it can be reached */
-	TCP_APART_VERSION, /* another version, or the peer could not make a proof */
-	TCP_APART_MACHINE,
-	TCP_APART_NAMESPACE, /* the peer is in another process namespace */
-	TCP_APART_USER,
-	TCP_APART_UNREADABLE,
-	TCP_APART_STRANGER,  /* the memory is not that of the connection's other end */
-	TCP_APART_DIRECTORY, /* the peer has another directory of shared memory */
-	TCP_APART_NAME,      /* the peer's endpoint below has an invalid name */
-	TCP_APART_FAILED,    /* memory failed before, for this instance of the peer */
-	TCP_APART_REFUSED,   /* the peer refuses */
-	TCP_APARTS,
+enum tcp_unreached {
+	TCP_UNREACHED_NOT,     /* it can be reached */
+	TCP_UNREACHED_VERSION, /* another version, or the peer could not make a proof */
+	TCP_UNREACHED_MACHINE,
+	TCP_UNREACHED_NAMESPACE, /* the peer is in another process namespace */
+	TCP_UNREACHED_USER,
+	TCP_UNREACHED_UNREADABLE,
+	TCP_UNREACHED_STRANGER,  /* the memory is not that of the connection's other end
+				  */
+	TCP_UNREACHED_DIRECTORY, /* the peer has another directory of shared memory */
+	TCP_UNREACHED_NAME,      /* the peer's endpoint below has an invalid name */
+	TCP_UNREACHED_FAILED,  /* memory failed before, for this instance of the peer */
+	TCP_UNREACHED_REFUSED, /* the peer refuses */
+	TCP_UNREACHED_COUNT,
 };
 
 /* Make the page and the card of the endpoint with the instance @instance and the name
@@ -53,19 +54,19 @@ int tcp_proof_possible(const char **ret_want);
 /* Examine the card of a peer with the instance @instance, and answer it in the own
  * page. If the peer can be reached, @proof has its page, and @ret_name its name in
  * shared memory, which may be empty. The card may come from any program. */
-enum tcp_apart tcp_proof_read(struct tcp_proof *proof,
+enum tcp_unreached tcp_proof_read(struct tcp_proof *proof,
 	const uint8_t card[TCP_WIRE_CARD], uint64_t instance,
 	char ret_name[TCP_PROOF_NAME]);
 
-enum tcp_told {
-	TCP_TOLD_NOTHING, /* no answer yet */
-	TCP_TOLD_PROOF,
-	TCP_TOLD_REFUSAL,
-	TCP_TOLD_LIE, /* a number that is not the one in the own page */
+enum tcp_verdict {
+	TCP_VERDICT_NONE, /* no answer yet */
+	TCP_VERDICT_PROOF,
+	TCP_VERDICT_REFUSAL,
+	TCP_VERDICT_WRONG, /* a number that is not the one in the own page */
 };
 
 /* The peer's answer to the own card; the peer can be reached. */
-enum tcp_told tcp_proof_told(const struct tcp_proof *proof);
+enum tcp_verdict tcp_proof_verdict(const struct tcp_proof *proof);
 
 /* The peer has mapped the page, or never will: no other process can map it from now on.
  */
@@ -74,6 +75,6 @@ void tcp_proof_hide(struct tcp_proof *proof);
 void tcp_proof_done(struct tcp_proof *proof);
 
 /* Text for a log line, such as "another user". */
-const char *tcp_apart_text(enum tcp_apart apart);
+const char *tcp_unreached_text(enum tcp_unreached unreached);
 
 #endif
