@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <time.h>
 
 #include "coll_rows.h"
@@ -29,7 +30,7 @@ static const double batch_ns = 1e6, row_ns = 1e8;
 /* The buffers of one direction, @count of them, @stride bytes apart. */
 struct pool {
 	char *memory;
-	size_t stride, count;
+	size_t stride, count, len;
 };
 
 struct row {
@@ -54,6 +55,8 @@ static int compare(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
+/* New pages, as in fi_bench: the time of large copies depends on what the pages of a heap
+ * were used for before, and Open MPI keeps its heap. */
 static struct pool pool_of(const struct coll_group *group, size_t bytes)
 {
 	struct pool pool = { .stride = (bytes / LINE + 1) * LINE };
@@ -62,11 +65,14 @@ static struct pool pool_of(const struct coll_group *group, size_t bytes)
 	pool.count = out_of_caches / (size_t)group->members / pool.stride;
 	if (pool.count < 2)
 		pool.count = 2;
-	if (posix_memalign((void **)&pool.memory, 4096, pool.count * pool.stride)) {
+	pool.len = pool.count * pool.stride;
+	pool.memory = mmap(NULL, pool.len, PROT_READ | PROT_WRITE,
+		MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (pool.memory == MAP_FAILED) {
 		fprintf(stderr, "no memory for buffers\n");
 		exit(1);
 	}
-	doubles = pool.count * pool.stride / sizeof(double);
+	doubles = pool.len / sizeof(double);
 	for (size_t i = 0; i < doubles; i++)
 		((double *)(void *)pool.memory)[i] = 1.0;
 	return pool;
@@ -141,8 +147,8 @@ static void row_run(struct coll_group *group, enum coll_op op, size_t bytes)
 	row.from = pool_of(group, row_extent(group, op, false, bytes));
 	row.to = pool_of(group, row_extent(group, op, true, bytes));
 	row_time(group, &row);
-	free(row.from.memory);
-	free(row.to.memory);
+	munmap(row.from.memory, row.from.len);
+	munmap(row.to.memory, row.to.len);
 }
 
 void coll_rows(struct coll_group *group, const char *only, bool composed)

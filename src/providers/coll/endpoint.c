@@ -69,7 +69,7 @@ static void check(struct coll_ep *ep)
  * node engine itself yields. The lock is held. */
 static bool has_to_yield(struct coll_ep *ep)
 {
-	if (ep->moves != ep->moves_before || !ep->in_flight || !ep->is_crowded ||
+	if (ep->moves != ep->moves_before || !ep->in_flight || !ep->is_oversubscribed ||
 		!wf_list_empty(&ep->node_groups)) {
 		ep->moves_before = ep->moves;
 		ep->idle_runs = 0;

@@ -177,7 +177,7 @@ static void group_free(struct coll_group *group)
 	free(group);
 }
 
-static bool is_told_elsewhere(const struct coll_group *group)
+static bool is_reported_elsewhere(const struct coll_group *group)
 {
 	const struct coll_ep *ep = group->ep;
 
@@ -206,7 +206,7 @@ static int group_close(struct fid *fid)
 	struct coll_ep *ep = group->ep;
 
 	wf_lock(&ep->ep.lock);
-	while (is_told_elsewhere(group)) {
+	while (is_reported_elsewhere(group)) {
 		wf_unlock(&ep->ep.lock);
 		(void)sched_yield();
 		wf_lock(&ep->ep.lock);

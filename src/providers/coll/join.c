@@ -8,7 +8,7 @@
 #include "providers/coll/control.h"
 #include "providers/coll/engine.h"
 #include "providers/coll/exchange.h"
-#include "providers/coll/node/crowd.h"
+#include "providers/coll/node/locality.h"
 #include "providers/coll/nodes.h"
 
 #define RECORD_MAGIC UINT32_C(0x6c6f6301) /* "\1col"; contains the version */
@@ -187,8 +187,8 @@ static void note_oversubscribed(struct coll_group *group, const struct record *r
 			.processors = le32toh(records[i].locality.processors),
 			.process = le32toh(records[i].locality.process),
 		};
-	if (coll_is_crowded(localities, group->members))
-		group->ep->is_crowded = true;
+	if (coll_is_oversubscribed(localities, group->members))
+		group->ep->is_oversubscribed = true;
 	free(localities);
 }
 

@@ -32,6 +32,8 @@ static const struct setting_row node_rows[COLL_NODE_SETTINGS] = {
 	[COLL_NODE_TREE_MEMBERS] = { "tree_members",
 		"Smallest number of members of one machine that have a tree if the "
 		"degree is 0" },
+	[COLL_NODE_TREE_MEMBERS_OVERSUBSCRIBED] = { "tree_oversubscribed_members",
+		"The same for members that are more processes than their processors" },
 	[COLL_NODE_TREE_BYTES] = { "tree_size",
 		"Bytes of the largest operation that goes through a tree" },
 	[COLL_NODE_SHARE_MEMBERS] = { "share_members",
@@ -46,7 +48,7 @@ static const struct setting_row node_rows[COLL_NODE_SETTINGS] = {
 	[COLL_NODE_DIRECT_BYTES] = { "direct_size",
 		"Bytes of the smallest data that members of one machine may copy from "
 		"each other's memory" },
-	[COLL_NODE_DIRECT_BYTES_CROWDED] = { "direct_crowded_size",
+	[COLL_NODE_DIRECT_BYTES_OVERSUBSCRIBED] = { "direct_oversubscribed_size",
 		"The same for members that are more processes than their processors" },
 	[COLL_NODE_STREAM_BYTES] = { "stream_size",
 		"Bytes that all members of one machine together get, from which on "

@@ -52,7 +52,7 @@ static void join(struct test_member *m, struct board *board)
 	/* Processes yield in their calls, whatever number of processors there is. */
 	assert_true(m->node->call_yields > 0);
 	if (m->members % 2)
-		m->node->crowded = true;
+		m->node->oversubscribed = true;
 }
 
 /* Start a process for each member, which exits with the result of @run. A failed

@@ -6,7 +6,7 @@
 
 #include <sched.h>
 
-#include "providers/coll/node/state.h"
+#include "providers/coll/node/tree.h"
 #include "../../model/coll_model.h"
 #include "../../time_limits.h"
 
@@ -300,10 +300,13 @@ static inline void test_skip_turns(void)
 /* Let members have too few processors, or enough, whatever this machine has. Members
  * with too few processors yield, which takes long if one thread runs all of them and
  * other processes use the processors. */
-static inline void test_set_crowded(struct test_group *group, bool is_crowded)
+static inline void test_set_oversubscribed(
+	struct test_group *group, bool is_oversubscribed)
 {
-	for (uint32_t i = 0; i < group->members; i++)
-		group->member[i].node->crowded = is_crowded;
+	for (uint32_t i = 0; i < group->members; i++) {
+		group->member[i].node->oversubscribed = is_oversubscribed;
+		coll_tree_build(group->member[i].node);
+	}
 }
 
 /* Forbid members to read each other's memory. */

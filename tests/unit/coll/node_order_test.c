@@ -59,7 +59,7 @@ static void the_last_member_has_no_need_to_wait(void **unused)
 	(void)unused;
 	for (size_t i = 0; i < 2 * WF_ARRAY_SIZE(of); i++) {
 		open_group(of[i / 2].kind, of[i / 2].bytes, false);
-		test_set_crowded(&group, i % 2);
+		test_set_oversubscribed(&group, i % 2);
 		assert_int_equal(test_step(&group.member[2]), 0);
 		assert_int_equal(test_step(&group.member[1]), 0);
 		assert_int_equal(test_step(&group.member[0]), 1);
@@ -84,7 +84,7 @@ static void a_broadcast_that_is_there(void **unused)
 {
 	(void)unused;
 	open_group(FI_BROADCAST, 8, false);
-	test_set_crowded(&group, true);
+	test_set_oversubscribed(&group, true);
 	for (uint32_t i = 0; i < MEMBERS; i++)
 		assert_int_equal(test_step(&group.member[i]), 1);
 	close_group();

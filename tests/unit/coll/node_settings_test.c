@@ -40,13 +40,15 @@ struct size {
 static const struct row {
 	const char *param, *value;
 	bool (*is)(const struct coll_plan *plan);
-	bool before, is_crowded;
+	bool before, is_oversubscribed;
 	enum fi_collective_op kind;
 	struct size edge, beyond;
 } rows[] = {
 	{ "DEGREE", "2", is_tree, false, false, FI_ALLREDUCE, { 5, 513 }, { 5, 512 } },
 	{ "TREE_MEMBERS", "5", is_tree, false, false, FI_ALLREDUCE, { 4, 8 },
 		{ 5, 8 } },
+	{ "TREE_OVERSUBSCRIBED_MEMBERS", "5", is_tree, false, true, FI_ALLREDUCE,
+		{ 4, 8 }, { 5, 8 } },
 	{ "TREE_SIZE", "800", is_tree, true, false, FI_ALLREDUCE, { 32, 100 },
 		{ 32, 101 } },
 	{ "SHARE_MEMBERS", "5", shares, true, false, FI_ALLREDUCE, { 5, 1024 },
@@ -56,8 +58,8 @@ static const struct row {
 		{ 2, 65 } },
 	{ "DIRECT_SIZE", "800", is_direct, false, false, FI_BROADCAST, { 2, 99 },
 		{ 2, 100 } },
-	{ "DIRECT_CROWDED_SIZE", "800", is_direct, false, true, FI_ALLTOALL, { 3, 99 },
-		{ 3, 100 } },
+	{ "DIRECT_OVERSUBSCRIBED_SIZE", "800", is_direct, false, true, FI_ALLTOALL,
+		{ 3, 99 }, { 3, 100 } },
 	{ "STREAM_SIZE", "6400", streams, false, false, FI_ALLGATHER, { 4, 49 },
 		{ 4, 50 } },
 };
@@ -93,7 +95,7 @@ static bool is_planned(const struct row *row, struct size size)
 	for (int i = 0; i < 4; i++)
 		test_add(&list, &call, i % 2);
 	test_open(&group, size.members, &list);
-	test_set_crowded(&group, row->is_crowded);
+	test_set_oversubscribed(&group, row->is_oversubscribed);
 	test_run_in_turn(&group, &state);
 	for (uint32_t i = 0; i < size.members; i++)
 		planned += row->is(&group.member[i].node->plan);
@@ -144,7 +146,7 @@ static void values_at_their_limits(void **unused)
 		setting->value = i % 2 ? setting->max : setting->min;
 		test_add_random(&list, n, limit_amount() ? 60 : 200, 60000, &state);
 		test_open(&group, n, &list);
-		test_set_crowded(&group, false);
+		test_set_oversubscribed(&group, false);
 		test_run_in_turn(&group, &state);
 		test_close(&group);
 		test_list_free(&list);
@@ -190,13 +192,14 @@ static void values_that_are_ignored(void **state)
 	} bad[] = {
 		{ "DEGREE", "65" },
 		{ "TREE_MEMBERS", "1" },
+		{ "TREE_OVERSUBSCRIBED_MEMBERS", "1" },
 		{ "TREE_SIZE", "32769" },
 		{ "SHARE_MEMBERS", "1" },
 		{ "SHARE_SIZE", "56" },
 		{ "CHUNK_SIZE", "63" },
 		{ "CHUNK_SIZE", "32769" },
 		{ "DIRECT_SIZE", "56" },
-		{ "DIRECT_CROWDED_SIZE", "0" },
+		{ "DIRECT_OVERSUBSCRIBED_SIZE", "0" },
 	};
 
 	(void)state;

@@ -42,7 +42,7 @@ static void members_1_to_17(void **unused)
 					add_kinds(&list, n, byte_counts[i] / type->size,
 						type, &state);
 		test_open(&group, n, &list);
-		test_set_crowded(&group, false);
+		test_set_oversubscribed(&group, false);
 		test_run_in_turn(&group, &state);
 		test_close(&group);
 		test_list_free(&list);
@@ -76,7 +76,7 @@ static void datatypes_and_ops(void **unused)
 				test_add(&list, &call, random_next(&state) & 1);
 		}
 		test_open(&group, members[i], &list);
-		test_set_crowded(&group, false);
+		test_set_oversubscribed(&group, false);
 		test_run_in_turn(&group, &state);
 		test_close(&group);
 		test_list_free(&list);
@@ -96,7 +96,7 @@ static void random_mixes(void **unused)
 
 		test_add_random(&list, n, 60, 60000, &state);
 		test_open(&group, n, &list);
-		test_set_crowded(&group, i < 2);
+		test_set_oversubscribed(&group, i < 2);
 		if (i % 2)
 			test_forbid_reading(&group);
 		test_run_in_turn(&group, &state);
@@ -165,7 +165,7 @@ static void copies_by_measurement(void **unused)
 				random_next(&state) & 1);
 		}
 		test_open(&group, n, &list);
-		test_set_crowded(&group, false);
+		test_set_oversubscribed(&group, false);
 		group.member[0].measures_on = true;
 		coll_node_set_tell(group.member[0].node, on_choice, &told);
 		test_run_in_turn(&group, &state);
@@ -199,7 +199,7 @@ static void members_in_threads(void **unused)
 		test_set_degree(n == 5 ? 2 : COLL_DEGREE_AUTO);
 		test_open(&group, n, &list);
 		test_set_degree(COLL_DEGREE_AUTO);
-		test_set_crowded(&group, n == 4);
+		test_set_oversubscribed(&group, n == 4);
 		if (n % 2)
 			test_forbid_reading(&group);
 		if (THREAD_SANITIZER)

@@ -90,7 +90,7 @@ static void open_tree(struct test_group *group, uint32_t members, uint32_t degre
 	test_set_degree(degree);
 	test_open(group, members, list);
 	test_set_degree(COLL_DEGREE_AUTO);
-	test_set_crowded(group, false);
+	test_set_oversubscribed(group, false);
 }
 
 static void members_and_degrees(void **unused)
@@ -313,7 +313,8 @@ static void the_first_member_decides(void **unused)
 }
 
 /* Does an operation of a group whose degree is not set go through a tree? */
-static bool has_tree(uint32_t members, enum fi_collective_op kind, size_t bytes)
+static bool has_tree(uint32_t members, bool is_oversubscribed,
+	enum fi_collective_op kind, size_t bytes)
 {
 	struct test_list list = { 0 };
 	struct test_group group;
@@ -329,6 +330,7 @@ static bool has_tree(uint32_t members, enum fi_collective_op kind, size_t bytes)
 		},
 		false);
 	open_tree(&group, members, COLL_DEGREE_AUTO, &list);
+	test_set_oversubscribed(&group, is_oversubscribed);
 	assert_int_equal(test_step(&group.member[1]), 0);
 	ret = group.member[1].node->plan.is_tree;
 	for (uint32_t ended = 0; ended < members;) {
@@ -347,12 +349,31 @@ static bool has_tree(uint32_t members, enum fi_collective_op kind, size_t bytes)
 static void where_no_degree_is_set(void **unused)
 {
 	(void)unused;
-	assert_true(has_tree(32, FI_ALLREDUCE, 64));
-	assert_true(has_tree(33, FI_ALLREDUCE, 4096));
-	assert_false(has_tree(32, FI_ALLREDUCE, 56));
-	assert_false(has_tree(32, FI_BARRIER, 0));
-	assert_false(has_tree(32, FI_BROADCAST, 64));
-	assert_false(has_tree(31, FI_ALLREDUCE, 64));
+	assert_true(has_tree(32, false, FI_ALLREDUCE, 64));
+	assert_true(has_tree(33, false, FI_ALLREDUCE, 4096));
+	assert_false(has_tree(32, false, FI_ALLREDUCE, 56));
+	assert_false(has_tree(32, false, FI_BARRIER, 0));
+	assert_false(has_tree(32, false, FI_BROADCAST, 64));
+	assert_false(has_tree(31, false, FI_ALLREDUCE, 64));
+	assert_true(has_tree(12, true, FI_ALLREDUCE, 64));
+	assert_false(has_tree(12, true, FI_ALLREDUCE, 56));
+	assert_false(has_tree(12, true, FI_BROADCAST, 64));
+	assert_false(has_tree(11, true, FI_ALLREDUCE, 64));
+}
+
+/* Members that share processors have a tree of one level. */
+static void one_level(void **unused)
+{
+	struct test_list none = { 0 };
+	struct test_group group;
+
+	(void)unused;
+	open_tree(&group, TEST_MEMBERS_MAX, COLL_DEGREE_AUTO, &none);
+	check_tree(group.member[0].node, 8);
+	test_set_oversubscribed(&group, true);
+	for (uint32_t i = 1; i < TEST_MEMBERS_MAX; i++)
+		assert_int_equal(group.member[0].node->tree.parent[i], 0);
+	test_close(&group);
 }
 
 /* ---- members that leave ---- */
@@ -426,6 +447,7 @@ int main(void)
 		cmocka_unit_test(as_far_ahead_as_there_are_slots),
 		cmocka_unit_test(the_first_member_decides),
 		cmocka_unit_test(where_no_degree_is_set),
+		cmocka_unit_test(one_level),
 		cmocka_unit_test(a_member_has_left),
 	};
 

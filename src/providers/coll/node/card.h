@@ -26,7 +26,7 @@ _Static_assert(sizeof(struct coll_card) == sizeof(struct coll_node_card), "");
 
 /* Changes with every change of a card, a segment or the way it is used: members of
  * different versions share no memory. */
-#define COLL_CARD_LAYOUT UINT32_C(0x77430003)
+#define COLL_CARD_LAYOUT UINT32_C(0x77430004)
 
 static inline struct coll_card coll_card_get(const struct coll_node_card *card)
 {

@@ -27,7 +27,7 @@ static bool all_posted(const struct coll_node *node, uint64_t use)
 	unsigned int spins = SPINS;
 	uint32_t seen = 0;
 
-	if (node->crowded)
+	if (node->oversubscribed)
 		return coll_yield_until_full(node, &seen, node->members, use);
 	for (uint32_t i = 0; i < node->members; i++) {
 		if (i == node->rank)

@@ -10,8 +10,8 @@
  * It is no struct wf_choice (sys/choice.h), in which each process measures for itself
  * and a choice takes effect at once. Here one member measures for all members, and its
  * choice takes effect some slot uses after its publication. And operations are larger,
- * up to milliseconds: so a method is tried in few of them, and given up as soon as it
- * takes twice the time of the other one.
+ * up to milliseconds: so a method is tried in few of them, and given up as soon as it is
+ * clear that it takes more time than the other one.
  */
 
 enum {
@@ -36,6 +36,17 @@ static void begin(struct coll_copy_sample *sample, enum coll_copy_phase phase)
 	sample->count = 0;
 }
 
+/* Is the other method slower, however many more operations are measured? @cost: that of
+ * the last one. */
+static bool is_slower(const struct coll_copy_sample *sample, uint64_t cost)
+{
+	uint64_t best_now = sample->best[sample->now];
+	uint64_t best_before = sample->best[!sample->now];
+
+	return cost >= 2 * best_before ||
+	       (sample->count > 1 && best_now > best_before + best_before / 4);
+}
+
 /* The choice after one more operation. */
 static enum coll_copy next_choice(struct coll_copy_sample *sample, uint64_t cost)
 {
@@ -48,8 +59,7 @@ static enum coll_copy next_choice(struct coll_copy_sample *sample, uint64_t cost
 		begin(sample, COLL_COPY_OTHER);
 		return other;
 	case COLL_COPY_OTHER:
-		/* A much slower method is not used more often than needed. */
-		if (sample->count < SAMPLES && cost < 2 * sample->best[other])
+		if (sample->count < SAMPLES && !is_slower(sample, cost))
 			break;
 		begin(sample, COLL_COPY_SETTLED);
 		if (sample->best[now] + sample->best[now] / GAIN > sample->best[other])
@@ -68,10 +78,10 @@ static enum coll_copy next_choice(struct coll_copy_sample *sample, uint64_t cost
  * the last one that was reported. */
 static void tell(struct coll_node *node, struct coll_copy_sample *sample)
 {
-	if (!node->tell || (sample->is_told && sample->told == sample->now))
+	if (!node->tell || (sample->is_reported && sample->reported == sample->now))
 		return;
-	sample->is_told = true;
-	sample->told = sample->now;
+	sample->is_reported = true;
+	sample->reported = sample->now;
 	node->tell(
 		node->tell_arg, &(struct coll_node_choice){
 					.kind = node->plan.kind,

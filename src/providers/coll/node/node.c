@@ -49,7 +49,7 @@ void coll_node_set_tell(struct coll_node *node, coll_node_tell_fn *tell, void *a
 }
 
 /* Do members share processors? All members come to the same result. */
-static bool is_crowded(const struct coll_node *node)
+static bool is_oversubscribed(const struct coll_node *node)
 {
 	for (uint32_t i = 0; i < node->members; i++) {
 		const struct coll_card *card = &node->card[i];
@@ -125,7 +125,7 @@ int coll_node_attach(struct coll_node *node, const struct coll_node_card *cards,
 		unmap_members(node);
 		return ret;
 	}
-	node->crowded = is_crowded(node);
+	node->oversubscribed = is_oversubscribed(node);
 	node->call_yields = coll_call_yields(node);
 	coll_copy_init(node);
 	coll_settings_publish(node);

@@ -74,8 +74,10 @@ enum coll_node_setting {
 	/* Number of children of a member in the tree through which small operations
 	 * go. */
 	COLL_NODE_DEGREE,
-	/* With COLL_DEGREE_AUTO: number of members from which on there is a tree. */
+	/* With COLL_DEGREE_AUTO: number of members from which on there is a tree; the
+	 * second one is that of members that share processors. */
 	COLL_NODE_TREE_MEMBERS,
+	COLL_NODE_TREE_MEMBERS_OVERSUBSCRIBED,
 	COLL_NODE_TREE_BYTES, /* largest part that goes through a tree */
 	/* Smallest number of members, and smallest part, of which each member reduces a
 	 * share. */
@@ -86,7 +88,7 @@ enum coll_node_setting {
 	/* Smallest part that may be copied directly; the second one is that of members
 	 * that share processors. */
 	COLL_NODE_DIRECT_BYTES,
-	COLL_NODE_DIRECT_BYTES_CROWDED,
+	COLL_NODE_DIRECT_BYTES_OVERSUBSCRIBED,
 	/* Smallest result, of all members together, that is stored around the caches.
 	 */
 	COLL_NODE_STREAM_BYTES,

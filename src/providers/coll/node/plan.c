@@ -118,11 +118,12 @@ static void plan_sources(struct coll_plan *plan, const struct coll_args *args)
  * the data that the root has written into the segment are in their caches. */
 static bool may_be_direct(const struct coll_plan *plan, const struct coll_node *node)
 {
-	size_t least = node->setting[node->crowded ? COLL_NODE_DIRECT_BYTES_CROWDED
-						   : COLL_NODE_DIRECT_BYTES];
+	size_t least = node->setting[node->oversubscribed
+					     ? COLL_NODE_DIRECT_BYTES_OVERSUBSCRIBED
+					     : COLL_NODE_DIRECT_BYTES];
 
 	return node->may_read && node->members > 1 && plan->part >= least &&
-	       !(node->crowded && plan->kind == FI_BROADCAST);
+	       !(node->oversubscribed && plan->kind == FI_BROADCAST);
 }
 
 /* Decide whether the operation is direct. All members decide alike. */

@@ -203,7 +203,7 @@ static bool spin(struct coll_node *node, uint64_t use)
 {
 	size_t spins = SPINS + node->plan.part * node->plan.parts / SPIN_BYTES;
 
-	if (node->crowded)
+	if (node->oversubscribed)
 		return coll_yield_until_full(
 			node, &node->take.seen, node->plan.end, use);
 	for (size_t i = 0; i < spins; i++)
@@ -238,14 +238,14 @@ static bool run_at_once(struct coll_node *node)
 /* The same for an operation that goes through the tree. */
 static bool climb_at_once(struct coll_node *node)
 {
-	unsigned int most = node->crowded ? node->call_yields : SPINS, idle = 0;
+	unsigned int most = node->oversubscribed ? node->call_yields : SPINS, idle = 0;
 	bool moved;
 
 	while (!coll_tree_advance(node, &moved)) {
 		idle = moved ? 0 : idle + 1;
 		if (idle > most)
 			return false;
-		if (node->crowded)
+		if (node->oversubscribed)
 			(void)sched_yield();
 	}
 	coll_set_done(node, node->base + node->plan.stride);

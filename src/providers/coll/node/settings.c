@@ -13,6 +13,7 @@ enum {
 struct coll_setting coll_node_settings[COLL_NODE_SETTINGS] = {
 	[COLL_NODE_DEGREE] = { COLL_DEGREE_AUTO, COLL_DEGREE_AUTO, COLL_DEGREE_MAX },
 	[COLL_NODE_TREE_MEMBERS] = { 32, 2, SIZE_MAX },
+	[COLL_NODE_TREE_MEMBERS_OVERSUBSCRIBED] = { 12, 2, SIZE_MAX },
 	/* One chunk. */
 	[COLL_NODE_TREE_BYTES] = { 4 << 10, 0, COLL_CELL_BYTES },
 	/* Two members reduce a vector faster if each one reduces all of it. */
@@ -20,7 +21,7 @@ struct coll_setting coll_node_settings[COLL_NODE_SETTINGS] = {
 	[COLL_NODE_SHARE_BYTES] = { 8 << 10, PART_MIN, SIZE_MAX },
 	[COLL_NODE_CHUNK_BYTES] = { 4 << 10, CHUNK_MIN, COLL_CELL_BYTES },
 	[COLL_NODE_DIRECT_BYTES] = { 128 << 10, PART_MIN, SIZE_MAX },
-	[COLL_NODE_DIRECT_BYTES_CROWDED] = { 32 << 10, PART_MIN, SIZE_MAX },
+	[COLL_NODE_DIRECT_BYTES_OVERSUBSCRIBED] = { 32 << 10, PART_MIN, SIZE_MAX },
 	/* Results that are this large leave no room in a cache for the copies on the
 	 * way to them. */
 	[COLL_NODE_STREAM_BYTES] = { 8 << 20, 0, SIZE_MAX },

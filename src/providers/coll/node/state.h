@@ -104,16 +104,16 @@ struct coll_copy_sample {
 	enum coll_copy now; /* method of the operations in this phase */
 	uint32_t count;     /* number of operations in this phase */
 	uint64_t best[2];   /* by enum coll_copy: nanoseconds for a KiB of a part */
-	bool is_told;       /* A choice was reported, at last the one in @told. */
-	enum coll_copy told;
+	bool is_reported;   /* A choice was reported, at last the one in @reported. */
+	enum coll_copy reported;
 };
 
 struct coll_node {
 	/* Negative fi_errno of the group, which every call returns from then on. */
 	int err;
-	bool busy;    /* An operation is between coll_node_start and its end. */
-	bool crowded; /* There are more members than processors. */
-	/* Number of yields inside one call, if crowded; see coll_call_yields. */
+	bool busy;           /* An operation is between coll_node_start and its end. */
+	bool oversubscribed; /* There are more members than processors. */
+	/* Number of yields inside one call, if oversubscribed; see coll_call_yields. */
 	unsigned int call_yields;
 	/* The fast path has posted the data of the operation that is about to begin. */
 	bool is_posted;

@@ -7,8 +7,9 @@
 #include "sys/compiler.h"
 
 /* The degree that is chosen by the number of members. Measured on two processors
- * (docs/performance.md). */
-enum { AUTO_DEGREE = 8 };
+ * (docs/performance.md). Members that share processors run one after the other: then
+ * each level of the tree costs a round of all members. */
+enum { AUTO_DEGREE = 8, AUTO_DEGREE_OVERSUBSCRIBED = COLL_DEGREE_MAX };
 
 /* ---- the tree ---- */
 
@@ -41,14 +42,25 @@ static void divide(struct coll_tree *tree, uint32_t vrank)
 	}
 }
 
+static size_t auto_degree(const struct coll_node *node)
+{
+	bool shared = node->oversubscribed;
+	size_t least = node->setting[shared ? COLL_NODE_TREE_MEMBERS_OVERSUBSCRIBED
+					    : COLL_NODE_TREE_MEMBERS];
+
+	if (node->members < least)
+		return COLL_DEGREE_FLAT;
+	return shared ? AUTO_DEGREE_OVERSUBSCRIBED : AUTO_DEGREE;
+}
+
 void coll_tree_build(struct coll_node *node)
 {
 	struct coll_tree *tree = &node->tree;
 	size_t degree = node->setting[COLL_NODE_DEGREE];
 
 	tree->is_auto = degree == COLL_DEGREE_AUTO;
-	if (tree->is_auto && node->members >= node->setting[COLL_NODE_TREE_MEMBERS])
-		degree = AUTO_DEGREE;
+	if (tree->is_auto)
+		degree = auto_degree(node);
 	tree->degree = 0;
 	if (degree <= COLL_DEGREE_FLAT || node->members < 2)
 		return;

@@ -83,7 +83,7 @@ static int check(struct coll_node *node)
 /* Yield if other members may wait for the processor. */
 static void yield(struct coll_node *node)
 {
-	if (node->crowded)
+	if (node->oversubscribed)
 		(void)sched_yield();
 	else
 		wf_give_way(&node->patience, node->moves, false);
@@ -112,10 +112,10 @@ int coll_node_wait(struct coll_node *node)
 {
 	uint64_t now;
 
-	if (!node->crowded && !wf_patience_ends(&node->patience))
+	if (!node->oversubscribed && !wf_patience_ends(&node->patience))
 		return 0;
 	yield(node);
-	if (node->crowded && ++node->yields % YIELDS)
+	if (node->oversubscribed && ++node->yields % YIELDS)
 		return 0;
 	now = wf_coarse_ns();
 	if (node->check_ns && now < node->check_ns)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#ifndef WF_PROVIDERS_COLL_NODE_CROWD_H
-#define WF_PROVIDERS_COLL_NODE_CROWD_H
+#ifndef WF_PROVIDERS_COLL_NODE_LOCALITY_H
+#define WF_PROVIDERS_COLL_NODE_LOCALITY_H
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -18,6 +18,6 @@ struct coll_locality coll_locality_own(void);
 
 /* Are more of the @count processes of @localities on the processors of this process
  * than there are processors? Then a member that waits yields. */
-bool coll_is_crowded(const struct coll_locality *localities, uint32_t count);
+bool coll_is_oversubscribed(const struct coll_locality *localities, uint32_t count);
 
 #endif

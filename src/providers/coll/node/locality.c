@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "providers/coll/node/crowd.h"
+#include "providers/coll/node/locality.h"
 
 #include <unistd.h>
 
@@ -41,7 +41,7 @@ static bool is_new(const uint32_t *processes, uint32_t count, uint32_t process)
 	return true;
 }
 
-bool coll_is_crowded(const struct coll_locality *localities, uint32_t count)
+bool coll_is_oversubscribed(const struct coll_locality *localities, uint32_t count)
 {
 	uint32_t processes[PROCESSORS_MAX], found = 0, processors, hash;
 	struct coll_card card;

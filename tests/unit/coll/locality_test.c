@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include <sched.h>
 
-#include "providers/coll/node/crowd.h"
+#include "providers/coll/node/locality.h"
 #include "unit.h"
 
 /* Whether the members of a group are more processes than they have processors. */
@@ -28,9 +28,9 @@ static void test_processes(void **state)
 	for (uint32_t i = 0; i < MANY; i++)
 		localities[i] =
 			(struct coll_locality){ own.processors, own.process + i };
-	assert_false(coll_is_crowded(localities, count));
-	assert_true(coll_is_crowded(localities, count + 1));
-	assert_true(coll_is_crowded(localities, MANY));
+	assert_false(coll_is_oversubscribed(localities, count));
+	assert_true(coll_is_oversubscribed(localities, count + 1));
+	assert_true(coll_is_oversubscribed(localities, MANY));
 }
 
 /* Members of one process need one processor. */
@@ -41,7 +41,7 @@ static void test_members_of_one_process(void **state)
 	(void)state;
 	for (uint32_t i = 0; i < MANY; i++)
 		localities[i] = coll_locality_own();
-	assert_false(coll_is_crowded(localities, MANY));
+	assert_false(coll_is_oversubscribed(localities, MANY));
 }
 
 static void test_other_processors(void **state)
@@ -51,10 +51,10 @@ static void test_other_processors(void **state)
 	(void)state;
 	for (uint32_t i = 0; i < MANY; i++)
 		localities[i] = (struct coll_locality){ own.processors ^ 1, i };
-	assert_false(coll_is_crowded(localities, MANY));
+	assert_false(coll_is_oversubscribed(localities, MANY));
 	for (uint32_t i = 0; i < MANY; i++)
 		localities[i].processors = 0;
-	assert_false(coll_is_crowded(localities, MANY));
+	assert_false(coll_is_oversubscribed(localities, MANY));
 }
 
 int main(void)
@@ -65,5 +65,5 @@ int main(void)
 		cmocka_unit_test(test_other_processors),
 	};
 
-	return cmocka_run_group_tests_name("coll_crowd", tests, NULL, NULL);
+	return cmocka_run_group_tests_name("coll_locality", tests, NULL, NULL);
 }
