@@ -353,6 +353,9 @@ void cf_post_recvs(struct cf_env *env, size_t count);
 void cf_exchange(struct cf_env *env, size_t len);
 void cf_fill(void *buf, size_t len, unsigned int seed);
 void cf_verify(const void *buf, size_t len, unsigned int seed);
+/* New pages of zeros, @len bytes; they may stay until the case ends. Large buffers are
+ * taken from here and not static: leak checkers read static memory after each case. */
+void *cf_map(size_t len);
 
 /* Milliseconds of the monotonic clock, for time-outs of waits. */
 uint64_t cf_now_ms(void);

@@ -4,6 +4,7 @@
 #include <netinet/in.h>
 #include <sched.h>
 #include <sys/ioctl.h>
+#include <sys/mman.h>
 #include <sys/socket.h>
 #include <time.h>
 #include <unistd.h>
@@ -610,6 +611,15 @@ void cf_cq_quiet(struct fid_cq *cq)
 		cf_progress();
 		(void)usleep(100);
 	}
+}
+
+void *cf_map(size_t len)
+{
+	void *at = mmap(
+		NULL, len, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	CHECK(at != MAP_FAILED);
+	return at;
 }
 
 void cf_fill(void *buf, size_t len, unsigned int seed)

@@ -157,8 +157,8 @@ static int completions(struct cf_side *side)
 /* How many messages the receiver has to get. */
 static int send_all(struct cf_side *side)
 {
-	static uint8_t bufs[MOST][LEN_FULL];
 	static struct fi_context2 contexts[MOST];
+	uint8_t(*bufs)[LEN_FULL] = cf_map(MOST * sizeof(*bufs));
 	const struct plan *plan = stage.plan;
 	int sent = 0, wanted = plan->count ? plan->count : MOST;
 

@@ -184,7 +184,8 @@ static void send_and_check(int tx, int rx, size_t len)
 
 static void early_messages_wait_for_their_context(void)
 {
-	static uint8_t small[100], big[LARGE], in[LARGE];
+	uint8_t *big = cf_map(LARGE), *in = cf_map(LARGE);
+	static uint8_t small[100];
 	struct fi_context2 contexts[3];
 	struct sc_end *to = &pair.end[1];
 
@@ -224,15 +225,6 @@ static void messages_of_any_size(void)
 	sc_close_pair(&pair);
 }
 
-static void *map(size_t len)
-{
-	void *at = mmap(
-		NULL, len, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-
-	CHECK(at != MAP_FAILED);
-	return at;
-}
-
 /* Messages and operations that one context leaves behind do not affect the others, and
  * the buffers that it was given are not accessed: they are unmapped. */
 static void a_transmit_context_closes_in_the_middle(void)
@@ -246,7 +238,7 @@ static void a_transmit_context_closes_in_the_middle(void)
 		&pair.env, 1, &region, NULL, LARGE, FI_REMOTE_READ | FI_REMOTE_WRITE);
 	send_and_check(0, 0, 10);
 	for (int round = 0; round < 20; round++) {
-		uint8_t *buf = map(4 * LARGE);
+		uint8_t *buf = cf_map(4 * LARGE);
 
 		for (int i = 0; i < 4; i++)
 			CHECK_OK(fi_send(from->tx[0], buf + i * LARGE,
@@ -289,13 +281,13 @@ static void a_receive_context_closes_in_the_middle(void)
 {
 	struct fi_cq_data_entry entry;
 	struct fi_context2 sent[4], posted[2];
-	static uint8_t out[LARGE];
+	uint8_t *out = cf_map(LARGE);
 
 	sc_open_pair(&pair, FI_MSG);
 	send_and_check(0, 0, 10);
 	for (int round = 0; round < 20; round++) {
 		struct sc_end *from = &pair.end[0], *to = &pair.end[1];
-		uint8_t *buf = map(2 * LARGE);
+		uint8_t *buf = cf_map(2 * LARGE);
 		int ended = 0;
 
 		for (int i = 0; i < 2; i++)
