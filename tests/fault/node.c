@@ -35,6 +35,22 @@ static uint32_t api_version(void)
 	return old ? FI_VERSION(1, 17) : FI_VERSION(2, 6);
 }
 
+/* ---- numbers of this run ---- */
+
+/* Of this run of the program, so that several may run at once. */
+static struct {
+	pid_t session;
+	atomic_uint next;
+} * numbers;
+
+void node_numbers_init(void)
+{
+	numbers = mmap(NULL, sizeof(*numbers), PROT_READ | PROT_WRITE,
+		MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	CHECK(numbers != MAP_FAILED);
+	numbers->session = getpid();
+}
+
 /* ---- ports ---- */
 
 static struct fi_info *port_resolve(struct fi_info *hints, uint16_t port)
@@ -68,36 +84,38 @@ static fi_addr_t port_insert(struct node *node, const char *host, uint16_t port)
 	return out;
 }
 
-static uint16_t port_unused(void)
+static bool is_free(uint16_t port)
 {
-	struct sockaddr_in addr = { .sin_family = AF_INET };
-	socklen_t len = sizeof(addr);
+	struct sockaddr_in addr = { .sin_family = AF_INET, .sin_port = htons(port) };
 	int fd = socket(AF_INET, SOCK_STREAM, 0), one = 1;
+	bool ret;
 
 	addr.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
 	CHECK(fd >= 0);
 	CHECK(!setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof(one)));
-	CHECK(!bind(fd, (struct sockaddr *)&addr, len));
-	CHECK(!getsockname(fd, (struct sockaddr *)&addr, &len));
+	ret = !bind(fd, (struct sockaddr *)&addr, sizeof(addr));
 	close(fd);
-	return ntohs(addr.sin_port);
+	return ret;
+}
+
+/* None of those that the system gives to sockets without a port of their own, nor to
+ * other programs: it would be taken before this program opens it. */
+static uint16_t port_unused(void)
+{
+	enum { FIRST = 10000, COUNT = 10000, EACH = 64 };
+	uint16_t port;
+
+	do {
+		unsigned int next = atomic_fetch_add(&numbers->next, 1);
+
+		port = (uint16_t)(FIRST +
+				  ((unsigned int)numbers->session * EACH + next) %
+					  COUNT);
+	} while (!is_free(port));
+	return port;
 }
 
 /* ---- names ---- */
-
-/* Of this run of the program, so that several may run at once. */
-static struct {
-	pid_t session;
-	atomic_uint next;
-} * numbers;
-
-void node_numbers_init(void)
-{
-	numbers = mmap(NULL, sizeof(*numbers), PROT_READ | PROT_WRITE,
-		MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-	CHECK(numbers != MAP_FAILED);
-	numbers->session = getpid();
-}
 
 void node_name(char name[NODE_NAME_MAX], uint16_t number)
 {
