@@ -95,19 +95,20 @@ static void open_tree(struct test_group *group, uint32_t members, uint32_t degre
 
 static void members_and_degrees(void **unused)
 {
+	static const uint32_t degrees[] = { 2, 3, 5, 8 };
 	uint64_t state = 1;
 
 	(void)unused;
 	test_skip_turns();
 	for (uint32_t n = 1; n <= TEST_MEMBERS_MAX; n++)
-		for (uint32_t degree = 2; degree <= 8; degree++) {
+		for (size_t d = 0; d < WF_ARRAY_SIZE(degrees); d++) {
 			struct test_list list = { 0 };
 			struct test_group group;
 
 			add_all(&list, n, &state);
-			open_tree(&group, n, degree, &list);
+			open_tree(&group, n, degrees[d], &list);
 			if (n > 1)
-				check_tree(group.member[0].node, degree);
+				check_tree(group.member[0].node, degrees[d]);
 			run_checked(&group, &state);
 			test_close(&group);
 			test_list_free(&list);
