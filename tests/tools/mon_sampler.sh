@@ -9,6 +9,7 @@ sampler=$WEFT_BUILD/tools/fi_mon_sampler
 base=$scratch/base
 files=$base/$(id -u)/$(uname -n)
 export FI_OFI_HOOK_MONITOR_BASEPATH=$base
+endless=(-e rdm -I 100000000 -S 64 -m tagged)
 monitored=(FI_HOOK=monitor FI_OFI_HOOK_MONITOR_TICK_MAX=4)
 
 # sampled STATUS OPTION...: its output is in $scratch/out and $scratch/err.
@@ -106,18 +107,12 @@ start_live() { # provider [VAR=VALUE...]
 	shift
 	rm -rf "$base"
 	port=$(free_port)
-	(
-		export LD_LIBRARY_PATH=$our_lib
-		exec timeout "$limit" env "${monitored[@]}" "$@" "$our_pingpong" -B "$port" \
-			-p "$provider" -e rdm -I 100000000 -S 64 -m tagged
-	) >/dev/null 2>&1 &
+	timeout "$limit" env "LD_LIBRARY_PATH=$our_lib" "${monitored[@]}" "$@" "$our_pingpong" \
+		-B "$port" "${endless[@]}" -p "$provider" >/dev/null 2>&1 &
 	server_pid=$!
 	until listening "$port"; do sleep 0.02; done
-	(
-		export LD_LIBRARY_PATH=$our_lib
-		exec timeout "$limit" env "$@" "$our_pingpong" -P "$port" \
-			-p "$provider" -e rdm -I 100000000 -S 64 -m tagged 127.0.0.1
-	) >/dev/null 2>&1 &
+	timeout "$limit" env "LD_LIBRARY_PATH=$our_lib" "$@" "$our_pingpong" \
+		-P "$port" "${endless[@]}" -p "$provider" 127.0.0.1 >/dev/null 2>&1 &
 	client_pid=$!
 	end=$((SECONDS + $(limit_s 10)))
 	until [ -n "$(ls "$files" 2>/dev/null)" ] || [ $SECONDS -gt $end ]; do sleep 0.02; done
@@ -139,7 +134,7 @@ running() {
 	"$sampler" -w 20 -o "$out" "$live" 2>"$scratch/notes" &
 	sampler_pid=$!
 	end=$((SECONDS + $(limit_s 10)))
-	until [ "$(wc -l 2>/dev/null <"$out/$name.csv")" -ge 4 ] || [ $SECONDS -gt $end ]; do
+	until [ "$(grep -c , "$out/$name.csv" 2>/dev/null || :)" -ge 4 ] 2>/dev/null || [ $SECONDS -gt $end ]; do
 		sleep 0.02
 	done
 	sampled fails "$live"
