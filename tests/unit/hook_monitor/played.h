@@ -20,8 +20,9 @@
 #include "sys/peer_counts.h"
 
 /*
- * A provider that the test plays, for each thread. Its transfer calls return @played.answer, and note
- * which call it was and with which arguments. Endpoints get their tables at fi_enable.
+ * A provider that the test plays, for each thread. Its transfer calls return
+ * @played.answer, and note which call it was and with which arguments. Endpoints get
+ * their tables at fi_enable.
  */
 static _Thread_local struct {
 	ssize_t answer;
