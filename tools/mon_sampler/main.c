@@ -39,7 +39,7 @@ static void sleep_ms(uint64_t ms)
 static void wait_for_answers(struct targets *targets, bool limited, uint64_t until)
 {
 	enum { NOTE_MS = 2000, STEP_MS = 20 };
-	uint64_t begin = now_ms(), now = begin, step = 1;
+	uint64_t begin = now_ms(), now, step = 1;
 	bool noted = false;
 
 	while (targets_poll(targets) && !interrupted) {
