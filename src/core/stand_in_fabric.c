@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 #include <rdma/providers/fi_log.h>
@@ -30,7 +31,14 @@ struct chooser {
 	 * by @lock. */
 	struct fid_fabric *other;
 	pthread_mutex_t lock;
+	const struct fid_fabric *fabric;
+	struct wf_list link; /* in the list of choosers */
 };
+
+/* The choosers of open fabrics, guarded by the lock. A chooser is found by its fabric,
+ * because a hook may replace @ops and @fid_ops again. */
+static pthread_mutex_t choosers_lock = PTHREAD_MUTEX_INITIALIZER;
+static struct wf_list choosers = { &choosers, &choosers };
 
 static bool is_present(const char *base)
 {
@@ -57,9 +65,34 @@ static int open_base(const char *base, const char *fabric_name, uint32_t api_ver
 	return wf_core_fabric_below(&attr, ret_fabric, context);
 }
 
-static struct chooser *chooser_of(struct fid_fabric *fabric)
+static bool is_of_fabric(const struct wf_list *item, const void *fabric)
 {
-	return wf_container_of(fabric->ops, struct chooser, ops);
+	return wf_list_entry(item, struct chooser, link)->fabric == fabric;
+}
+
+/* The chooser of @fabric, which may be any address, or NULL. */
+static struct chooser *chooser_of(const struct fid_fabric *fabric)
+{
+	struct wf_list *item;
+
+	(void)pthread_mutex_lock(&choosers_lock);
+	item = wf_list_find(&choosers, is_of_fabric, fabric);
+	(void)pthread_mutex_unlock(&choosers_lock);
+	return item ? wf_list_entry(item, struct chooser, link) : NULL;
+}
+
+static void choosers_add(struct chooser *chooser)
+{
+	(void)pthread_mutex_lock(&choosers_lock);
+	wf_list_insert_after(&choosers, &chooser->link);
+	(void)pthread_mutex_unlock(&choosers_lock);
+}
+
+static void choosers_remove(struct chooser *chooser)
+{
+	(void)pthread_mutex_lock(&choosers_lock);
+	wf_list_remove(&chooser->link);
+	(void)pthread_mutex_unlock(&choosers_lock);
 }
 
 static int other_fabric(struct chooser *chooser, const struct wf_stand_in *row,
@@ -131,17 +164,22 @@ static int chooser_close(struct fid *fid)
 {
 	struct fid_fabric *fabric = wf_container_of(fid, struct fid_fabric, fid);
 	struct chooser *chooser = chooser_of(fabric);
+	struct fi_ops_fabric *front = fabric->ops;
+	struct fi_ops *fid_front = fid->ops;
 	int err = chooser->other ? fi_close(&chooser->other->fid) : 0;
 
 	if (err)
 		return err;
 	chooser->other = NULL;
+	/* Another fabric may have the address as soon as this one is closed. */
+	choosers_remove(chooser);
 	fabric->ops = chooser->own_ops;
 	fid->ops = chooser->own_fid_ops;
 	err = fid->ops->close(fid);
 	if (err) {
-		fabric->ops = &chooser->ops;
-		fid->ops = &chooser->fid_ops;
+		fabric->ops = front;
+		fid->ops = fid_front;
+		choosers_add(chooser);
 		return err;
 	}
 	(void)pthread_mutex_destroy(&chooser->lock);
@@ -173,8 +211,10 @@ static int put_chooser(const struct wf_stand_in *rows,
 	if (chooser->ops.domain2)
 		chooser->ops.domain2 = chooser_domain2;
 	chooser->fid_ops.close = chooser_close;
+	chooser->fabric = fabric;
 	fabric->ops = &chooser->ops;
 	fabric->fid.ops = &chooser->fid_ops;
+	choosers_add(chooser);
 	return 0;
 }
 
@@ -231,12 +271,11 @@ int wf_stand_in_fabric(
 
 struct fid_fabric *wf_stand_in_fabric_under(struct fid_fabric *fabric, const char *base)
 {
-	struct chooser *chooser;
+	struct chooser *chooser = fabric ? chooser_of(fabric) : NULL;
 	struct fid_fabric *other;
 
-	if (!fabric || fabric->fid.ops->close != chooser_close)
+	if (!chooser)
 		return fabric;
-	chooser = chooser_of(fabric);
 	if (!strcmp(base, chooser->rows->base))
 		return fabric;
 	(void)pthread_mutex_lock(&chooser->lock);

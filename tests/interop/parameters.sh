@@ -8,8 +8,9 @@ here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 
 checked=0
 for provider in $("$our_info" -l | sed -n 's/^\([a-z_]*\):$/\1/p'); do
-	# off_coll is in fi_coll(7), ofi_rxm in fi_rxm(7).
+	# off_coll is in fi_coll(7), ofi_rxm in fi_rxm(7), hooks are in fi_hook(7).
 	page=$here/../../man/man7/fi_${provider#of*_}.7
+	[[ $provider != ofi_hook_* ]] || page=$here/../../man/man7/fi_hook.7
 	prefix=FI_${provider^^}_
 	"$our_info" -g "$prefix" | sed -n "s/^# \(${prefix}[A-Z0-9_]*\): .*/\1/p" |
 		sort -u >"$scratch/known"

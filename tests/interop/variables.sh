@@ -8,7 +8,7 @@ here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 
 page=$here/../../man/man7/fabric.7
 "$our_info" -e | sed -n 's/^# \(FI_[A-Z0-9_]*\): .*/\1/p' |
-	grep -vE '^FI_(TCP|UDP|SHM|LNX|OFF_COLL|OFI_RXD|OFI_RXM|VERBS)_' | sort -u >"$scratch/known"
+	grep -vE '^FI_(TCP|UDP|SHM|LNX|OFF_COLL|OFI_HOOK_MONITOR|OFI_RXD|OFI_RXM|VERBS)_' | sort -u >"$scratch/known"
 sed -n '/^.SH ENVIRONMENT/,/^.SH FILES/p' "$page" | grep -oE 'FI_[A-Z0-9_]+' |
 	grep -vE '^FI_(SOCKADDR_IN|EFA_)$' | sort -u >"$scratch/told"
 same_names 'fabric(7)'

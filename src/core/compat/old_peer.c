@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 #include <rdma/providers/fi_peer.h>
@@ -21,18 +22,55 @@ const struct wf_old_peer *wf_old_peer_of(uint32_t fi_version)
 	return old->before ? old : NULL;
 }
 
+/* Guards the list of the guards of open objects. */
+static pthread_mutex_t guards_lock = PTHREAD_MUTEX_INITIALIZER;
+static struct wf_list guards = { &guards, &guards };
+
+static bool guards_fid(const struct wf_list *item, const void *fid)
+{
+	return wf_list_entry(item, struct wf_old_guard, link)->fid == fid;
+}
+
+static struct wf_old_guard *guard_of(const struct fid *fid)
+{
+	struct wf_list *item;
+
+	(void)pthread_mutex_lock(&guards_lock);
+	item = wf_list_find(&guards, guards_fid, fid);
+	(void)pthread_mutex_unlock(&guards_lock);
+	return wf_list_entry(item, struct wf_old_guard, link);
+}
+
+static void guards_add(struct wf_old_guard *guard)
+{
+	(void)pthread_mutex_lock(&guards_lock);
+	wf_list_insert_after(&guards, &guard->link);
+	(void)pthread_mutex_unlock(&guards_lock);
+}
+
+static void guards_remove(struct wf_old_guard *guard)
+{
+	(void)pthread_mutex_lock(&guards_lock);
+	wf_list_remove(&guard->link);
+	(void)pthread_mutex_unlock(&guards_lock);
+}
+
 static int guard_close(struct fid *fid)
 {
-	struct wf_old_guard *guard =
-		wf_container_of(fid->ops, struct wf_old_guard, ops);
+	struct wf_old_guard *guard = guard_of(fid);
+	struct fi_ops *front = fid->ops;
 	int ret;
 
+	/* Another object may have the address as soon as this one is closed. */
+	guards_remove(guard);
 	fid->ops = guard->own;
 	ret = guard->own->close(fid);
-	if (ret)
-		fid->ops = &guard->ops;
-	else
+	if (!ret) {
 		guard->gone(guard);
+		return 0;
+	}
+	fid->ops = front;
+	guards_add(guard);
 	return ret;
 }
 
@@ -40,10 +78,12 @@ void wf_old_guard_set(struct wf_old_guard *guard, struct fid *fid,
 	void (*gone)(struct wf_old_guard *guard))
 {
 	guard->own = fid->ops;
+	guard->fid = fid;
 	guard->gone = gone;
 	wf_copy_ops(&guard->ops, fid->ops, sizeof(guard->ops));
 	guard->ops.close = guard_close;
 	fid->ops = &guard->ops;
+	guards_add(guard);
 }
 
 /* CQs: the error entries of the old provider are shorter than the entries that the
@@ -100,7 +140,7 @@ struct old_domain {
 
 static struct old_domain *old_domain_of(struct fid_domain *fid)
 {
-	return wf_container_of(fid->ops, struct old_domain, ops);
+	return wf_container_of(guard_of(&fid->fid), struct old_domain, guard);
 }
 
 static int domain_cq_open(struct fid_domain *fid, struct fi_cq_attr *attr,
@@ -176,7 +216,7 @@ struct old_fabric {
 
 static struct old_fabric *old_fabric_of(struct fid_fabric *fid)
 {
-	return wf_container_of(fid->ops, struct old_fabric, ops);
+	return wf_container_of(guard_of(&fid->fid), struct old_fabric, guard);
 }
 
 static int adapt_opened(const struct old_fabric *fabric, struct fid_domain **ret_domain)

@@ -6,6 +6,8 @@
 #include <rdma/fi_domain.h>
 #include <rdma/fi_endpoint.h>
 
+#include "sys/list.h"
+
 /*
  * Provider libraries built for a version of fi_peer(3) with other layouts, recognised
  * by the version that they state:
@@ -38,11 +40,13 @@ int wf_old_peer_adapt(const struct wf_old_peer *old, struct fid_fabric *fabric);
 /*
  * Frees memory of the core when a provider's object is closed. @ops replace the fid
  * operations of the object, which are kept in @own; after the object was closed, @gone
- * is called.
+ * is called. A guard is found by its object, because a hook may replace @ops again.
  */
 struct wf_old_guard {
 	struct fi_ops ops;
 	struct fi_ops *own;
+	struct fid *fid;
+	struct wf_list link; /* in the list of guards */
 	void (*gone)(struct wf_old_guard *guard);
 };
 

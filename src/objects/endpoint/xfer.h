@@ -12,6 +12,7 @@
 #include "objects/progress/progress.h"
 
 struct wf_ep;
+struct wf_peer_counts;
 
 /* The operation that fi_cancel(3) names: the first with @context or, if @is is set, the
  * first whose context @is returns true for. A provider that gives operations contexts
@@ -126,6 +127,10 @@ struct wf_xfer_ops {
 	 * set meanwhile. Locks as for progress(). NULL: the transport queues no
 	 * messages. */
 	bool (*flushed)(struct wf_ep *ep);
+
+	/* The number of peers by transport (sys/peer_counts.h). Any thread, no lock.
+	 * NULL: the endpoint has one transport. */
+	void (*peer_counts)(const struct wf_ep *ep, struct wf_peer_counts *ret);
 
 	/* Release the transport's resources, and call wf_ep_free. The opening or
 	 * enabling of the endpoint may have failed half-way. No lock is held, and no

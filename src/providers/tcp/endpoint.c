@@ -10,6 +10,7 @@
 #include "providers/tcp/conn/peer.h"
 #include "providers/tcp/data/unexp.h"
 #include "providers/tcp/local/below.h"
+#include "sys/peer_counts.h"
 
 /* Opening, naming, enabling and closing endpoints. */
 
@@ -162,6 +163,19 @@ static int tcp_forbid_shared_memory(struct wf_ep *wf)
 	return 0;
 }
 
+/* A connection that has failed is counted until it is taken down. */
+static void tcp_peer_counts(const struct wf_ep *wf, struct wf_peer_counts *ret)
+{
+	const struct tcp_ep *ep = wf_container_of(wf, const struct tcp_ep, ep);
+	/* relaxed: the counts of one moment are not needed. */
+	unsigned int memory =
+		atomic_load_explicit(&ep->memory_conns, memory_order_relaxed);
+	unsigned int all = atomic_load_explicit(&ep->conn_count, memory_order_relaxed);
+
+	ret->shm = memory;
+	ret->sockets = all - WF_MIN(all, memory);
+}
+
 static size_t tcp_tx_left(struct wf_ep *wf)
 {
 	return tcp_source_left(&tcp_ep_of(wf)->own);
@@ -175,6 +189,7 @@ static const struct wf_xfer_ops tcp_xfer_ops = {
 	.tables_finished = tcp_finish_tables,
 	.progress = tcp_progress,
 	.flushed = tcp_flushed,
+	.peer_counts = tcp_peer_counts,
 	.cancel_tx = tcp_cancel,
 	.srx_ops = &wf_unexp_srx_ops,
 	.srx_addr = wf_unexp_srx_addr,

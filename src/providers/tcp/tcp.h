@@ -103,6 +103,8 @@ struct tcp_ep {
 	/* Number of connections whose operations use memory in at least one direction.
 	 * Written with ep.lock. */
 	atomic_uint memory_conns;
+	/* Number of connections, those included. Written with ep.lock. */
+	atomic_uint conn_count;
 	/* Number of partial progress calls between the last full one and the next
 	 * (progress.c), and how many of them are still to come; 0: none. @partial_left
 	 * is guarded by the lock of the receive context. */

@@ -164,20 +164,41 @@ static int dgr_open(
 		.getinfo = (call),                                                     \
 		.fabric = (open) }
 
+/* A hook that replaces the tables of the fabric. */
+static struct fi_ops front_fid_ops;
+static struct fi_ops_fabric front_ops;
+
+static int front_open(
+	struct fi_fabric_attr *attr, struct fid_fabric **fabric, void *context)
+{
+	front_fid_ops = *attr->fabric->fid.ops;
+	front_ops = *attr->fabric->ops;
+	attr->fabric->fid.ops = &front_fid_ops;
+	attr->fabric->ops = &front_ops;
+	*fabric = attr->fabric;
+	return 0;
+}
+
 PROVIDER(net, "net", net_getinfo, net_open);
 PROVIDER(dgr, "dgr", dgr_getinfo, dgr_open);
 PROVIDER(top, "ofi_top", top_getinfo, fake_fabric);
+PROVIDER(front, "ofi_hook_front", NULL, front_open);
 PROVIDER(real_up, "ofi_up", real_getinfo, fake_fabric);
 
-static void start(const char *filter, struct fi_provider *third)
+static void start_with(const char *var, const char *value, struct fi_provider *third)
 {
 	struct fi_provider *const provs[] = { &net, &dgr, third, NULL };
-	const char *const env[] = { "FI_PROVIDER", filter, NULL };
+	const char *const env[] = { var, value, NULL };
 
-	fake_start(filter ? env : NULL, provs);
+	fake_start(value ? env : NULL, provs);
 	wf_stand_ins_register();
 	memset(&net_fabric, 0, sizeof(net_fabric));
 	memset(&dgr_fabric, 0, sizeof(dgr_fabric));
+}
+
+static void start(const char *filter, struct fi_provider *third)
+{
+	start_with("FI_PROVIDER", filter, third);
 }
 
 /* "name:domain/protocol ..." of what fi_getinfo returns, or "none". */
@@ -344,7 +365,7 @@ static void fabric_of_one_base(void **state)
 }
 
 /* A fabric of several bases opens each domain where its endpoints are. */
-static void fabric_of_two_bases(void **state)
+static void check_two_bases(void)
 {
 	struct fi_info *rdm = fi_allocinfo(), *dgram = fi_allocinfo(), *hints;
 	struct fid_domain *domain;
@@ -352,7 +373,6 @@ static void fabric_of_two_bases(void **state)
 
 	rdm->ep_attr->type = FI_EP_RDM;
 	dgram->ep_attr->type = FI_EP_DGRAM;
-	start(NULL, NULL);
 	assert_int_equal(open_by("old", &fabric), 0);
 	assert_int_equal(dgr_fabric.opened, 0);
 	assert_int_equal(fi_domain(fabric, rdm, &domain, NULL), 0);
@@ -388,6 +408,20 @@ static void fabric_of_two_bases(void **state)
 	assert_int_equal(dgr_fabric.opened, 0);
 	fi_freeinfo(rdm);
 	fi_freeinfo(dgram);
+}
+
+static void fabric_of_two_bases(void **state)
+{
+	start(NULL, NULL);
+	check_two_bases();
+}
+
+/* PRV-051 */
+static void fabric_of_two_bases_behind_a_hook(void **state)
+{
+	start_with("FI_HOOK", "front", &front);
+	check_two_bases();
+	assert_non_null(front_ops.domain);
 }
 
 static size_t count_logged(const char *text)
@@ -438,6 +472,7 @@ int main(void)
 		cmocka_unit_test(listed_once),
 		cmocka_unit_test(fabric_of_one_base),
 		cmocka_unit_test(fabric_of_two_bases),
+		cmocka_unit_test(fabric_of_two_bases_behind_a_hook),
 		cmocka_unit_test(missing_name_is_told_once),
 		cmocka_unit_test(local_peers_first),
 	};

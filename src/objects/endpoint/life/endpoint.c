@@ -204,7 +204,7 @@ static int ep_control(struct fid *fid, int command, void *arg)
 	}
 }
 
-static struct fi_ops ep_fid_ops = WF_FID_OPS(ep_close, wf_ep_bind, ep_control);
+static struct fi_ops ep_fid_ops = WF_EP_FID_OPS(ep_close, wf_ep_bind, ep_control);
 
 struct wf_ep *wf_ep_resolve(struct fid *fid)
 {

@@ -15,4 +15,17 @@ int wf_ep_put(struct wf_ep *ep);
  * @ep. ep->control is held. */
 void wf_ep_finish_tables(struct wf_ep *ep);
 
+/* fi_open_ops of an endpoint of this library that is no alias. -FI_ENOSYS: it has no
+ * table of that name. Any thread, no lock. */
+int wf_ep_ops_open(
+	struct fid *fid, const char *name, uint64_t flags, void **ops, void *context);
+
+/* As WF_FID_OPS, with that call. */
+#define WF_EP_FID_OPS(close_, bind_, control_)                                         \
+	{                                                                              \
+		.size = sizeof(struct fi_ops), .close = (close_), .bind = (bind_),     \
+		.control = (control_), .ops_open = wf_ep_ops_open,                     \
+		.tostr = wf_absent_tostr, .ops_set = wf_absent_ops_set,                \
+	}
+
 #endif

@@ -69,7 +69,7 @@ static int sep_control(struct fid *fid, int command, void *arg)
 	return -FI_ENOSYS;
 }
 
-static struct fi_ops sep_fid_ops = WF_FID_OPS(sep_close, wf_ep_bind, sep_control);
+static struct fi_ops sep_fid_ops = WF_EP_FID_OPS(sep_close, wf_ep_bind, sep_control);
 
 static struct fi_ops_ep sep_ep_ops = {
 	.size = sizeof(sep_ep_ops),

@@ -58,6 +58,7 @@ struct tcp_conn *tcp_conn_new(struct tcp_ep *ep, int fd,
 	wf_list_init(&conn->resps);
 	wf_list_init(&conn->matches);
 	wf_list_push(&ep->conns, &conn->link);
+	ep->conn_count++;
 	if (peer)
 		wf_remote_ref(&peer->ip.remote);
 	wf_progress_wake(&ep->ep.progress);
@@ -142,6 +143,7 @@ void tcp_conn_end(struct tcp_conn *conn, int err)
 		tcp_peer_lost(ep, conn->peer, conn);
 	conn->peer = NULL;
 	wf_list_remove(&conn->link);
+	ep->conn_count--;
 	wf_list_push(&ep->dead, &conn->link);
 }
 
