@@ -109,8 +109,8 @@ static void init(struct mon_file *file)
 /* One warning in a process: other fabrics fail for the same reason. */
 static void log_failure(const char *prov_name, const char *what, int err)
 {
-	static atomic_bool told;
-	bool first = !atomic_exchange_explicit(&told, true, memory_order_relaxed);
+	static atomic_bool logged;
+	bool first = !atomic_exchange_explicit(&logged, true, memory_order_relaxed);
 
 	FI_LOG(&mon_fi, first ? FI_LOG_WARN : FI_LOG_INFO, FI_LOG_FABRIC,
 		"%s is not monitored: %s: %s (basepath %s)\n", prov_name, what,
