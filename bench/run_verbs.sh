@@ -21,6 +21,8 @@ if [ ! -e "/sys/class/infiniband/$device" ]; then
 	[ $status = 77 ] || exit $status
 	exit 0
 fi
+# FI_VERBS_INLINE_SIZE: up to so many bytes a message may be injected.
+inline=${FI_VERBS_INLINE_SIZE:-256}
 cores=("${BENCH_CORE0:-0}" "${BENCH_CORE1:-1}")
 export LD_LIBRARY_PATH=$build/src${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
 
@@ -65,6 +67,7 @@ for ((i = 0; i < rounds; i++)); do
 		count=$((size > 65536 ? 100 : 1000))
 		bare_latency "send_lat$size" ib_send_lat "$size" "$count"
 		row "msg$size" -b 1 verbs msg "$size" "$count"
+		[ "$size" -gt "$inline" ] || row "inject$size" -b 1 verbs msg_inject "$size" "$count"
 		bare_latency "write_lat$size" ib_write_lat "$size" "$count"
 		row "write$size" -b 1 verbs write "$size" "$count"
 		count=$((size > 65536 ? 192 : 1920))
@@ -75,6 +78,8 @@ done
 printf 'verbs, %d interleaved rounds\n' "$rounds"
 for size in "${sizes[@]}"; do
 	ratio "messages to and fro, $size B" "msg$size" ib_send_lat "send_lat$size"
+	[ "$size" -gt "$inline" ] ||
+		ratio "the same, injected, $size B" "inject$size" ib_send_lat "send_lat$size"
 	ratio "writes to and fro, $size B" "write$size" ib_write_lat "write_lat$size"
 	ratio "stream, $size B" "stream$size" ib_send_bw "send_bw$size"
 done

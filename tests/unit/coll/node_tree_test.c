@@ -438,6 +438,44 @@ static void a_member_has_left(void **unused)
 	leave(FI_BROADCAST, 2, below);
 }
 
+/* @waiting has begun an operation. Which others does it need? */
+static void check_needs(
+	enum fi_collective_op kind, uint32_t waiting, uint32_t first, uint32_t last)
+{
+	struct test_list list = { 0 };
+	struct test_group group;
+	uint64_t state = 4;
+
+	test_add(&list,
+		&(struct cm_call){
+			.kind = kind,
+			.type = test_type(FI_INT32),
+			.op = FI_SUM,
+			.count = 2,
+			.members = MEMBERS,
+		},
+		false);
+	open_tree(&group, MEMBERS, DEGREE, &list);
+	assert_int_equal(test_step(&group.member[waiting]), 0);
+	for (uint32_t i = 0; i < MEMBERS; i++)
+		if (i != waiting)
+			assert_int_equal(coll_tree_needs(group.member[waiting].node, i),
+				i >= first && i <= last);
+	test_run_in_turn(&group, &state);
+	test_close(&group);
+	test_list_free(&list);
+}
+
+/* Member 1 waits for the inputs of its descendants. Member 3 has none: in an allreduce
+ * it waits for the result, which needs all. */
+static void members_that_are_needed(void **unused)
+{
+	(void)unused;
+	test_skip_turns();
+	check_needs(FI_REDUCE, 1, 2, 7);
+	check_needs(FI_ALLREDUCE, 3, 0, MEMBERS - 1);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -450,6 +488,7 @@ int main(void)
 		cmocka_unit_test(where_no_degree_is_set),
 		cmocka_unit_test(one_level),
 		cmocka_unit_test(a_member_has_left),
+		cmocka_unit_test(members_that_are_needed),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
