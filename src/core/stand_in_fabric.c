@@ -4,7 +4,7 @@
 #include <string.h>
 #include <rdma/providers/fi_log.h>
 
-#include "core/compat/copy_ops.h"
+#include "sys/copy_ops.h"
 #include "core/fabric.h"
 #include "core/log/log.h"
 #include "core/registry.h"

@@ -4,7 +4,7 @@
 #include <string.h>
 #include <rdma/providers/fi_peer.h>
 
-#include "core/compat/copy_ops.h"
+#include "sys/copy_ops.h"
 #include "core/compat/old_peer.h"
 #include "sys/compiler.h"
 

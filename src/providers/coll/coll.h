@@ -91,8 +91,8 @@ struct coll_ep {
 	struct wf_timer timer; /* wakes sleeping threads */
 	/* Number of calls of run(), for work that is done only now and then. */
 	unsigned int runs;
-	bool is_oversubscribed;    /* Some group has more processes than processors for
-				      them. */
+	/* Some group has more processes than processors for them. */
+	bool is_oversubscribed;
 	unsigned int moves;        /* number of transfers that ended */
 	unsigned int moves_before; /* value of @moves at the last call of run() */
 	/* Successive calls of run() during which no transfer ended. */

@@ -134,8 +134,8 @@ static void put(struct mon_cq *cq, struct fid_cq *fid)
 {
 	cq->below = fid->ops;
 	cq->below_fid = fid->fid.ops;
-	mon_copy_table(&cq->ops, fid->ops, sizeof(cq->ops));
-	mon_copy_table(&cq->fid_ops, fid->fid.ops, sizeof(cq->fid_ops));
+	wf_copy_ops(&cq->ops, fid->ops, sizeof(cq->ops));
+	wf_copy_ops(&cq->fid_ops, fid->fid.ops, sizeof(cq->fid_ops));
 	MON_REPLACE(&cq->ops, read, cq_read);
 	MON_REPLACE(&cq->ops, readfrom, cq_readfrom);
 	MON_REPLACE(&cq->ops, readerr, cq_readerr);

@@ -169,7 +169,7 @@ static int mr_regattr(struct fid *fid, const struct fi_mr_attr *attr, uint64_t f
 static void put_mr(struct mon_domain *domain, struct fid_domain *fid)
 {
 	domain->below_mr = fid->mr;
-	mon_copy_table(&domain->mr, fid->mr, sizeof(domain->mr));
+	wf_copy_ops(&domain->mr, fid->mr, sizeof(domain->mr));
 	MON_REPLACE(&domain->mr, reg, mr_reg);
 	MON_REPLACE(&domain->mr, regv, mr_regv);
 	MON_REPLACE(&domain->mr, regattr, mr_regattr);
@@ -180,8 +180,8 @@ static void put(struct mon_domain *domain, struct fid_domain *fid)
 {
 	domain->below = fid->ops;
 	domain->below_fid = fid->fid.ops;
-	mon_copy_table(&domain->ops, fid->ops, sizeof(domain->ops));
-	mon_copy_table(&domain->fid_ops, fid->fid.ops, sizeof(domain->fid_ops));
+	wf_copy_ops(&domain->ops, fid->ops, sizeof(domain->ops));
+	wf_copy_ops(&domain->fid_ops, fid->fid.ops, sizeof(domain->fid_ops));
 	MON_REPLACE(&domain->ops, cq_open, domain_cq_open);
 	MON_REPLACE(&domain->ops, endpoint, domain_endpoint);
 	MON_REPLACE(&domain->ops, endpoint2, domain_endpoint2);

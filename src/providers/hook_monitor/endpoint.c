@@ -26,19 +26,19 @@ static void put_tables(struct mon_ep *ep)
 
 	if (fid->msg && fid->msg != &ep->msg) {
 		ep->below_msg = fid->msg;
-		mon_copy_table(&ep->msg, fid->msg, sizeof(ep->msg));
+		wf_copy_ops(&ep->msg, fid->msg, sizeof(ep->msg));
 		mon_msg_replace(&ep->msg);
 		fid->msg = &ep->msg;
 	}
 	if (fid->tagged && fid->tagged != &ep->tagged) {
 		ep->below_tagged = fid->tagged;
-		mon_copy_table(&ep->tagged, fid->tagged, sizeof(ep->tagged));
+		wf_copy_ops(&ep->tagged, fid->tagged, sizeof(ep->tagged));
 		mon_tagged_replace(&ep->tagged);
 		fid->tagged = &ep->tagged;
 	}
 	if (fid->rma && fid->rma != &ep->rma) {
 		ep->below_rma = fid->rma;
-		mon_copy_table(&ep->rma, fid->rma, sizeof(ep->rma));
+		wf_copy_ops(&ep->rma, fid->rma, sizeof(ep->rma));
 		mon_rma_replace(&ep->rma);
 		fid->rma = &ep->rma;
 	}
@@ -123,7 +123,7 @@ static int ep_rx_ctx(struct fid_ep *fid, int index, struct fi_rx_attr *attr,
 static void put_scalable(struct mon_ep *ep, struct fid_ep *fid)
 {
 	ep->below_ops = fid->ops;
-	mon_copy_table(&ep->ops, fid->ops, sizeof(ep->ops));
+	wf_copy_ops(&ep->ops, fid->ops, sizeof(ep->ops));
 	MON_REPLACE(&ep->ops, tx_ctx, ep_tx_ctx);
 	MON_REPLACE(&ep->ops, rx_ctx, ep_rx_ctx);
 	fid->ops = &ep->ops;
@@ -145,7 +145,7 @@ static void put_fid(struct mon_ep *ep, struct fid *fid)
 	ep->peers.ops = peer_counts_of(fid);
 	mon_file_add_peers(ep->file, &ep->peers);
 	ep->below_fid = fid->ops;
-	mon_copy_table(&ep->fid_ops, fid->ops, sizeof(ep->fid_ops));
+	wf_copy_ops(&ep->fid_ops, fid->ops, sizeof(ep->fid_ops));
 	ep->fid_ops.close = ep_close;
 	/* A receive context is recognised by this call, and has its tables already. */
 	if (fid->fclass != FI_CLASS_SRX_CTX)

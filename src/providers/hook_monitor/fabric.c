@@ -56,13 +56,12 @@ static struct mon_file *file_of(struct mon_fabric *fabric)
 }
 
 /* Monitor the domain that was opened. A failure leaves it as it is. */
-static int domain_opened(struct mon_fabric *fabric, struct fid_domain *domain)
+static void domain_opened(struct mon_fabric *fabric, struct fid_domain *domain)
 {
 	struct mon_file *file = file_of(fabric);
 
 	if (file)
 		mon_domain_put(domain, file);
-	return 0;
 }
 
 static int fabric_domain(struct fid_fabric *fid, struct fi_info *info,
@@ -74,7 +73,9 @@ static int fabric_domain(struct fid_fabric *fid, struct fi_info *info,
 	mon_inside_begin();
 	ret = fabric->below->domain(fid, info, domain, context);
 	mon_inside_end();
-	return ret ? ret : domain_opened(fabric, *domain);
+	if (!ret)
+		domain_opened(fabric, *domain);
+	return ret;
 }
 
 static int fabric_domain2(struct fid_fabric *fid, struct fi_info *info,
@@ -86,7 +87,9 @@ static int fabric_domain2(struct fid_fabric *fid, struct fi_info *info,
 	mon_inside_begin();
 	ret = fabric->below->domain2(fid, info, domain, flags, context);
 	mon_inside_end();
-	return ret ? ret : domain_opened(fabric, *domain);
+	if (!ret)
+		domain_opened(fabric, *domain);
+	return ret;
 }
 
 static void free_fabric(struct mon_fabric *fabric)
@@ -144,8 +147,8 @@ static void put(struct mon_fabric *fabric, struct fid_fabric *fid)
 {
 	fabric->below = fid->ops;
 	fabric->below_fid = fid->fid.ops;
-	mon_copy_table(&fabric->ops, fid->ops, sizeof(fabric->ops));
-	mon_copy_table(&fabric->fid_ops, fid->fid.ops, sizeof(fabric->fid_ops));
+	wf_copy_ops(&fabric->ops, fid->ops, sizeof(fabric->ops));
+	wf_copy_ops(&fabric->fid_ops, fid->fid.ops, sizeof(fabric->fid_ops));
 	MON_REPLACE(&fabric->ops, domain, fabric_domain);
 	MON_REPLACE(&fabric->ops, domain2, fabric_domain2);
 	fabric->fid_ops.close = fabric_close;

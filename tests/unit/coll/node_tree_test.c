@@ -38,6 +38,21 @@ static void add_all(struct test_list *list, uint32_t members, uint64_t *state)
 		}
 }
 
+/* An operation on two numbers, whose root is member 0. */
+static void add_two(
+	struct test_list *list, enum fi_collective_op kind, uint32_t members)
+{
+	test_add(list,
+		&(struct cm_call){
+			.kind = kind,
+			.type = test_type(FI_INT32),
+			.op = FI_SUM,
+			.count = 2,
+			.members = members,
+		},
+		false);
+}
+
 /* The tree has all members once, none has more children than it may have, and below the
  * children of a member are equally many, but for one. */
 static void check_tree(const struct coll_node *node, uint32_t degree)
@@ -258,15 +273,7 @@ static void run_ahead(enum fi_collective_op kind, uint32_t ahead)
 	uint64_t state = 3;
 
 	for (int i = 0; i < 3 * COLL_SLOTS; i++)
-		test_add(&list,
-			&(struct cm_call){
-				.kind = kind,
-				.type = test_type(FI_INT32),
-				.op = FI_SUM,
-				.count = 2,
-				.members = 4,
-			},
-			false);
+		add_two(&list, kind, 4);
 	open_tree(&group, 4, 2, &list);
 	for (int i = 0; i < 3 * COLL_SLOTS; i++)
 		assert_in_range(test_step(&group.member[ahead]), 0, 1);
@@ -392,15 +399,7 @@ static void leave(enum fi_collective_op kind, uint32_t gone, const bool *fails)
 	bool over[MEMBERS] = { false };
 	uint32_t left = MEMBERS - 1;
 
-	test_add(&list,
-		&(struct cm_call){
-			.kind = kind,
-			.type = test_type(FI_INT32),
-			.op = FI_SUM,
-			.count = 2,
-			.members = MEMBERS,
-		},
-		false);
+	add_two(&list, kind, MEMBERS);
 	open_tree(&group, MEMBERS, DEGREE, &list);
 	coll_node_close(group.member[gone].node);
 	over[gone] = true;
@@ -446,15 +445,7 @@ static void check_needs(
 	struct test_group group;
 	uint64_t state = 4;
 
-	test_add(&list,
-		&(struct cm_call){
-			.kind = kind,
-			.type = test_type(FI_INT32),
-			.op = FI_SUM,
-			.count = 2,
-			.members = MEMBERS,
-		},
-		false);
+	add_two(&list, kind, MEMBERS);
 	open_tree(&group, MEMBERS, DEGREE, &list);
 	assert_int_equal(test_step(&group.member[waiting]), 0);
 	for (uint32_t i = 0; i < MEMBERS; i++)

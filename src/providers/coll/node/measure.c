@@ -10,8 +10,8 @@
  * It is no struct wf_choice (sys/choice.h), in which each process measures for itself
  * and a choice takes effect at once. Here one member measures for all members, and its
  * choice takes effect some slot uses after its publication. And operations are larger,
- * up to milliseconds: so a method is tried in few of them, and given up as soon as it is
- * clear that it takes more time than the other one.
+ * up to milliseconds: so a method is tried in few of them, and given up as soon as it
+ * is clear that it takes more time than the other one.
  */
 
 enum {
@@ -36,8 +36,9 @@ static void begin(struct coll_copy_sample *sample, enum coll_copy_phase phase)
 	sample->count = 0;
 }
 
-/* Is the other method slower, however many more operations are measured? @cost: that of
- * the last one. */
+/* Is it clear that the method that is tried, in sample->now, is slower than the one
+ * before?
+ * @cost: that of its last operation. */
 static bool is_slower(const struct coll_copy_sample *sample, uint64_t cost)
 {
 	uint64_t best_now = sample->best[sample->now];

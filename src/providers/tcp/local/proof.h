@@ -32,8 +32,8 @@ enum tcp_unreached {
 	TCP_UNREACHED_NAMESPACE, /* the peer is in another process namespace */
 	TCP_UNREACHED_USER,
 	TCP_UNREACHED_UNREADABLE,
-	TCP_UNREACHED_STRANGER,  /* the memory is not that of the connection's other end
-				  */
+	/* the memory is not that of the connection's other end */
+	TCP_UNREACHED_STRANGER,
 	TCP_UNREACHED_DIRECTORY, /* the peer has another directory of shared memory */
 	TCP_UNREACHED_NAME,      /* the peer's endpoint below has an invalid name */
 	TCP_UNREACHED_FAILED,  /* memory failed before, for this instance of the peer */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#ifndef WF_CORE_COPY_OPS_H
-#define WF_CORE_COPY_OPS_H
+#ifndef WF_SYS_COPY_OPS_H
+#define WF_SYS_COPY_OPS_H
 
 #include <string.h>
 
