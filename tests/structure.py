@@ -36,6 +36,7 @@ layers = [
     {"cm", "conn", "lower", "peer"},
     {"coll"},
     {"open"},
+    {"local"},
 ]
 level_of = {area: n for n, layer in enumerate(layers) for area in layer}
 problems = 0

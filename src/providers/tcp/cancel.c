@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "providers/tcp/context.h"
 #include "providers/tcp/conn/peer.h"
-#include "providers/tcp/local/below.h"
+#include "objects/local/local.h"
 
 /*
  * fi_cancel of operations that wait for a connection, or behind other records. A record
@@ -75,5 +75,6 @@ bool tcp_cancel(struct wf_ep *wf, const struct wf_cancel *which)
 {
 	struct tcp_ep *ep = tcp_ep_of(wf);
 
-	return tcp_cancel_from(ep, &ep->own, which) || tcp_below_cancel(ep, which);
+	return tcp_cancel_from(ep, &ep->own, which) ||
+	       wf_local_cancel(ep->below, which);
 }

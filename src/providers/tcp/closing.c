@@ -2,7 +2,7 @@
 #include "providers/tcp/conn/keepalive.h"
 #include "providers/tcp/cm/listen.h"
 #include "providers/tcp/conn/peer.h"
-#include "providers/tcp/local/below.h"
+#include "objects/local/local.h"
 
 /*
  * Before an endpoint is closed it sends injected messages, the bytes of records whose
@@ -56,7 +56,7 @@ bool tcp_flushed(struct wf_ep *wf)
 		if (is_left(wf_list_entry(link, struct tcp_conn, link)))
 			return false;
 	}
-	if (!tcp_below_flushed(ep))
+	if (!wf_local_flushed(ep->below))
 		return false;
 	return !ep->peers ||
 	       !wf_remotes_any_pending(&ep->peers->remotes, is_owed_item, NULL);

@@ -4,6 +4,8 @@
 #include <string.h>
 
 #include "objects/endpoint/life/name.h"
+#include "objects/local/local.h"
+#include "objects/local/mode.h"
 #include "providers/tcp/conn/conn.h"
 #include "providers/tcp/context.h"
 #include "providers/tcp/cm/msg_cm.h"
@@ -40,7 +42,7 @@ static int tcp_enable(struct wf_ep *wf)
 	wf_av_removals_start(&ep->peers->remotes.removals, wf->av);
 	/* If the endpoint below cannot be opened, all peers are reached through
 	 * sockets. */
-	if (tcp_params.local != TCP_LOCAL_TCP)
+	if (wf_local_mode != WF_LOCAL_OFF)
 		(void)tcp_below_open(ep);
 	return tcp_peers_listen(ep);
 }
@@ -149,12 +151,13 @@ static void tcp_addr_removed(struct wf_ep *wf, uint64_t index)
  * below. Without one, no message takes it. */
 static void tcp_finish_tables(struct wf_ep *wf)
 {
-	wf->small_limit = WF_MIN(wf->small_limit, tcp_below_small_limit(tcp_ep_of(wf)));
+	wf->small_limit =
+		WF_MIN(wf->small_limit, wf_local_small_limit(tcp_ep_of(wf)->below));
 }
 
 static int tcp_cntr_bound(struct wf_ep *wf)
 {
-	return tcp_below_bind_cntrs(tcp_ep_of(wf));
+	return wf_local_bind_cntrs(tcp_ep_of(wf)->below);
 }
 
 static int tcp_forbid_shared_memory(struct wf_ep *wf)
@@ -212,7 +215,6 @@ static void init(struct tcp_ep *ep, const union wf_sockaddr *name)
 	struct wf_ep *wf = &ep->ep;
 
 	ep->own = (struct tcp_source){ wf, 0, wf->info->tx_attr->size };
-	ep->fork_depth = wf_fork_depth;
 	ep->rx_contexts = 1;
 	ep->name = *name;
 	ep->conf = tcp_netconf_read();

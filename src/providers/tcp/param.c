@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+#include "objects/local/mode.h"
 #include "objects/param.h"
 #include "providers/tcp/netconf.h"
 #include "providers/tcp/param.h"
@@ -52,34 +53,11 @@ static const struct wf_param rows[] = {
 		"Offer no automatic progress (default: no)"),
 };
 
-static const char *const locals[] = {
-	[TCP_LOCAL_TCP] = "tcp",
-	[TCP_LOCAL_AUTO] = "auto",
-	[TCP_LOCAL_SHM] = "shm",
-};
-
-const char *tcp_local_mode_name(enum tcp_local_mode local)
-{
-	return locals[local];
-}
-
-static void read_local(void)
-{
-	int local = TCP_LOCAL_AUTO;
-
-	(void)fi_param_define(&tcp_fi, "local", FI_PARAM_STRING,
-		"How peers on this machine are reached: tcp (by sockets), auto (by "
-		"shared memory, where both ends have this set and can share it), or "
-		"shm (the same, and peers that cannot are refused) (default: auto)");
-	wf_param_read_name(&tcp_fi, "local", locals, WF_ARRAY_SIZE(locals), &local);
-	tcp_params.local = (enum tcp_local_mode)local;
-}
-
 void tcp_params_init(void)
 {
 	(void)fi_param_define(&tcp_fi, "iface", FI_PARAM_STRING,
 		"Offer only this network interface (default: all)");
 	wf_params_read(&tcp_fi, rows, WF_ARRAY_SIZE(rows));
-	read_local();
+	wf_local_read_mode(&tcp_fi);
 	tcp_netconf_define();
 }

@@ -5,13 +5,6 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* How peers on the same machine are reached (FI_TCP_LOCAL). */
-enum tcp_local_mode {
-	TCP_LOCAL_TCP,
-	TCP_LOCAL_AUTO, /* by shared memory if possible */
-	TCP_LOCAL_SHM,  /* by shared memory or not at all */
-};
-
 /*
  * The FI_TCP_* parameters; sizes are in bytes. Defined and read when the provider is
  * loaded, so that fi_getinfo reports the limits that endpoints keep.
@@ -32,11 +25,7 @@ struct tcp_params {
 	size_t prefetch_size;
 	int firewalled;
 	int no_auto_progress;
-	enum tcp_local_mode local;
 };
-
-/* The text of a value of FI_TCP_LOCAL. */
-const char *tcp_local_mode_name(enum tcp_local_mode local);
 
 extern struct tcp_params tcp_params;
 

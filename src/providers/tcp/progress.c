@@ -4,7 +4,7 @@
 #include "providers/tcp/conn/keepalive.h"
 #include "providers/tcp/cm/msg_cm.h"
 #include "providers/tcp/conn/peer.h"
-#include "providers/tcp/local/below.h"
+#include "objects/local/local.h"
 #include "providers/tcp/local/switch.h"
 #include "providers/tcp/local/local.h"
 #include "sys/clock.h"
@@ -209,15 +209,15 @@ static bool is_below_due(const struct tcp_ep *ep)
 }
 
 /* Poll the endpoint below; has it moved data? That is checked seldom, because the check
- * takes the lock of the endpoint below once more. No data are missed: tcp_below_arm
+ * takes the lock of the endpoint below once more. No data are missed: wf_local_arm
  * checks again before the endpoint is parked or a thread sleeps. */
 static bool poll_below(struct tcp_ep *ep)
 {
-	if (tcp_below_is_inherited(ep))
+	if (wf_local_is_inherited(ep->below))
 		return false;
-	tcp_below_poll(ep);
+	wf_local_poll(ep->below);
 	return (ep->after_partial || ep->epoch % MOVED_INTERVAL == 0) &&
-	       tcp_below_moved(ep);
+	       wf_local_moved(ep->below);
 }
 
 /*
@@ -231,8 +231,8 @@ static bool poll_below(struct tcp_ep *ep)
 /* The number of partial calls before the next full one; 0: the next call is full. */
 static uint32_t next_partial_calls(const struct tcp_ep *ep)
 {
-	if (!memory_conns(ep) || tcp_below_is_inherited(ep) || ep->watches.sleepers ||
-		ep->set_again || !wf_list_empty(&ep->dirty) ||
+	if (!memory_conns(ep) || wf_local_is_inherited(ep->below) ||
+		ep->watches.sleepers || ep->set_again || !wf_list_empty(&ep->dirty) ||
 		!wf_list_empty(&ep->failed) || !wf_list_empty(&ep->switching))
 		return 0;
 	if (!wf_list_empty(&ep->hot))
@@ -254,7 +254,7 @@ static void set_partial_calls(struct tcp_ep *ep)
 static inline bool is_partial(struct tcp_ep *ep)
 {
 	if (!wf_progress_is_partial(&ep->ep.progress) || !ep->partial_left ||
-		tcp_below_is_inherited(ep))
+		wf_local_is_inherited(ep->below))
 		return false;
 	return wf_likely(--ep->partial_left % CLOCK_INTERVAL) ||
 	       (ep->partial_left && wf_coarse_ns() == ep->set_tick);
@@ -268,7 +268,7 @@ void tcp_run_with_below(struct wf_progress *item)
 	if (wf_unlikely(!wf_trylock(wf->srx_lock)))
 		return;
 	if (wf_likely(is_partial(ep)))
-		tcp_below_poll(ep);
+		wf_local_poll(ep->below);
 	else
 		wf_ep_progress(wf);
 	wf_unlock(wf->srx_lock);

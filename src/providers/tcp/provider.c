@@ -3,11 +3,12 @@
 #include "objects/open/frame.h"
 #include "objects/info/info.h"
 #include "objects/info/offer.h"
+#include "objects/local/domain.h"
+#include "objects/local/mode.h"
 #include "providers/tcp/context.h"
+#include "providers/tcp/local/below.h"
 #include "providers/tcp/param.h"
 #include "providers/tcp/tcp.h"
-#include "providers/tcp/local/domain.h"
-#include "providers/tcp/local/proof.h"
 #include "sys/compiler.h"
 #include "sys/netif.h"
 
@@ -85,7 +86,7 @@ static const struct fi_info *const templates[] = {
 static void cleanup(void)
 {
 	wf_netifs_done();
-	tcp_below_forget();
+	wf_local_forget();
 }
 
 const struct wf_prov tcp_prov = {
@@ -125,38 +126,6 @@ static void read_params(void)
 	}
 }
 
-/* Log by which transport peers on this machine are reached, and why. fi_info --why
- * prints the log lines that start with "transport: ". */
-static void log_transport(void)
-{
-	const char *name = tcp_local_mode_name(tcp_params.local), *why = "shm";
-	const char *otherwise = "sockets";
-	int ret;
-
-	if (tcp_params.local == TCP_LOCAL_TCP) {
-		tcp_log(FI_LOG_INFO, FI_LOG_CORE,
-			"transport: peers on this machine: sockets (FI_TCP_LOCAL=%s)\n",
-			name);
-		return;
-	}
-	if (tcp_params.local == TCP_LOCAL_SHM)
-		otherwise = "refused";
-	ret = tcp_below_query();
-	if (!ret)
-		ret = tcp_proof_possible(&why);
-	if (ret)
-		tcp_log(FI_LOG_INFO, FI_LOG_CORE,
-			"transport: peers on this machine: %s: %s is not available: %s "
-			"(FI_TCP_LOCAL=%s)\n",
-			otherwise, why, fi_strerror(-ret), name);
-	else
-		tcp_log(FI_LOG_INFO, FI_LOG_CORE,
-			"transport: peers on this machine: shared memory, or %s where "
-			"they "
-			"cannot share it (FI_TCP_LOCAL=%s)\n",
-			otherwise, name);
-}
-
 static bool has_rdm(const struct fi_info *info)
 {
 	while (info && info->ep_attr->type != FI_EP_RDM)
@@ -173,7 +142,7 @@ static int tcp_getinfo(const struct wf_prov *prov, uint32_t version, const char 
 	if (ret)
 		return ret;
 	if (has_rdm(*ret_info))
-		log_transport();
+		wf_local_log_mode(&tcp_fi);
 	return 0;
 }
 

@@ -24,9 +24,10 @@
  *   tx.c, flush.c, rx.c   sending and receiving its records
  *   recv.c, unexp.c, access.c, access_atomic.c, answer.c   handling of records
  *   keepalive.c  detection of hosts that vanished
- *   page.h, proof.c, local.c   whether a peer shares memory with this process
- *   domain.c, below.c   the endpoint below, for operations to such a peer
+ *   local.c      whether a peer shares memory with this process
+ *   below.c      the endpoint below, for operations to such a peer (objects/local)
  *   switch.c     when the operations to a peer change over to the endpoint below
+ *   unread.c     messages that a peer left in memory when it died
  *   progress.c   which sockets are polled, and when; wait.c for threads that sleep
  *   msg_new.c, msg_cm.c, msg_begin.c, pep.c, ask.c, peer.c, attempt.c   making of
  *       connections
@@ -52,7 +53,7 @@ struct tcp_stage;
 struct tcp_peers;
 struct tcp_msg_cm;
 struct tcp_ep;
-struct tcp_below;
+struct wf_local;
 
 /* An object that operations are posted to: an endpoint, or a transmit context. */
 struct tcp_source {
@@ -118,8 +119,9 @@ struct tcp_ep {
 
 	/* FI_OPT_SHARED_MEMORY_PERMITTED is false. */
 	bool memory_forbidden;
-	struct tcp_below *below; /* the endpoint below; see local/below.h; NULL: none */
-	uint32_t fork_depth;     /* of the process that opened the endpoint */
+	struct wf_local *below; /* endpoint for peers of this machine; NULL: none */
+	/* If there is one: descriptors for sleeping threads, the epoll sets of both. */
+	struct wf_fds below_fds;
 	struct tcp_peers *peers; /* NULL for FI_EP_MSG */
 	struct tcp_msg_cm *cm;   /* NULL for FI_EP_RDM */
 

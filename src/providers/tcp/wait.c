@@ -3,7 +3,7 @@
 #include "providers/tcp/conn/keepalive.h"
 #include "providers/tcp/cm/msg_cm.h"
 #include "providers/tcp/conn/peer.h"
-#include "providers/tcp/local/below.h"
+#include "objects/local/local.h"
 #include "sys/clock.h"
 
 /*
@@ -67,5 +67,5 @@ bool tcp_arm(struct wf_ep *wf)
 		tcp_watch_set(ep, &conn->watch, tcp_conn_events(conn));
 	}
 	wf_watches_set_timer(&ep->watches, next_deadline(ep));
-	return tcp_below_arm(ep);
+	return wf_local_arm(ep->below);
 }

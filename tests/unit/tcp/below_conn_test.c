@@ -115,8 +115,8 @@ static ssize_t send_small(struct end *end, const char *text)
 	ssize_t ret;
 
 	wf_lock(&end->pair.tcp->ep.lock);
-	ret = tcp_below_send(
-		end->pair.tcp, end->below, WF_OP_TSEND, text, strlen(text), 7);
+	ret = wf_local_send(
+		end->pair.tcp->below, end->below, WF_OP_TSEND, text, strlen(text), 7);
 	wf_unlock(&end->pair.tcp->ep.lock);
 	return ret;
 }
@@ -173,7 +173,7 @@ static void a_child_has_its_own_name(void **state)
 		(void)snprintf(pid, sizeof(pid), "//%d:", (int)getpid());
 		open_end(&a, FI_TAGGED);
 		_exit(tcp_below_open(a.pair.tcp) ||
-			!strstr(tcp_below_name(a.pair.tcp), pid));
+			!strstr(wf_local_name(a.pair.tcp->below), pid));
 	}
 	assert_int_equal(waitpid(child, &status, 0), child);
 	assert_int_equal(status, 0);

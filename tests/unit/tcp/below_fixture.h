@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "objects/local/local.h"
 #include "providers/tcp/local/below.h"
 #include "sys/clock.h"
 #include "../../time_limits.h"
@@ -41,11 +42,15 @@ static inline void close_end(struct end *end)
 
 static inline int insert(struct end *end, const void *name, size_t len)
 {
+	union wf_sockaddr addr = { 0 };
+	const void *other = wf_av_addr(wf_av_of(end->av), end->other);
 	int ret;
 
+	if (other)
+		memcpy(&addr, other, sizeof(addr.in));
 	wf_ep_srx_lock(&end->pair.tcp->ep);
 	wf_lock(&end->pair.tcp->ep.lock);
-	ret = tcp_below_insert(end->pair.tcp, end->other, name, len, &end->below);
+	ret = wf_local_insert(end->pair.tcp->below, &addr, name, len, &end->below);
 	wf_unlock(&end->pair.tcp->ep.lock);
 	wf_ep_srx_unlock(&end->pair.tcp->ep);
 	return ret;
@@ -53,7 +58,7 @@ static inline int insert(struct end *end, const void *name, size_t len)
 
 static inline void know(struct end *end, struct end *other)
 {
-	const char *name = tcp_below_name(other->pair.tcp);
+	const char *name = wf_local_name(other->pair.tcp->below);
 	union wf_sockaddr addr;
 	size_t len = sizeof(addr);
 
@@ -72,7 +77,7 @@ static inline ssize_t start_op(struct end *end, struct wf_op *op)
 	ssize_t ret;
 
 	wf_lock(&end->pair.tcp->ep.lock);
-	ret = tcp_below_start(end->pair.tcp, end->below, op);
+	ret = wf_local_start(end->pair.tcp->below, end->below, op);
 	wf_unlock(&end->pair.tcp->ep.lock);
 	return ret;
 }
@@ -131,7 +136,7 @@ static inline int reach(struct end *end)
 
 	wf_ep_srx_lock(&end->pair.tcp->ep);
 	wf_lock(&end->pair.tcp->ep.lock);
-	ret = tcp_below_reach(end->pair.tcp, end->below);
+	ret = wf_local_reach(end->pair.tcp->below, end->below);
 	wf_unlock(&end->pair.tcp->ep.lock);
 	wf_ep_srx_unlock(&end->pair.tcp->ep);
 	return ret;
@@ -141,7 +146,7 @@ static inline void part_with(struct end *end, struct wf_unread *unread)
 {
 	wf_ep_srx_lock(&end->pair.tcp->ep);
 	wf_lock(&end->pair.tcp->ep.lock);
-	tcp_below_remove(end->pair.tcp, end->below, FI_ECANCELED, unread);
+	wf_local_remove(end->pair.tcp->below, end->below, FI_ECANCELED, unread);
 	wf_unlock(&end->pair.tcp->ep.lock);
 	wf_ep_srx_unlock(&end->pair.tcp->ep);
 }
@@ -157,7 +162,7 @@ static inline bool is_reached(struct end *end)
 
 	wf_ep_srx_lock(&end->pair.tcp->ep);
 	wf_lock(&end->pair.tcp->ep.lock);
-	ret = tcp_below_is_reached(end->pair.tcp, end->below);
+	ret = wf_local_is_reached(end->pair.tcp->below, end->below);
 	wf_unlock(&end->pair.tcp->ep.lock);
 	wf_ep_srx_unlock(&end->pair.tcp->ep);
 	return ret;

@@ -5,7 +5,7 @@
  */
 #include "below_fixture.h"
 
-#include "providers/tcp/local/domain.h"
+#include "objects/local/domain.h"
 
 static void a_message_goes_below(void **state)
 {
@@ -110,7 +110,7 @@ static void shared_memory_is_forbidden(void **state)
 	ep = &a.pair.tcp->ep;
 	assert_int_equal(ep->xfer->forbid_shared_memory(ep), 0);
 	assert_int_equal(tcp_below_open(a.pair.tcp), -FI_ENOSYS);
-	assert_null(tcp_below_name(a.pair.tcp));
+	assert_null(wf_local_name(a.pair.tcp->below));
 	assert_null(a.pair.tcp->below);
 	close_end(&a);
 }
@@ -118,23 +118,27 @@ static void shared_memory_is_forbidden(void **state)
 /* All endpoints of a domain share the one below, whose regions are those of tcp's. */
 static void one_domain_is_below(void **state)
 {
-	const struct wf_lower_domain *first = NULL, *second = NULL;
+	struct wf_local_domain *domain;
+	struct fid_domain *first;
+	struct wf_ep *ep;
 	const char *why;
 	struct end a;
 
 	(void)state;
 	open_end(&a, FI_TAGGED);
-	assert_int_equal(tcp_below_domain(a.pair.tcp, &first, &why), 0);
-	assert_int_equal(tcp_below_domain(a.pair.tcp, &second, &why), 0);
-	assert_ptr_equal(first->domain, second->domain);
-	assert_ptr_equal(
-		wf_domain_of(first->domain)->reached, &a.pair.tcp->ep.domain->mr_map);
+	ep = &a.pair.tcp->ep;
+	domain = ep->domain->prov_data;
+	assert_int_equal(wf_local_domain_open(domain, ep, &why), 0);
+	first = domain->below.domain;
+	assert_int_equal(wf_local_domain_open(domain, ep, &why), 0);
+	assert_ptr_equal(domain->below.domain, first);
+	assert_ptr_equal(wf_domain_of(first)->reached, &ep->domain->mr_map);
 	close_end(&a);
 }
 
 static void names_are_checked(void **state)
 {
-	char name[TCP_PROOF_NAME + 1];
+	char name[WF_PROOF_NAME + 1];
 	struct end a;
 
 	(void)state;
@@ -145,7 +149,7 @@ static void names_are_checked(void **state)
 	assert_int_equal(insert(&a, name, 0), -FI_EINVAL);
 	assert_int_equal(insert(&a, name, 8), -FI_EINVAL);
 	assert_int_equal(insert(&a, "a\0b", 4), -FI_EINVAL);
-	name[TCP_PROOF_NAME] = 0;
+	name[WF_PROOF_NAME] = 0;
 	assert_int_equal(insert(&a, name, sizeof(name)), -FI_EINVAL);
 	close_end(&a);
 }

@@ -27,6 +27,7 @@
 #include <rdma/fi_rma.h>
 #include <rdma/fi_tagged.h>
 
+#include "objects/local/mode.h"
 #include "providers/tcp/cm/msg_cm.h"
 #include "providers/tcp/conn/conn.h"
 #include "sys/compiler.h"
@@ -205,7 +206,7 @@ static inline void pair_open_rdm(struct pair *p, uint64_t caps, struct fid_av **
 	if (!prov) {
 		prov = tcp_prov_ini();
 		/* Tests of the endpoint below open it themselves. */
-		tcp_params.local = TCP_LOCAL_TCP;
+		wf_local_mode = WF_LOCAL_OFF;
 	}
 	memset(p, 0, sizeof(*p));
 	p->peer = -1;

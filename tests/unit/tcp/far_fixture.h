@@ -24,10 +24,10 @@ struct far {
 	struct pair pair;
 	struct fid_av *av;
 	fi_addr_t addr;
-	struct tcp_proof proof; /* proof of the test */
+	struct wf_proof proof; /* proof of the test */
 	/* Markers of the endpoint that the test has read, and markers of the test. */
 	uint64_t markers, own_markers;
-	uint8_t card[TCP_WIRE_CARD];
+	uint8_t card[WF_PROOF_CARD];
 };
 
 static inline void open_rdm(struct far *far)
@@ -41,7 +41,7 @@ static inline void close_rdm(struct far *far)
 {
 	struct pair *p = &far->pair;
 
-	tcp_proof_done(&far->proof);
+	wf_proof_done(&far->proof);
 	assert_int_equal(fi_close(&p->ep->fid), 0);
 	p->ep = NULL;
 	assert_int_equal(fi_close(&far->av->fid), 0);
@@ -79,7 +79,7 @@ static inline void connect_far(struct far *far)
 		0);
 	p->conn = peer->conn;
 	wf_unlock(&p->tcp->ep.lock);
-	assert_int_equal(tcp_proof_make(&far->proof, INSTANCE, FAR_NAME, far->card), 0);
+	assert_int_equal(wf_proof_make(&far->proof, INSTANCE, FAR_NAME, far->card), 0);
 }
 
 static inline int setup(void **state)
@@ -112,7 +112,7 @@ static inline void settle(struct far *far)
 static inline void send_card(struct far *far)
 {
 	const struct tcp_record rec = { .kind = TCP_REC_CARD,
-		.payload_len = TCP_WIRE_CARD };
+		.payload_len = WF_PROOF_CARD };
 
 	peer_record(&far->pair, &rec, far->card);
 	settle(far);
@@ -121,7 +121,7 @@ static inline void send_card(struct far *far)
 /* Write the test's answer to the endpoint's card. */
 static inline void tell_number(struct far *far, uint64_t number)
 {
-	tcp_page_prove(far->proof.own, number);
+	wf_page_prove(far->proof.own, number);
 	settle(far);
 }
 
@@ -129,24 +129,24 @@ static inline void tell_number(struct far *far, uint64_t number)
  * answer yet. */
 static inline uint64_t read_card(struct far *far)
 {
-	uint8_t card[TCP_WIRE_CARD];
-	char name[TCP_PROOF_NAME];
+	uint8_t card[WF_PROOF_CARD];
+	char name[WF_PROOF_NAME];
 	uint64_t number;
 
 	pair_progress(&far->pair);
 	(void)peer_expect(&far->pair, TCP_REC_CARD, card);
 	assert_int_equal(
-		tcp_proof_read(&far->proof, card, far->pair.tcp->peers->instance, name),
-		TCP_UNREACHED_NOT);
-	number = tcp_page_proof(far->proof.own);
-	tcp_page_prove(far->proof.own, 0);
+		wf_proof_read(&far->proof, card, far->pair.tcp->peers->instance, name),
+		WF_UNREACHED_NOT);
+	number = wf_page_proof(far->proof.own);
+	wf_page_prove(far->proof.own, 0);
 	return number;
 }
 
 /* The endpoint's answer to the test's card, after the endpoint's card was read. */
 static inline uint64_t told_number(const struct far *far)
 {
-	return tcp_page_proof(far->proof.peer);
+	return wf_page_proof(far->proof.peer);
 }
 
 static inline const struct tcp_local *local_of(const struct far *far)

@@ -8,6 +8,8 @@
 
 #include <dirent.h>
 
+#include "objects/local/local.h"
+#include "objects/local/mode.h"
 #include "providers/tcp/local/below.h"
 #include "sys/clock.h"
 #include "../../time_limits.h"
@@ -69,9 +71,9 @@ static void the_peer_refuses(void **state)
 
 	(void)read_card(far);
 	send_card(far);
-	tell_number(far, TCP_PAGE_REFUSED);
+	tell_number(far, WF_PAGE_REFUSED);
 	assert_false(tcp_local_proven(local_of(far)));
-	assert_int_equal(local_of(far)->unreached, TCP_UNREACHED_REFUSED);
+	assert_int_equal(local_of(far)->unreached, WF_UNREACHED_REFUSED);
 	assert_null(local_of(far)->proof.own);
 	messages_pass(far);
 }
@@ -93,16 +95,16 @@ static void the_peer_tells_another_number(void **state)
 /* The card is of another endpoint than the one that was connected to. */
 static void the_card_is_another_endpoints(void **state)
 {
-	struct tcp_proof stranger;
+	struct wf_proof stranger;
 	struct far *far = *state;
 
 	tell_number(far, read_card(far));
-	assert_int_equal(tcp_proof_make(&stranger, INSTANCE + 1, NULL, far->card), 0);
+	assert_int_equal(wf_proof_make(&stranger, INSTANCE + 1, NULL, far->card), 0);
 	send_card(far);
-	assert_int_equal(told_number(far), TCP_PAGE_REFUSED);
+	assert_int_equal(told_number(far), WF_PAGE_REFUSED);
 	assert_false(tcp_local_proven(local_of(far)));
-	assert_int_equal(local_of(far)->unreached, TCP_UNREACHED_STRANGER);
-	tcp_proof_done(&stranger);
+	assert_int_equal(local_of(far)->unreached, WF_UNREACHED_STRANGER);
+	wf_proof_done(&stranger);
 	messages_pass(far);
 }
 
@@ -255,13 +257,13 @@ static void none_that_offers(void **state)
 
 static int setup_strict(void **state)
 {
-	tcp_params.local = TCP_LOCAL_SHM;
+	wf_local_mode = WF_LOCAL_ONLY;
 	return setup(state);
 }
 
 static int teardown_strict(void **state)
 {
-	tcp_params.local = TCP_LOCAL_TCP;
+	wf_local_mode = WF_LOCAL_OFF;
 	return teardown(state);
 }
 
@@ -271,10 +273,10 @@ static void answer(struct far *far, size_t at, bool refuse)
 {
 	uint64_t number = read_card(far);
 
-	tell_number(far, refuse ? TCP_PAGE_REFUSED : number);
+	tell_number(far, refuse ? WF_PAGE_REFUSED : number);
 	far->card[at] ^= 1;
 	send_card(far);
-	assert_int_equal(told_number(far), TCP_PAGE_REFUSED);
+	assert_int_equal(told_number(far), WF_PAGE_REFUSED);
 }
 
 /* Offsets in a card (struct card of proof.c). */

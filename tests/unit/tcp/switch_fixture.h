@@ -9,6 +9,7 @@
  */
 #include "far_fixture.h"
 
+#include "objects/local/local.h"
 #include "providers/tcp/local/below.h"
 #include "providers/tcp/local/switch.h"
 
@@ -19,6 +20,7 @@
 /* State and calls of the endpoint below: the switch calls these functions instead of
  * those of below.h (meson.build). */
 static struct {
+	struct wf_local ep;
 	const char *name; /* NULL: there is no endpoint below */
 	int insert_ret;
 	ssize_t start_ret;
@@ -26,45 +28,78 @@ static struct {
 	unsigned int inserted, removed, started, asked, sent;
 	bool open;           /* the peer has its end open */
 	unsigned int unread; /* messages that it leaves unread, each with its number */
-	fi_addr_t user_id;
-	struct wf_op op; /* the last operation */
-	char peer[TCP_PROOF_NAME];
+	union wf_sockaddr addr; /* of the peer that was inserted last */
+	struct wf_op op;        /* the last operation */
+	char peer[WF_PROOF_NAME];
 } below;
 
 enum { BELOW_ADDR = 77 };
 
-const char *__wrap_tcp_below_name(const struct tcp_ep *ep);
-int __wrap_tcp_below_insert(struct tcp_ep *ep, fi_addr_t user_id, const void *name,
-	size_t len, fi_addr_t *ret);
-int __wrap_tcp_below_reach(struct tcp_ep *ep, fi_addr_t addr);
-bool __wrap_tcp_below_is_reached(struct tcp_ep *ep, fi_addr_t addr);
-void __wrap_tcp_below_remove(
-	struct tcp_ep *ep, fi_addr_t addr, int err, struct wf_unread *unread);
-ssize_t __wrap_tcp_below_start(struct tcp_ep *ep, fi_addr_t addr, struct wf_op *op);
-ssize_t __wrap_tcp_below_send(struct tcp_ep *ep, fi_addr_t addr, enum wf_op_kind kind,
+void __wrap_wf_local_poll(struct wf_local *ep);
+bool __wrap_wf_local_moved(struct wf_local *ep);
+bool __wrap_wf_local_arm(struct wf_local *ep);
+bool __wrap_wf_local_flushed(struct wf_local *ep);
+void __wrap_wf_local_close(struct wf_local **at);
+const char *__wrap_wf_local_name(const struct wf_local *ep);
+int __wrap_wf_local_insert(struct wf_local *ep, const union wf_sockaddr *addr,
+	const void *name, size_t len, fi_addr_t *ret);
+int __wrap_wf_local_reach(struct wf_local *ep, fi_addr_t addr);
+bool __wrap_wf_local_is_reached(struct wf_local *ep, fi_addr_t addr);
+void __wrap_wf_local_remove(
+	struct wf_local *ep, fi_addr_t addr, int err, struct wf_unread *unread);
+ssize_t __wrap_wf_local_start(struct wf_local *ep, fi_addr_t addr, struct wf_op *op);
+ssize_t __wrap_wf_local_send(struct wf_local *ep, fi_addr_t addr, enum wf_op_kind kind,
 	const void *buf, size_t len, uint64_t tag);
 
-const char *__wrap_tcp_below_name(const struct tcp_ep *ep)
+void __wrap_wf_local_poll(struct wf_local *ep)
+{
+	(void)ep;
+}
+
+bool __wrap_wf_local_moved(struct wf_local *ep)
+{
+	(void)ep;
+	return false;
+}
+
+bool __wrap_wf_local_arm(struct wf_local *ep)
+{
+	(void)ep;
+	return true;
+}
+
+bool __wrap_wf_local_flushed(struct wf_local *ep)
+{
+	(void)ep;
+	return true;
+}
+
+void __wrap_wf_local_close(struct wf_local **at)
+{
+	*at = NULL;
+}
+
+const char *__wrap_wf_local_name(const struct wf_local *ep)
 {
 	(void)ep;
 	return below.name;
 }
 
-int __wrap_tcp_below_insert(struct tcp_ep *ep, fi_addr_t user_id, const void *name,
-	size_t len, fi_addr_t *ret)
+int __wrap_wf_local_insert(struct wf_local *ep, const union wf_sockaddr *addr,
+	const void *name, size_t len, fi_addr_t *ret)
 {
 	(void)ep;
 	if (below.insert_ret)
 		return below.insert_ret;
 	assert_true(len <= sizeof(below.peer));
 	memcpy(below.peer, name, len);
-	below.user_id = user_id;
+	below.addr = *addr;
 	below.inserted++;
 	*ret = BELOW_ADDR;
 	return 0;
 }
 
-int __wrap_tcp_below_reach(struct tcp_ep *ep, fi_addr_t addr)
+int __wrap_wf_local_reach(struct wf_local *ep, fi_addr_t addr)
 {
 	(void)ep;
 	assert_int_equal(addr, BELOW_ADDR);
@@ -72,15 +107,15 @@ int __wrap_tcp_below_reach(struct tcp_ep *ep, fi_addr_t addr)
 	return below.reach_ret;
 }
 
-bool __wrap_tcp_below_is_reached(struct tcp_ep *ep, fi_addr_t addr)
+bool __wrap_wf_local_is_reached(struct wf_local *ep, fi_addr_t addr)
 {
 	(void)ep;
 	assert_int_equal(addr, BELOW_ADDR);
 	return below.open;
 }
 
-void __wrap_tcp_below_remove(
-	struct tcp_ep *ep, fi_addr_t addr, int err, struct wf_unread *unread)
+void __wrap_wf_local_remove(
+	struct wf_local *ep, fi_addr_t addr, int err, struct wf_unread *unread)
 {
 	(void)ep;
 	assert_int_equal(addr, BELOW_ADDR);
@@ -103,7 +138,7 @@ void __wrap_tcp_below_remove(
 	below.removed++;
 }
 
-ssize_t __wrap_tcp_below_start(struct tcp_ep *ep, fi_addr_t addr, struct wf_op *op)
+ssize_t __wrap_wf_local_start(struct wf_local *ep, fi_addr_t addr, struct wf_op *op)
 {
 	(void)ep;
 	assert_int_equal(addr, BELOW_ADDR);
@@ -114,7 +149,7 @@ ssize_t __wrap_tcp_below_start(struct tcp_ep *ep, fi_addr_t addr, struct wf_op *
 	return 0;
 }
 
-ssize_t __wrap_tcp_below_send(struct tcp_ep *ep, fi_addr_t addr, enum wf_op_kind kind,
+ssize_t __wrap_wf_local_send(struct wf_local *ep, fi_addr_t addr, enum wf_op_kind kind,
 	const void *buf, size_t len, uint64_t tag)
 {
 	(void)ep;
@@ -133,9 +168,15 @@ ssize_t __wrap_tcp_below_send(struct tcp_ep *ep, fi_addr_t addr, enum wf_op_kind
 /* Neither end has proven that it shares memory. */
 static inline int setup_below(void **state)
 {
+	int ret;
+
 	memset(&below, 0, sizeof(below));
 	below.name = OWN_NAME;
-	return setup(state);
+	ret = setup(state);
+	assert_int_equal(wf_forks_count(), 0);
+	below.ep.fork_depth = wf_fork_depth;
+	((struct far *)*state)->pair.tcp->below = &below.ep;
+	return ret;
 }
 
 static inline void prove(struct far *far)
@@ -170,7 +211,7 @@ static inline void marker_came(struct far *far, uint64_t behind)
 {
 	uint64_t at;
 
-	assert_int_equal(tcp_page_marker(far->proof.peer, &at), ++far->markers);
+	assert_int_equal(wf_page_marker(far->proof.peer, &at), ++far->markers);
 	assert_int_equal(at, behind);
 }
 
@@ -184,16 +225,16 @@ static inline void expect_marker(struct far *far)
 /* The endpoint has sent no marker since then. */
 static inline void expect_no_marker(struct far *far)
 {
-	uint64_t at, marker = tcp_page_marker(far->proof.peer, &at);
+	uint64_t at, marker = wf_page_marker(far->proof.peer, &at);
 
 	peer_expect_nothing(&far->pair);
-	assert_true(marker == far->markers || marker == TCP_PAGE_OVER);
+	assert_true(marker == far->markers || marker == WF_PAGE_OVER);
 }
 
 /* Write the test's answer to the last marker. */
 static inline void put_answer(struct far *far, bool yes)
 {
-	tcp_page_answer(far->proof.own, far->markers, yes);
+	wf_page_answer(far->proof.own, far->markers, yes);
 	pair_progress(&far->pair);
 }
 
@@ -206,7 +247,7 @@ static inline void send_answer(struct far *far, bool yes)
 /* Write a marker of the test, behind @more bytes that it has not sent yet. */
 static inline void put_marker(struct far *far, uint64_t more)
 {
-	tcp_page_mark(far->proof.own, ++far->own_markers, far->pair.put + more);
+	wf_page_mark(far->proof.own, ++far->own_markers, far->pair.put + more);
 	pair_progress(&far->pair);
 }
 
@@ -222,7 +263,7 @@ static inline void acknowledge(struct far *far)
 /* Was the last marker of the test answered, and how? */
 static inline bool answered(const struct far *far, bool *ret_yes)
 {
-	return tcp_page_answers(far->proof.peer, far->own_markers, ret_yes);
+	return wf_page_answers(far->proof.peer, far->own_markers, ret_yes);
 }
 
 static inline bool said_yes(const struct far *far)
@@ -286,6 +327,14 @@ static inline void switch_out(struct far *far)
 
 #define BELOW_TEST(name)                                                               \
 	cmocka_unit_test_setup_teardown(name, setup_below, teardown_proven)
+/* Is the peer that was inserted last the one with the address of @far->addr? */
+static inline bool is_far(const struct far *far)
+{
+	struct wf_av *av = wf_av_of(far->av);
+
+	return wf_av_index(av, &below.addr, wf_sockaddr_len(&below.addr)) == far->addr;
+}
+
 #define PROVEN_TEST(name)                                                              \
 	cmocka_unit_test_setup_teardown(name, setup_proven, teardown_proven)
 

@@ -11,7 +11,7 @@ static void an_idle_direction_switches(void **state)
 
 	assert_int_equal(below.inserted, 1);
 	assert_string_equal(below.peer, FAR_NAME);
-	assert_int_equal(below.user_id, far->addr);
+	assert_true(is_far(far));
 	switch_out(far);
 	inject(far);
 	assert_int_equal(below.started, 1);
@@ -196,7 +196,7 @@ static void the_answer_comes_before_the_operation(void **state)
 	struct far *far = *state;
 
 	expect_marker(far);
-	tcp_page_answer(far->proof.own, far->markers, true);
+	wf_page_answer(far->proof.own, far->markers, true);
 	inject(far);
 	assert_int_equal(below.started, 1);
 	peer_expect_nothing(&far->pair);
@@ -446,7 +446,7 @@ static void memory_fails(void **state)
 	assert_memory_equal(card, none, sizeof(card));
 	expect_message(far);
 	send_card(far);
-	assert_int_equal(local_of(far)->unreached, TCP_UNREACHED_FAILED);
+	assert_int_equal(local_of(far)->unreached, WF_UNREACHED_FAILED);
 	messages_pass(far);
 }
 

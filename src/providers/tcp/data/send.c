@@ -7,7 +7,7 @@
 #include "providers/tcp/conn/keepalive.h"
 #include "providers/tcp/cm/msg_cm.h"
 #include "providers/tcp/conn/peer.h"
-#include "providers/tcp/local/below.h"
+#include "objects/local/local.h"
 #include "providers/tcp/local/switch.h"
 
 /* Starting of operations that were posted. */
@@ -186,7 +186,7 @@ ssize_t tcp_send_small(struct wf_ep *wf, enum wf_op_kind kind, const void *buf,
 	if (wf_likely(!(addr & ep->context_bits)))
 		conn = tcp_peer_memory_conn(ep, addr);
 	if (conn)
-		ret = tcp_below_send(ep, conn->local->below, kind, buf, len, tag);
+		ret = wf_local_send(ep->below, conn->local->below, kind, buf, len, tag);
 	wf_unlock(&wf->lock);
 	return ret;
 }

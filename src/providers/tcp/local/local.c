@@ -2,14 +2,15 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "objects/local/local.h"
+#include "objects/local/mode.h"
 #include "providers/tcp/conn/peer.h"
-#include "providers/tcp/local/below.h"
 #include "providers/tcp/local/switch.h"
 #include "providers/tcp/local/local.h"
 
 uint32_t tcp_local_offer(const struct tcp_ep *ep)
 {
-	return tcp_below_name(ep) ? TCP_HAVE_LOCAL : 0;
+	return wf_local_name(ep->below) ? TCP_HAVE_LOCAL : 0;
 }
 
 /* Memory failed for this instance of the peer: send a card that the peer refuses, and
@@ -40,13 +41,12 @@ void tcp_local_begin(struct tcp_conn *conn, uint64_t instance)
 		return;
 	memset(tx->copy, 0, TCP_WIRE_CARD);
 	if (is_barred(conn))
-		local->unreached = TCP_UNREACHED_FAILED;
-	err = local->unreached
-		      ? 0
-		      : tcp_proof_make(&local->proof, conn->ep->peers->instance,
-				tcp_below_name(conn->ep), tx->copy);
+		local->unreached = WF_UNREACHED_FAILED;
+	err = local->unreached ? 0
+			       : wf_proof_make(&local->proof, conn->ep->peers->instance,
+					 wf_local_name(conn->ep->below), tx->copy);
 	if (err) {
-		local->unreached = TCP_UNREACHED_VERSION;
+		local->unreached = WF_UNREACHED_VERSION;
 		tcp_log(FI_LOG_INFO, FI_LOG_EP_CTRL,
 			"no proof of this machine can be made: %s\n", strerror(-err));
 	}
@@ -67,7 +67,7 @@ static void log_refusal(const union wf_sockaddr *addr, const char *why)
 
 bool tcp_local_refuses(uint32_t agreed, int fd, const union wf_sockaddr *addr)
 {
-	if (tcp_params.local != TCP_LOCAL_SHM || agreed & TCP_HAVE_LOCAL ||
+	if (wf_local_mode != WF_LOCAL_ONLY || agreed & TCP_HAVE_LOCAL ||
 		!tcp_sock_is_within_host(fd))
 		return false;
 	log_refusal(addr, "not both ends offer to share memory");
@@ -79,10 +79,10 @@ bool tcp_local_refuses(uint32_t agreed, int fd, const union wf_sockaddr *addr)
 static bool is_on_this_host(const struct tcp_conn *conn)
 {
 	switch (conn->local->unreached) {
-	case TCP_UNREACHED_MACHINE:
+	case WF_UNREACHED_MACHINE:
 		return false;
-	case TCP_UNREACHED_VERSION:
-	case TCP_UNREACHED_REFUSED:
+	case WF_UNREACHED_VERSION:
+	case WF_UNREACHED_REFUSED:
 		return conn->same_host;
 	default:
 		return true;
@@ -91,7 +91,7 @@ static bool is_on_this_host(const struct tcp_conn *conn)
 
 static void refuse(struct tcp_conn *conn)
 {
-	log_refusal(tcp_conn_addr(conn), tcp_unreached_text(conn->local->unreached));
+	log_refusal(tcp_conn_addr(conn), wf_unreached_text(conn->local->unreached));
 	tcp_conn_fail(conn, FI_ECONNREFUSED);
 }
 
@@ -100,11 +100,11 @@ void tcp_local_end(struct tcp_conn *conn, int err)
 	if (!conn->local)
 		return;
 	wf_list_remove(&conn->local->link);
-	if (tcp_below_is_inherited(conn->ep)) {
-		tcp_proof_hide(&conn->local->proof);
+	if (wf_local_is_inherited(conn->ep->below)) {
+		wf_proof_hide(&conn->local->proof);
 	} else {
 		tcp_switch_end(conn, err);
-		tcp_proof_done(&conn->local->proof);
+		wf_proof_done(&conn->local->proof);
 	}
 	free(conn->local);
 	conn->local = NULL;
@@ -122,31 +122,31 @@ static void settle(struct tcp_conn *conn)
 		"%s %s shared memory with this process: %s\n",
 		wf_sockaddr_uri(tcp_conn_addr(conn), text, sizeof(text)),
 		local->unreached ? "has no" : "has",
-		tcp_unreached_text(local->unreached));
-	tcp_proof_hide(&local->proof);
+		wf_unreached_text(local->unreached));
+	wf_proof_hide(&local->proof);
 	if (!local->unreached) {
 		tcp_switch_begin(conn);
 		return;
 	}
 	wf_list_remove(&local->link);
-	tcp_proof_done(&local->proof);
-	if (tcp_params.local == TCP_LOCAL_SHM && is_on_this_host(conn))
+	wf_proof_done(&local->proof);
+	if (wf_local_mode == WF_LOCAL_ONLY && is_on_this_host(conn))
 		refuse(conn);
 }
 
 static void poll_proof(struct tcp_conn *conn)
 {
 	struct tcp_local *local = conn->local;
-	enum tcp_verdict verdict = tcp_proof_verdict(&local->proof);
+	enum wf_verdict verdict = wf_proof_verdict(&local->proof);
 
-	if (verdict == TCP_VERDICT_NONE)
+	if (verdict == WF_VERDICT_NONE)
 		return;
-	if (verdict == TCP_VERDICT_WRONG)
+	if (verdict == WF_VERDICT_WRONG)
 		FI_WARN_SPARSE(&tcp_fi, FI_LOG_EP_CTRL,
 			"a peer told a number that is not in this process's memory\n");
 	local->has_verdict = true;
-	if (verdict != TCP_VERDICT_PROOF)
-		local->unreached = TCP_UNREACHED_REFUSED;
+	if (verdict != WF_VERDICT_PROOF)
+		local->unreached = WF_UNREACHED_REFUSED;
 	settle(conn);
 }
 
@@ -155,7 +155,7 @@ void tcp_local_poll(struct tcp_conn *conn)
 	struct tcp_local *local = conn->local;
 
 	if (wf_list_empty(&local->link) || conn->err ||
-		tcp_below_is_inherited(conn->ep))
+		wf_local_is_inherited(conn->ep->below))
 		return;
 	if (!local->has_verdict)
 		poll_proof(conn);
@@ -171,7 +171,7 @@ void tcp_local_tick(struct tcp_ep *ep)
 	struct wf_list *link;
 	struct tcp_conn *conn;
 
-	if (tcp_below_is_inherited(ep))
+	if (wf_local_is_inherited(ep->below))
 		return;
 	link = wf_list_pop(&ep->switching);
 	conn = wf_list_entry(link, struct tcp_local, link)->conn;
@@ -202,7 +202,7 @@ int tcp_card_done(struct tcp_conn *conn)
 	local->read = true;
 	/* An end without a page cannot be reached, and has sent a card that says so. */
 	if (!local->unreached)
-		local->unreached = tcp_proof_read(
+		local->unreached = wf_proof_read(
 			&local->proof, local->card, local->instance, local->name);
 	if (local->unreached) {
 		settle(conn);

@@ -3,7 +3,7 @@
 #define TCP_LOCAL_LOCAL_H
 
 #include "providers/tcp/conn/conn.h"
-#include "providers/tcp/local/proof.h"
+#include "objects/local/proof.h"
 
 /*
  * The exchange in which both ends of a connection find out whether they reach the same
@@ -13,13 +13,13 @@
  * ep.lock guards it.
  */
 struct tcp_local {
-	struct tcp_proof proof; /* page of this end, and that of the peer */
-	uint64_t instance;      /* instance of the peer's endpoint */
-	bool read;              /* The peer's card was examined. */
-	bool has_verdict;       /* The peer's answer to this end's card was read. */
-	/* Why the peer is not reached through memory; TCP_UNREACHED_NOT: no reason is
+	struct wf_proof proof; /* page of this end, and that of the peer */
+	uint64_t instance;     /* instance of the peer's endpoint */
+	bool read;             /* The peer's card was examined. */
+	bool has_verdict;      /* The peer's answer to this end's card was read. */
+	/* Why the peer is not reached through memory; WF_UNREACHED_NOT: no reason is
 	 * known. */
-	enum tcp_unreached unreached;
+	enum wf_unreached unreached;
 	uint8_t card[TCP_WIRE_CARD]; /* card of the peer, while it arrives */
 	struct tcp_conn *conn;       /* the connection: conn->local is this struct */
 	/* Link in ep->switching while the peer's page is polled: the proof succeeded
@@ -28,7 +28,7 @@ struct tcp_local {
 
 	/* The fields below are used by switch.c, after the proof. */
 	/* Name of the peer's endpoint below; empty: there is none. */
-	char name[TCP_PROOF_NAME];
+	char name[WF_PROOF_NAME];
 	fi_addr_t below; /* index in the AV below; FI_ADDR_NOTAVAIL: not inserted yet */
 	bool in;         /* The peer's operations may arrive through memory. */
 	uint8_t out;     /* enum tcp_out: transport of this end's operations */

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "providers/tcp/context.h"
-#include "providers/tcp/local/below.h"
+#include "objects/local/local.h"
 #include "providers/tcp/local/switch.h"
 #include "providers/tcp/local/unread.h"
 #include "sys/clock.h"
@@ -29,21 +29,21 @@ static void set_out(struct tcp_local *local, enum tcp_out out)
 {
 	local->out = (uint8_t)out;
 	if (out == TCP_OUT_SOCKET || out == TCP_OUT_MEMORY)
-		tcp_page_mark(local->proof.own, TCP_PAGE_OVER, 0);
+		wf_page_mark(local->proof.own, WF_PAGE_OVER, 0);
 }
 
 /* The pages are not needed any more. */
 static void stop_polling(struct tcp_local *local)
 {
 	wf_list_remove(&local->link);
-	tcp_proof_done(&local->proof);
+	wf_proof_done(&local->proof);
 }
 
 void tcp_switch_begin(struct tcp_conn *conn)
 {
 	struct tcp_local *local = conn->local;
 
-	if (!conn->peer || !local->name[0] || !tcp_below_name(conn->ep)) {
+	if (!conn->peer || !local->name[0] || !wf_local_name(conn->ep->below)) {
 		stop_polling(local);
 		return;
 	}
@@ -77,7 +77,7 @@ bool tcp_switch_lingers(struct tcp_conn *conn)
 	uint64_t now;
 
 	if (!local || local->out != TCP_OUT_MEMORY || !is_closed(conn) ||
-		!tcp_below_is_reached(conn->ep, local->below))
+		!wf_local_is_reached(conn->ep->below, local->below))
 		return false;
 	now = wf_now_ns();
 	if (!local->linger_ns)
@@ -100,8 +100,8 @@ static int know(struct tcp_conn *conn)
 	index = tcp_peer_index(ep, conn->peer);
 	if (index == FI_ADDR_NOTAVAIL)
 		return -FI_EAGAIN;
-	ret = tcp_below_insert(
-		ep, index, local->name, strlen(local->name) + 1, &local->below);
+	ret = wf_local_insert(ep->below, &conn->peer->ip.addr, local->name,
+		strlen(local->name) + 1, &local->below);
 	if (ret)
 		local->below = FI_ADDR_NOTAVAIL;
 	return ret;
@@ -157,7 +157,7 @@ static void ask(struct tcp_conn *conn)
 {
 	struct tcp_local *local = conn->local;
 
-	tcp_page_mark(local->proof.own, ++local->asked,
+	wf_page_mark(local->proof.own, ++local->asked,
 		conn->sent + conn->staged - conn->flushed);
 	conn->peer->route = NULL;
 	set_out(local, TCP_OUT_ASKED);
@@ -167,8 +167,8 @@ void tcp_switch_behind(struct tcp_conn *conn)
 {
 	struct tcp_local *local = conn->local;
 
-	if (local->reached && !tcp_below_is_inherited(conn->ep) && is_due(local) &&
-		is_used(conn) && !conn->cur && !conn->acks_due &&
+	if (local->reached && !wf_local_is_inherited(conn->ep->below) &&
+		is_due(local) && is_used(conn) && !conn->cur && !conn->acks_due &&
 		wf_list_empty(&conn->answers) && wf_list_empty(&conn->txq) &&
 		awaits_nothing(conn))
 		ask(conn);
@@ -184,7 +184,7 @@ static int reach(struct tcp_conn *conn)
 	int ret = 0;
 
 	if (!local->reached)
-		ret = tcp_below_reach(conn->ep, local->below);
+		ret = wf_local_reach(conn->ep->below, local->below);
 	local->reached = !ret;
 	if (ret != -FI_EAGAIN)
 		return ret;
@@ -232,16 +232,16 @@ static void poll_marker(struct tcp_conn *conn)
 {
 	struct tcp_local *local = conn->local;
 	bool used_memory = tcp_switch_uses_memory(conn);
-	uint64_t at, marker = tcp_page_marker(local->proof.peer, &at);
+	uint64_t at, marker = wf_page_marker(local->proof.peer, &at);
 
 	if (marker == local->answered || !has_handled(conn, at))
 		return;
 	local->answered = marker;
-	if (marker == TCP_PAGE_OVER)
+	if (marker == WF_PAGE_OVER)
 		return;
 	local->in = !know(conn) || local->in;
 	conn->ep->memory_conns += tcp_switch_uses_memory(conn) && !used_memory;
-	tcp_page_answer(local->proof.own, marker, local->in);
+	wf_page_answer(local->proof.own, marker, local->in);
 }
 
 static void go_below(struct tcp_conn *conn)
@@ -261,7 +261,7 @@ static void poll_answer(struct tcp_conn *conn)
 	bool yes;
 
 	if (local->out != TCP_OUT_ASKED ||
-		!tcp_page_answers(local->proof.peer, local->asked, &yes))
+		!wf_page_answers(local->proof.peer, local->asked, &yes))
 		return;
 	if (yes)
 		go_below(conn);
@@ -275,7 +275,7 @@ void tcp_switch_poll(struct tcp_conn *conn)
 
 	poll_marker(conn);
 	poll_answer(conn);
-	if (local->answered == TCP_PAGE_OVER &&
+	if (local->answered == WF_PAGE_OVER &&
 		(local->out == TCP_OUT_MEMORY || local->out == TCP_OUT_SOCKET))
 		stop_polling(local);
 }
@@ -285,7 +285,8 @@ bool tcp_switch_goes_below(struct tcp_conn *conn)
 	struct tcp_local *local = conn->local;
 
 	/* In a forked child tcp_switch_start says that it cannot. */
-	if (wf_likely(local->out == TCP_OUT_MEMORY) || tcp_below_is_inherited(conn->ep))
+	if (wf_likely(local->out == TCP_OUT_MEMORY) ||
+		wf_local_is_inherited(conn->ep->below))
 		return true;
 	poll_answer(conn);
 	if (local->out == TCP_OUT_ASKED)
@@ -301,7 +302,7 @@ ssize_t tcp_switch_start(struct tcp_conn *conn, struct wf_op *op)
 	if (tcp_context_of(conn->ep, op->addr))
 		return -FI_EINVAL;
 	op->flags |= WF_OP_REACHED;
-	ret = tcp_below_start(conn->ep, conn->local->below, op);
+	ret = wf_local_start(conn->ep->below, conn->local->below, op);
 	op->flags &= ~WF_OP_REACHED;
 	if (wf_unlikely(ret == -FI_ENOTCONN))
 		tcp_local_failed(conn);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "providers/tcp/conn/peer.h"
-#include "providers/tcp/local/below.h"
+#include "objects/local/local.h"
 #include "providers/tcp/local/unread.h"
 
 /* Receiver of the messages that a peer left unread: it queues them for the next
@@ -77,7 +77,7 @@ void tcp_unread_take_over(struct tcp_conn *conn, fi_addr_t below, int err)
 		.last = last_left(&peer->ip.remote.pending),
 	};
 
-	tcp_below_remove(conn->ep, below, err, err ? &taker.unread : NULL);
+	wf_local_remove(conn->ep->below, below, err, err ? &taker.unread : NULL);
 	wait_for_next(conn->ep, peer, &taker);
 }
 

@@ -14,7 +14,7 @@
  */
 
 /* End the connection below to @below, the peer of @conn, with the positive fi_errno
- * @err, as tcp_below_remove. If @err is not 0, the messages that the peer left unread
+ * @err, as wf_local_remove. If @err is not 0, the messages that the peer left unread
  * are queued for the next connection. */
 void tcp_unread_take_over(struct tcp_conn *conn, fi_addr_t below, int err);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "providers/tcp/local/below_peers.h"
+#include "objects/local/peers.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -7,33 +7,34 @@
 
 #include "sys/compiler.h"
 
-/* Peers that one call of tcp_below_peers_next_leaving examines. */
+/* Peers that one call of wf_local_peers_next_leaving examines. */
 enum { EXAMINED_MAX = 8 };
 
 /* A peer in the AV below. */
-struct tcp_below_peer {
+struct wf_local_peer {
 	bool present; /* The peer is in the AV below. */
 	bool leaving; /* The connection has ended; messages of the peer may remain. */
-	/* The source of its messages: its index in tcp's AV, or FI_ADDR_NOTAVAIL. */
+	/* The source of its messages: its index in the AV above, or FI_ADDR_NOTAVAIL.
+	 */
 	fi_addr_t source;
-	fi_addr_t index;        /* the last index that the peer had in tcp's AV */
-	union wf_sockaddr addr; /* its address in tcp's AV */
+	fi_addr_t index;        /* the last index that the peer had in the AV above */
+	union wf_sockaddr addr; /* its address in the AV above */
 };
 
-static void lock(struct tcp_below_peers *peers)
+static void lock(struct wf_local_peers *peers)
 {
 	(void)pthread_mutex_lock(&peers->lock);
 }
 
-static void unlock(struct tcp_below_peers *peers)
+static void unlock(struct wf_local_peers *peers)
 {
 	(void)pthread_mutex_unlock(&peers->lock);
 }
 
-/* Look up @peer, which is at @below, in tcp's AV. Returns whether its source changed.
+/* Look up @peer, which is at @below, in the AV above. Returns whether its source
+ * changed.
  */
-static bool find(
-	struct tcp_below_peers *peers, struct tcp_below_peer *peer, size_t below)
+static bool find(struct wf_local_peers *peers, struct wf_local_peer *peer, size_t below)
 {
 	fi_addr_t source;
 
@@ -52,7 +53,7 @@ static bool find(
 	return true;
 }
 
-static void tell(struct tcp_below_peers *peers, bool changed)
+static void tell(struct wf_local_peers *peers, bool changed)
 {
 	if (changed)
 		peers->changed(peers);
@@ -68,8 +69,8 @@ static bool is_among(fi_addr_t source, const uint64_t *index, size_t count)
 
 static void removed(struct wf_av_watch *watch, const uint64_t *index, size_t count)
 {
-	struct tcp_below_peers *peers =
-		wf_container_of(watch, struct tcp_below_peers, watch);
+	struct wf_local_peers *peers =
+		wf_container_of(watch, struct wf_local_peers, watch);
 	bool changed = false;
 
 	lock(peers);
@@ -80,7 +81,7 @@ static void removed(struct wf_av_watch *watch, const uint64_t *index, size_t cou
 	tell(peers, changed);
 }
 
-static bool find_lost(struct tcp_below_peers *peers)
+static bool find_lost(struct wf_local_peers *peers)
 {
 	bool changed = false;
 
@@ -92,8 +93,8 @@ static bool find_lost(struct tcp_below_peers *peers)
 
 static void inserted(struct wf_av_watch *watch)
 {
-	struct tcp_below_peers *peers =
-		wf_container_of(watch, struct tcp_below_peers, watch);
+	struct wf_local_peers *peers =
+		wf_container_of(watch, struct wf_local_peers, watch);
 	bool changed;
 
 	lock(peers);
@@ -102,8 +103,8 @@ static void inserted(struct wf_av_watch *watch)
 	tell(peers, changed);
 }
 
-void tcp_below_peers_start(struct tcp_below_peers *peers, struct wf_av *av,
-	struct wf_av *below, void (*changed)(struct tcp_below_peers *peers))
+void wf_local_peers_start(struct wf_local_peers *peers, struct wf_av *av,
+	struct wf_av *below, void (*changed)(struct wf_local_peers *peers))
 {
 	(void)pthread_mutex_init(&peers->lock, NULL);
 	peers->av = av;
@@ -114,7 +115,7 @@ void tcp_below_peers_start(struct tcp_below_peers *peers, struct wf_av *av,
 	wf_av_watch_add(av, &peers->watch);
 }
 
-void tcp_below_peers_stop(struct tcp_below_peers *peers)
+void wf_local_peers_stop(struct wf_local_peers *peers)
 {
 	if (!peers->watch.inserted)
 		return;
@@ -123,11 +124,11 @@ void tcp_below_peers_stop(struct tcp_below_peers *peers)
 	peers->watch.inserted = NULL;
 }
 
-void tcp_below_peers_done(struct tcp_below_peers *peers)
+void wf_local_peers_done(struct wf_local_peers *peers)
 {
 	if (!peers->av)
 		return;
-	tcp_below_peers_stop(peers);
+	wf_local_peers_stop(peers);
 	if (peers->tx.peers)
 		wf_cq_unexport(&peers->tx.port);
 	if (peers->rx.peers)
@@ -138,7 +139,7 @@ void tcp_below_peers_done(struct tcp_below_peers *peers)
 
 /* Set the address of the peer @below in @entry, a copy in @addr; no bytes if the peer
  * has none. peers->lock is held. */
-static void give_address(const struct tcp_below_peers *peers, fi_addr_t below,
+static void give_address(const struct wf_local_peers *peers, fi_addr_t below,
 	struct fi_cq_err_entry *entry, union wf_sockaddr *addr)
 {
 	entry->err_data = NULL;
@@ -153,8 +154,8 @@ static void give_address(const struct tcp_below_peers *peers, fi_addr_t below,
 static ssize_t write_tx_err(
 	struct fid_peer_cq *port, const struct fi_cq_err_entry *entry)
 {
-	struct tcp_below_cq *cq = wf_container_of(port, struct tcp_below_cq, port);
-	struct tcp_below_peers *peers = cq->peers;
+	struct wf_local_cq *cq = wf_container_of(port, struct wf_local_cq, port);
+	struct wf_local_peers *peers = cq->peers;
 	struct fi_cq_err_entry copy = *entry;
 	union wf_sockaddr addr;
 
@@ -167,12 +168,12 @@ static ssize_t write_tx_err(
 }
 
 /* FI_SOURCE_ERR: the entry of the endpoint below is for a message of a peer that is not
- * in tcp's AV. */
+ * in the AV above. */
 static ssize_t write_rx_err(
 	struct fid_peer_cq *port, const struct fi_cq_err_entry *entry)
 {
-	struct tcp_below_cq *cq = wf_container_of(port, struct tcp_below_cq, port);
-	struct tcp_below_peers *peers = cq->peers;
+	struct wf_local_cq *cq = wf_container_of(port, struct wf_local_cq, port);
+	struct wf_local_peers *peers = cq->peers;
 	struct fi_cq_err_entry copy = *entry;
 	union wf_sockaddr addr;
 	fi_addr_t below;
@@ -187,8 +188,8 @@ static ssize_t write_rx_err(
 	return wf_cq_write_err(port->fid.context, &copy);
 }
 
-void tcp_below_peers_export(
-	struct tcp_below_peers *peers, struct tcp_below_cq *ret, struct wf_cq *cq)
+void wf_local_peers_export(
+	struct wf_local_peers *peers, struct wf_local_cq *ret, struct wf_cq *cq)
 {
 	wf_cq_export(cq, &ret->port);
 	ret->peers = peers;
@@ -197,9 +198,9 @@ void tcp_below_peers_export(
 	ret->port.owner_ops = &ret->ops;
 }
 
-static int grow(struct tcp_below_peers *peers, size_t count)
+static int grow(struct wf_local_peers *peers, size_t count)
 {
-	struct tcp_below_peer *at = realloc(peers->at, count * sizeof(*at));
+	struct wf_local_peer *at = realloc(peers->at, count * sizeof(*at));
 
 	if (!at)
 		return -FI_ENOMEM;
@@ -212,54 +213,52 @@ static int grow(struct tcp_below_peers *peers, size_t count)
 /* A peer that was leaving was inserted again: undo one of the two insertions, which the
  * AV below counts. */
 static void stay(
-	struct tcp_below_peers *peers, struct tcp_below_peer *peer, fi_addr_t below)
+	struct wf_local_peers *peers, struct wf_local_peer *peer, fi_addr_t below)
 {
 	peers->leaving--;
 	peers->lost -= peer->source == FI_ADDR_NOTAVAIL;
 	(void)wf_av_remove_untold(peers->below, below);
 }
 
-/* @addr is at @index of tcp's AV, or was a moment ago. peers->lock is held. */
-static int set(struct tcp_below_peers *peers, fi_addr_t below, fi_addr_t index,
-	const void *addr)
+/* The peer @below has the address @addr, and had the index @source a moment ago.
+ * peers->lock is held. */
+static int set(struct wf_local_peers *peers, fi_addr_t below, fi_addr_t source,
+	const union wf_sockaddr *addr)
 {
-	struct tcp_below_peer *peer;
+	struct wf_local_peer *peer;
 
 	if (below >= peers->count && grow(peers, WF_MAX(2 * peers->count, below + 1)))
 		return -FI_ENOMEM;
 	peer = &peers->at[below];
 	if (peer->leaving)
 		stay(peers, peer, below);
-	*peer = (struct tcp_below_peer){
-		.present = true, .source = index, .index = index
+	*peer = (struct wf_local_peer){
+		.present = true, .source = source, .index = source, .addr = *addr
 	};
-	memcpy(&peer->addr, addr, WF_MIN(wf_av_addrlen(peers->av), sizeof(peer->addr)));
+	peers->lost += source == FI_ADDR_NOTAVAIL;
 	(void)find(peers, peer, below);
 	return 0;
 }
 
-int tcp_below_peers_insert(struct tcp_below_peers *peers, fi_addr_t index,
+int wf_local_peers_insert(struct wf_local_peers *peers, const union wf_sockaddr *addr,
 	const void *name, fi_addr_t *ret_below)
 {
-	const void *addr = wf_av_addr(peers->av, index);
-	int ret;
+	fi_addr_t source = wf_av_index(peers->av, addr, wf_sockaddr_len(addr));
+	int ret = wf_av_insert_untold(peers->below, name, source, ret_below);
 
-	if (!addr)
-		return -FI_EAGAIN;
-	ret = wf_av_insert_untold(peers->below, name, index, ret_below);
 	if (ret)
 		return ret;
 	lock(peers);
-	ret = set(peers, *ret_below, index, addr);
+	ret = set(peers, *ret_below, source, addr);
 	unlock(peers);
 	if (ret)
 		(void)wf_av_remove_untold(peers->below, *ret_below);
 	return ret;
 }
 
-void tcp_below_peers_remove(struct tcp_below_peers *peers, fi_addr_t below)
+void wf_local_peers_remove(struct wf_local_peers *peers, fi_addr_t below)
 {
-	struct tcp_below_peer *peer;
+	struct wf_local_peer *peer;
 
 	lock(peers);
 	peer = &peers->at[below];
@@ -270,7 +269,7 @@ void tcp_below_peers_remove(struct tcp_below_peers *peers, fi_addr_t below)
 	(void)wf_av_remove_untold(peers->below, below);
 }
 
-void tcp_below_peers_leave(struct tcp_below_peers *peers, fi_addr_t below)
+void wf_local_peers_leave(struct wf_local_peers *peers, fi_addr_t below)
 {
 	lock(peers);
 	peers->at[below].leaving = true;
@@ -278,7 +277,7 @@ void tcp_below_peers_leave(struct tcp_below_peers *peers, fi_addr_t below)
 	unlock(peers);
 }
 
-fi_addr_t tcp_below_peers_next_leaving(struct tcp_below_peers *peers)
+fi_addr_t wf_local_peers_next_leaving(struct wf_local_peers *peers)
 {
 	fi_addr_t ret = FI_ADDR_NOTAVAIL;
 
@@ -293,7 +292,7 @@ fi_addr_t tcp_below_peers_next_leaving(struct tcp_below_peers *peers)
 	return ret;
 }
 
-void tcp_below_peers_compare(struct tcp_below_peers *peers)
+void wf_local_peers_compare(struct wf_local_peers *peers)
 {
 	uint32_t seq;
 

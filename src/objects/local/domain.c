@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "providers/tcp/local/domain.h"
+#include "objects/local/domain.h"
 
-#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -15,15 +14,9 @@ static struct {
 	struct fi_info *info; /* without the name of an endpoint */
 } offer = { PTHREAD_MUTEX_INITIALIZER, NULL };
 
-/* State of a domain: wf_domain.prov_data. @lock guards the opening. */
-struct tcp_domain {
-	pthread_mutex_t lock;
-	struct wf_lower_domain below; /* @info NULL: not open */
-};
-
 /* shm has none of the stricter kinds of FI_DIRECTED_RECV. */
 static const uint64_t offered =
-	TCP_BELOW_TRANSFERS & ~(FI_TAGGED_DIRECTED_RECV | FI_EXACT_DIRECTED_RECV);
+	WF_LOCAL_TRANSFERS & ~(FI_TAGGED_DIRECTED_RECV | FI_EXACT_DIRECTED_RECV);
 
 /* Remove the source address, which contains the id of this process. The name of an
  * endpoint below has to be that of the process which opens it, also if that is a forked
@@ -42,8 +35,8 @@ static int ask(struct fi_info **ret_info)
 
 	if (!hints)
 		return ret;
-	hints->caps = offered | TCP_BELOW_LINKING;
-	hints->domain_attr->caps = TCP_BELOW_LINKING;
+	hints->caps = offered | WF_LOCAL_LINKING;
+	hints->domain_attr->caps = WF_LOCAL_LINKING;
 	hints->domain_attr->mr_mode =
 		FI_MR_VIRT_ADDR | FI_MR_ALLOCATED | FI_MR_PROV_KEY;
 	hints->ep_attr->type = FI_EP_RDM;
@@ -71,43 +64,34 @@ static int query(struct fi_info **ret_copy)
 	return ret;
 }
 
-int tcp_below_query(void)
+int wf_local_query(void)
 {
 	return query(NULL);
 }
 
-void tcp_below_forget(void)
+void wf_local_forget(void)
 {
 	fi_freeinfo(offer.info);
 	offer.info = NULL;
 }
 
-int tcp_domain_init(struct wf_domain *domain, const struct fi_info *info)
+void wf_local_domain_init(struct wf_local_domain *ret, struct wf_domain *above)
 {
-	struct tcp_domain *tcp = calloc(1, sizeof(*tcp));
-
-	(void)info;
-	if (!tcp)
-		return -FI_ENOMEM;
-	(void)pthread_mutex_init(&tcp->lock, NULL);
-	domain->prov_data = tcp;
-	return 0;
+	*ret = (struct wf_local_domain){ .above = above };
+	(void)pthread_mutex_init(&ret->lock, NULL);
 }
 
-void tcp_domain_done(struct wf_domain *domain)
+void wf_local_domain_done(struct wf_local_domain *domain)
 {
-	struct tcp_domain *tcp = domain->prov_data;
-
-	wf_lower_domain_close(&tcp->below);
-	(void)pthread_mutex_destroy(&tcp->lock);
-	free(tcp);
+	wf_lower_domain_close(&domain->below);
+	(void)pthread_mutex_destroy(&domain->lock);
 }
 
 /* Why an endpoint of @below does not support all capabilities of @above; NULL: it does.
  */
 static const char *lacks(const struct fi_info *below, const struct fi_info *above)
 {
-	if (above->caps & TCP_BELOW_TRANSFERS & ~below->caps)
+	if (above->caps & WF_LOCAL_TRANSFERS & ~below->caps)
 		return "it lacks capabilities";
 	if (below->domain_attr->mr_mode & FI_MR_LOCAL || below->mode)
 		return "it needs more of the application";
@@ -127,18 +111,19 @@ static const char *lacks(const struct fi_info *below, const struct fi_info *abov
 	return NULL;
 }
 
-static int open_domain(struct wf_domain *above, struct wf_lower_domain *below)
+static int open_domain(struct wf_local_domain *domain)
 {
+	struct wf_lower_domain *below = &domain->below;
 	struct fi_info *found, *info;
 	int ret = query(&found);
 
 	if (ret)
 		return ret;
-	info = wf_lower_domain_info(found, above);
+	info = wf_lower_domain_info(found, domain->above);
 	fi_freeinfo(found);
 	if (!info)
 		return -FI_ENOMEM;
-	ret = wf_lower_domain_open(below, &tcp_fi, "shm", info);
+	ret = wf_lower_domain_open(below, domain->above->prov->fi, "shm", info);
 	if (ret)
 		return ret;
 	/* The AV of a provider of another library could not be used within progress. */
@@ -146,27 +131,22 @@ static int open_domain(struct wf_domain *above, struct wf_lower_domain *below)
 		wf_lower_domain_close(below);
 		return -FI_ENOSYS;
 	}
-	wf_domain_lend_regions(above, wf_domain_of(below->domain));
+	wf_domain_lend_regions(domain->above, wf_domain_of(below->domain));
 	return 0;
 }
 
-int tcp_below_domain(struct tcp_ep *ep, const struct wf_lower_domain **ret_below,
-	const char **ret_why)
+int wf_local_domain_open(
+	struct wf_local_domain *domain, const struct wf_ep *ep, const char **ret_why)
 {
-	struct wf_domain *above = ep->ep.domain;
-	struct tcp_domain *tcp = above->prov_data;
 	int ret = 0;
 
 	*ret_why = "its domain";
-	(void)pthread_mutex_lock(&tcp->lock);
-	if (!tcp->below.info)
-		ret = open_domain(above, &tcp->below);
-	(void)pthread_mutex_unlock(&tcp->lock);
+	(void)pthread_mutex_lock(&domain->lock);
+	if (!domain->below.info)
+		ret = open_domain(domain);
+	(void)pthread_mutex_unlock(&domain->lock);
 	if (ret)
 		return ret;
-	*ret_why = lacks(tcp->below.info, ep->ep.info);
-	if (*ret_why)
-		return -FI_ENOSYS;
-	*ret_below = &tcp->below;
-	return 0;
+	*ret_why = lacks(domain->below.info, ep->info);
+	return *ret_why ? -FI_ENOSYS : 0;
 }

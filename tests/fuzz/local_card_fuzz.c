@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "providers/tcp/local/proof.h"
+#include "objects/local/proof.h"
 
 enum { INSTANCE = 7 };
 
@@ -23,45 +23,45 @@ static void spoil(void *to, size_t len, const uint8_t **data, size_t *size)
 		*bytes++ ^= *(*data)++;
 }
 
-static void check_words(const struct tcp_proof *reader)
+static void check_words(const struct wf_proof *reader)
 {
-	uint64_t number = tcp_page_proof(reader->peer), at;
+	uint64_t number = wf_page_proof(reader->peer), at;
 	bool yes;
-	enum tcp_verdict told = tcp_proof_verdict(reader);
+	enum wf_verdict told = wf_proof_verdict(reader);
 
-	if (told > TCP_VERDICT_WRONG ||
-		(told == TCP_VERDICT_PROOF) != (number == reader->number))
+	if (told > WF_VERDICT_WRONG ||
+		(told == WF_VERDICT_PROOF) != (number == reader->number))
 		abort();
-	if (tcp_page_marker(reader->peer, &at) != reader->peer->marker ||
+	if (wf_page_marker(reader->peer, &at) != reader->peer->marker ||
 		at != reader->peer->at)
 		abort();
-	if (tcp_page_answers(reader->peer, 1, &yes) != (reader->peer->answer / 2 == 1))
+	if (wf_page_answers(reader->peer, 1, &yes) != (reader->peer->answer / 2 == 1))
 		abort();
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	uint8_t card[TCP_WIRE_CARD], own[TCP_WIRE_CARD];
-	struct tcp_proof proof, reader;
-	char name[TCP_PROOF_NAME] = NAME;
-	enum tcp_unreached unreached;
+	uint8_t card[WF_PROOF_CARD], own[WF_PROOF_CARD];
+	struct wf_proof proof, reader;
+	char name[WF_PROOF_NAME] = NAME;
+	enum wf_unreached unreached;
 	uint64_t told;
 
-	if (tcp_proof_make(&proof, INSTANCE, NAME, card) ||
-		tcp_proof_make(&reader, INSTANCE + 1, NULL, own))
+	if (wf_proof_make(&proof, INSTANCE, NAME, card) ||
+		wf_proof_make(&reader, INSTANCE + 1, NULL, own))
 		abort();
 	spoil(card, sizeof(card), &data, &size);
 	spoil(proof.own, sizeof(*proof.own), &data, &size);
-	unreached = tcp_proof_read(&reader, card, INSTANCE, name);
-	told = tcp_page_proof(reader.own);
-	if (unreached >= TCP_UNREACHED_COUNT ||
-		(unreached == TCP_UNREACHED_NOT) != (reader.peer != NULL) ||
-		told != (unreached ? TCP_PAGE_REFUSED : proof.own->head.number) ||
+	unreached = wf_proof_read(&reader, card, INSTANCE, name);
+	told = wf_page_proof(reader.own);
+	if (unreached >= WF_UNREACHED_COUNT ||
+		(unreached == WF_UNREACHED_NOT) != (reader.peer != NULL) ||
+		told != (unreached ? WF_PAGE_REFUSED : proof.own->head.number) ||
 		!memchr(name, 0, sizeof(name)))
 		abort();
 	if (!unreached)
 		check_words(&reader);
-	tcp_proof_done(&proof);
-	tcp_proof_done(&reader);
+	wf_proof_done(&proof);
+	wf_proof_done(&reader);
 	return 0;
 }

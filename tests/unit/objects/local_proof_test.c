@@ -3,16 +3,21 @@
  * Proofs that two processes share memory: true ones between processes, and cards with
  * each field wrong.
  */
-#include "unit.h"
-
 #include <sched.h>
+#include <setjmp.h>
 #include <signal.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
 #include <sys/mount.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
+#include <cmocka.h>
 
-#include "providers/tcp/local/proof.h"
+#include "objects/local/proof.h"
 
 enum { INSTANCE = 0x1234567 };
 
@@ -29,7 +34,7 @@ enum {
 /* The result of a child process. */
 struct told {
 	uint64_t number;
-	uint8_t card[TCP_WIRE_CARD];
+	uint8_t card[WF_PROOF_CARD];
 };
 
 /* A child that is @apart from this process in some way: the function returns false
@@ -43,14 +48,14 @@ static pid_t child_with_proof(bool (*apart)(void), struct told *ret)
 	assert_int_equal(pipe(pipes), 0);
 	pid = fork();
 	if (!pid) {
-		struct tcp_proof proof;
+		struct wf_proof proof;
 		struct told told;
 
 		close(pipes[0]);
 		(void)prctl(PR_SET_PDEATHSIG, SIGKILL);
 		if (apart && !apart())
 			_exit(3);
-		if (tcp_proof_make(&proof, INSTANCE, NULL, told.card))
+		if (wf_proof_make(&proof, INSTANCE, NULL, told.card))
 			_exit(1);
 		told.number = proof.number;
 		if (write(pipes[1], &told, sizeof(told)) != sizeof(told))
@@ -76,53 +81,53 @@ static void end(pid_t pid)
 }
 
 /* The proof of this process, which examines the cards of others. */
-static struct tcp_proof here(void)
+static struct wf_proof here(void)
 {
-	struct tcp_proof proof;
-	uint8_t card[TCP_WIRE_CARD];
+	struct wf_proof proof;
+	uint8_t card[WF_PROOF_CARD];
 
-	assert_int_equal(tcp_proof_make(&proof, INSTANCE, NULL, card), 0);
+	assert_int_equal(wf_proof_make(&proof, INSTANCE, NULL, card), 0);
 	return proof;
 }
 
 /* @card leads @reader to no page, and its number is not written. */
-static void refused_by(struct tcp_proof *reader, const uint8_t card[TCP_WIRE_CARD],
-	uint64_t instance, enum tcp_unreached unreached)
+static void refused_by(struct wf_proof *reader, const uint8_t card[WF_PROOF_CARD],
+	uint64_t instance, enum wf_unreached unreached)
 {
-	char name[TCP_PROOF_NAME] = "before";
+	char name[WF_PROOF_NAME] = "before";
 
-	assert_int_equal(tcp_proof_read(reader, card, instance, name), unreached);
-	assert_int_equal(tcp_page_proof(reader->own), TCP_PAGE_REFUSED);
+	assert_int_equal(wf_proof_read(reader, card, instance, name), unreached);
+	assert_int_equal(wf_page_proof(reader->own), WF_PAGE_REFUSED);
 	assert_null(reader->peer);
 	assert_string_equal(name, "before");
 }
 
-static void refused(const uint8_t card[TCP_WIRE_CARD], uint64_t instance,
-	enum tcp_unreached unreached)
+static void refused(const uint8_t card[WF_PROOF_CARD], uint64_t instance,
+	enum wf_unreached unreached)
 {
-	struct tcp_proof reader = here();
+	struct wf_proof reader = here();
 
 	refused_by(&reader, card, instance, unreached);
-	tcp_proof_done(&reader);
+	wf_proof_done(&reader);
 }
 
 static void another_process_is_near(void **state)
 {
-	struct tcp_proof proof = here();
+	struct wf_proof proof = here();
 	struct told told;
 	pid_t pid = child_with_proof(NULL, &told);
-	char name[TCP_PROOF_NAME];
+	char name[WF_PROOF_NAME];
 
 	assert_int_equal(
-		tcp_proof_read(&proof, told.card, INSTANCE, name), TCP_UNREACHED_NOT);
-	assert_int_equal(tcp_page_proof(proof.own), told.number);
+		wf_proof_read(&proof, told.card, INSTANCE, name), WF_UNREACHED_NOT);
+	assert_int_equal(wf_page_proof(proof.own), told.number);
 	assert_int_not_equal(told.number, 0);
-	assert_int_equal(tcp_proof_verdict(&proof), TCP_VERDICT_NONE);
+	assert_int_equal(wf_proof_verdict(&proof), WF_VERDICT_NONE);
 	end(pid);
 	/* What was mapped outlives the process, and cannot be mapped again. */
 	assert_int_equal(proof.peer->head.number, told.number);
-	tcp_proof_done(&proof);
-	refused(told.card, INSTANCE, TCP_UNREACHED_UNREADABLE);
+	wf_proof_done(&proof);
+	refused(told.card, INSTANCE, WF_UNREACHED_UNREADABLE);
 }
 
 /* ---- processes that are apart; this needs the rights of root ---- */
@@ -161,132 +166,132 @@ static bool be_with_another_directory(void)
 
 /* The card of a process that is apart is refused; also if its bytes at @at are replaced
  * by @len of this process's own card, as a process that lies would do. */
-static void refused_apart(bool (*apart)(void), enum tcp_unreached honest, size_t at,
-	size_t len, enum tcp_unreached lying)
+static void refused_apart(bool (*apart)(void), enum wf_unreached honest, size_t at,
+	size_t len, enum wf_unreached lying)
 {
-	struct tcp_proof own;
-	uint8_t card[TCP_WIRE_CARD];
+	struct wf_proof own;
+	uint8_t card[WF_PROOF_CARD];
 	struct told told;
 	pid_t pid = child_with_proof(apart, &told);
 
 	if (!pid)
 		skip();
-	assert_int_equal(tcp_proof_make(&own, INSTANCE, NULL, card), 0);
+	assert_int_equal(wf_proof_make(&own, INSTANCE, NULL, card), 0);
 	refused(told.card, INSTANCE, honest);
 	memcpy(told.card + at, card + at, len);
 	refused(told.card, INSTANCE, lying);
-	tcp_proof_done(&own);
+	wf_proof_done(&own);
 	end(pid);
 }
 
 static void another_user_is_apart(void **state)
 {
-	refused_apart(be_another_user, TCP_UNREACHED_USER, AT_UID, 4,
-		TCP_UNREACHED_UNREADABLE);
+	refused_apart(
+		be_another_user, WF_UNREACHED_USER, AT_UID, 4, WF_UNREACHED_UNREADABLE);
 }
 
 static void another_namespace_is_apart(void **state)
 {
-	refused_apart(be_in_another_namespace, TCP_UNREACHED_NAMESPACE, AT_PID_NS, 8,
-		TCP_UNREACHED_UNREADABLE);
+	refused_apart(be_in_another_namespace, WF_UNREACHED_NAMESPACE, AT_PID_NS, 8,
+		WF_UNREACHED_UNREADABLE);
 }
 
 static void another_directory_is_apart(void **state)
 {
-	refused_apart(be_with_another_directory, TCP_UNREACHED_DIRECTORY, 0, 0,
-		TCP_UNREACHED_DIRECTORY);
+	refused_apart(be_with_another_directory, WF_UNREACHED_DIRECTORY, 0, 0,
+		WF_UNREACHED_DIRECTORY);
 }
 
 static void another_endpoint_is_a_stranger(void **state)
 {
-	struct tcp_proof proof, reader = here();
-	uint8_t card[TCP_WIRE_CARD];
+	struct wf_proof proof, reader = here();
+	uint8_t card[WF_PROOF_CARD];
 
-	assert_int_equal(tcp_proof_make(&proof, INSTANCE, NULL, card), 0);
-	refused_by(&reader, card, INSTANCE + 1, TCP_UNREACHED_STRANGER);
-	tcp_proof_done(&proof);
-	tcp_proof_done(&proof);
-	refused_by(&reader, card, INSTANCE, TCP_UNREACHED_UNREADABLE);
-	tcp_proof_done(&reader);
+	assert_int_equal(wf_proof_make(&proof, INSTANCE, NULL, card), 0);
+	refused_by(&reader, card, INSTANCE + 1, WF_UNREACHED_STRANGER);
+	wf_proof_done(&proof);
+	wf_proof_done(&proof);
+	refused_by(&reader, card, INSTANCE, WF_UNREACHED_UNREADABLE);
+	wf_proof_done(&reader);
 }
 
 /* Of a page that is hidden the mappings stay, and no more are made. */
 static void a_hidden_page_is_not_found(void **state)
 {
-	struct tcp_proof proof, reader = here(), late = here();
-	uint8_t card[TCP_WIRE_CARD];
-	char name[TCP_PROOF_NAME];
+	struct wf_proof proof, reader = here(), late = here();
+	uint8_t card[WF_PROOF_CARD];
+	char name[WF_PROOF_NAME];
 
-	assert_int_equal(tcp_proof_make(&proof, INSTANCE, NULL, card), 0);
+	assert_int_equal(wf_proof_make(&proof, INSTANCE, NULL, card), 0);
 	assert_int_equal(
-		tcp_proof_read(&reader, card, INSTANCE, name), TCP_UNREACHED_NOT);
-	tcp_proof_hide(&proof);
-	refused_by(&late, card, INSTANCE, TCP_UNREACHED_UNREADABLE);
-	tcp_proof_done(&late);
-	tcp_page_prove(proof.own, reader.number);
-	assert_int_equal(tcp_proof_verdict(&reader), TCP_VERDICT_PROOF);
-	tcp_proof_done(&proof);
-	tcp_proof_done(&reader);
+		wf_proof_read(&reader, card, INSTANCE, name), WF_UNREACHED_NOT);
+	wf_proof_hide(&proof);
+	refused_by(&late, card, INSTANCE, WF_UNREACHED_UNREADABLE);
+	wf_proof_done(&late);
+	wf_page_prove(proof.own, reader.number);
+	assert_int_equal(wf_proof_verdict(&reader), WF_VERDICT_PROOF);
+	wf_proof_done(&proof);
+	wf_proof_done(&reader);
 }
 
 /* Whatever a peer writes, the result is one of four. */
 static void answers_are_told_apart(void **state)
 {
 	static const uint64_t lies[] = { 2, UINT64_MAX, UINT64_C(1) << 63 };
-	struct tcp_proof peer, reader = here();
-	uint8_t card[TCP_WIRE_CARD];
-	char name[TCP_PROOF_NAME];
+	struct wf_proof peer, reader = here();
+	uint8_t card[WF_PROOF_CARD];
+	char name[WF_PROOF_NAME];
 
-	assert_int_equal(tcp_proof_make(&peer, INSTANCE, NULL, card), 0);
+	assert_int_equal(wf_proof_make(&peer, INSTANCE, NULL, card), 0);
 	assert_int_equal(
-		tcp_proof_read(&reader, card, INSTANCE, name), TCP_UNREACHED_NOT);
-	assert_int_equal(tcp_proof_verdict(&reader), TCP_VERDICT_NONE);
-	tcp_page_prove(peer.own, TCP_PAGE_REFUSED);
-	assert_int_equal(tcp_proof_verdict(&reader), TCP_VERDICT_REFUSAL);
+		wf_proof_read(&reader, card, INSTANCE, name), WF_UNREACHED_NOT);
+	assert_int_equal(wf_proof_verdict(&reader), WF_VERDICT_NONE);
+	wf_page_prove(peer.own, WF_PAGE_REFUSED);
+	assert_int_equal(wf_proof_verdict(&reader), WF_VERDICT_REFUSAL);
 	for (size_t i = 0; i < sizeof(lies) / sizeof(lies[0]); i++) {
-		tcp_page_prove(peer.own, lies[i]);
-		assert_int_equal(tcp_proof_verdict(&reader), TCP_VERDICT_WRONG);
+		wf_page_prove(peer.own, lies[i]);
+		assert_int_equal(wf_proof_verdict(&reader), WF_VERDICT_WRONG);
 	}
-	tcp_page_prove(peer.own, reader.number + 1);
-	assert_int_equal(tcp_proof_verdict(&reader), TCP_VERDICT_WRONG);
-	tcp_page_prove(peer.own, reader.number);
-	assert_int_equal(tcp_proof_verdict(&reader), TCP_VERDICT_PROOF);
-	tcp_proof_done(&peer);
-	tcp_proof_done(&reader);
+	wf_page_prove(peer.own, reader.number + 1);
+	assert_int_equal(wf_proof_verdict(&reader), WF_VERDICT_WRONG);
+	wf_page_prove(peer.own, reader.number);
+	assert_int_equal(wf_proof_verdict(&reader), WF_VERDICT_PROOF);
+	wf_proof_done(&peer);
+	wf_proof_done(&reader);
 }
 
-/* The numbers 0 and TCP_PAGE_REFUSED would be no answer. */
+/* The numbers 0 and WF_PAGE_REFUSED would be no answer. */
 static void a_number_is_no_answer(void **state)
 {
-	uint8_t card[TCP_WIRE_CARD];
-	struct tcp_proof proof;
+	uint8_t card[WF_PROOF_CARD];
+	struct wf_proof proof;
 
-	assert_int_equal(tcp_proof_make(&proof, INSTANCE, NULL, card), 0);
-	for (uint64_t number = 0; number <= TCP_PAGE_REFUSED; number++) {
+	assert_int_equal(wf_proof_make(&proof, INSTANCE, NULL, card), 0);
+	for (uint64_t number = 0; number <= WF_PAGE_REFUSED; number++) {
 		proof.own->head.number = number;
-		refused(card, INSTANCE, TCP_UNREACHED_STRANGER);
+		refused(card, INSTANCE, WF_UNREACHED_STRANGER);
 	}
-	tcp_proof_done(&proof);
+	wf_proof_done(&proof);
 }
 
 /* The name that a peer reads of an endpoint whose name is @own is @seen. */
 static void check_name(const char *own, const char *seen)
 {
-	char name[TCP_PROOF_NAME];
-	uint8_t card[TCP_WIRE_CARD];
-	struct tcp_proof proof, reader = here();
+	char name[WF_PROOF_NAME];
+	uint8_t card[WF_PROOF_CARD];
+	struct wf_proof proof, reader = here();
 
-	assert_int_equal(tcp_proof_make(&proof, INSTANCE, own, card), 0);
+	assert_int_equal(wf_proof_make(&proof, INSTANCE, own, card), 0);
 	assert_int_equal(
-		tcp_proof_read(&reader, card, INSTANCE, name), TCP_UNREACHED_NOT);
+		wf_proof_read(&reader, card, INSTANCE, name), WF_UNREACHED_NOT);
 	assert_string_equal(name, seen);
-	tcp_proof_done(&proof);
-	tcp_proof_done(&reader);
+	wf_proof_done(&proof);
+	wf_proof_done(&reader);
 }
 
 static void names_are_read(void **state)
 {
-	char longest[TCP_PROOF_NAME];
+	char longest[WF_PROOF_NAME];
 
 	memset(longest, 'n', sizeof(longest) - 1);
 	longest[sizeof(longest) - 1] = '\0';
@@ -297,7 +302,7 @@ static void names_are_read(void **state)
 /* It does not fit, so there is none: never a part of one. */
 static void a_name_is_too_long(void **state)
 {
-	char longer[TCP_PROOF_NAME + 1];
+	char longer[WF_PROOF_NAME + 1];
 
 	memset(longer, 'n', sizeof(longer) - 1);
 	longer[sizeof(longer) - 1] = '\0';
@@ -306,63 +311,63 @@ static void a_name_is_too_long(void **state)
 
 static void a_name_has_no_end(void **state)
 {
-	uint8_t card[TCP_WIRE_CARD];
-	struct tcp_proof proof;
+	uint8_t card[WF_PROOF_CARD];
+	struct wf_proof proof;
 
-	assert_int_equal(tcp_proof_make(&proof, INSTANCE, "shm", card), 0);
-	memset(proof.own->head.name, 'n', TCP_PROOF_NAME);
-	refused(card, INSTANCE, TCP_UNREACHED_NAME);
-	tcp_proof_done(&proof);
+	assert_int_equal(wf_proof_make(&proof, INSTANCE, "shm", card), 0);
+	memset(proof.own->head.name, 'n', WF_PROOF_NAME);
+	refused(card, INSTANCE, WF_UNREACHED_NAME);
+	wf_proof_done(&proof);
 }
 
 /* A number that one connection saw proves nothing on the next. */
 static void numbers_are_fresh(void **state)
 {
-	struct tcp_proof a, b;
-	uint8_t card[TCP_WIRE_CARD];
+	struct wf_proof a, b;
+	uint8_t card[WF_PROOF_CARD];
 
-	assert_int_equal(tcp_proof_make(&a, INSTANCE, NULL, card), 0);
-	assert_int_equal(tcp_proof_make(&b, INSTANCE, NULL, card), 0);
+	assert_int_equal(wf_proof_make(&a, INSTANCE, NULL, card), 0);
+	assert_int_equal(wf_proof_make(&b, INSTANCE, NULL, card), 0);
 	assert_true(a.number != b.number);
-	tcp_proof_done(&a);
-	tcp_proof_done(&b);
+	wf_proof_done(&a);
+	wf_proof_done(&b);
 }
 
 static void each_field_counts(void **state)
 {
 	static const struct {
 		unsigned int at;
-		enum tcp_unreached unreached;
+		enum wf_unreached unreached;
 	} rows[] = {
-		{ AT_LAYOUT, TCP_UNREACHED_VERSION },
-		{ AT_UID, TCP_UNREACHED_USER },
-		{ AT_BOOT_ID, TCP_UNREACHED_MACHINE },
-		{ AT_BOOT_ID + 15, TCP_UNREACHED_MACHINE },
-		{ AT_PID_NS, TCP_UNREACHED_NAMESPACE },
-		{ AT_PID_NS + 7, TCP_UNREACHED_NAMESPACE },
+		{ AT_LAYOUT, WF_UNREACHED_VERSION },
+		{ AT_UID, WF_UNREACHED_USER },
+		{ AT_BOOT_ID, WF_UNREACHED_MACHINE },
+		{ AT_BOOT_ID + 15, WF_UNREACHED_MACHINE },
+		{ AT_PID_NS, WF_UNREACHED_NAMESPACE },
+		{ AT_PID_NS + 7, WF_UNREACHED_NAMESPACE },
 		/* No process has such an id. */
-		{ AT_PID + 3, TCP_UNREACHED_UNREADABLE },
-		{ AT_FD + 1, TCP_UNREACHED_UNREADABLE },
-		{ AT_FD + 3, TCP_UNREACHED_UNREADABLE },
+		{ AT_PID + 3, WF_UNREACHED_UNREADABLE },
+		{ AT_FD + 1, WF_UNREACHED_UNREADABLE },
+		{ AT_FD + 3, WF_UNREACHED_UNREADABLE },
 	};
-	struct tcp_proof proof;
-	uint8_t card[TCP_WIRE_CARD], changed[TCP_WIRE_CARD];
+	struct wf_proof proof;
+	uint8_t card[WF_PROOF_CARD], changed[WF_PROOF_CARD];
 
-	assert_int_equal(tcp_proof_make(&proof, INSTANCE, NULL, card), 0);
+	assert_int_equal(wf_proof_make(&proof, INSTANCE, NULL, card), 0);
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
 		memcpy(changed, card, sizeof(card));
 		changed[rows[i].at] ^= 0x40;
 		refused(changed, INSTANCE, rows[i].unreached);
-		assert_non_null(tcp_unreached_text(rows[i].unreached));
+		assert_non_null(wf_unreached_text(rows[i].unreached));
 	}
-	tcp_proof_done(&proof);
+	wf_proof_done(&proof);
 }
 
 static void no_memory_is_no_proof(void **state)
 {
-	static const uint8_t none[TCP_WIRE_CARD];
+	static const uint8_t none[WF_PROOF_CARD];
 
-	refused(none, INSTANCE, TCP_UNREACHED_VERSION);
+	refused(none, INSTANCE, WF_UNREACHED_VERSION);
 }
 
 int main(void)

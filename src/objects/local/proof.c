@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+#include <assert.h>
 #include <errno.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -6,7 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "providers/tcp/local/proof.h"
+#include "objects/local/proof.h"
 #include "sys/machine.h"
 #include "sys/sealed.h"
 
@@ -27,9 +28,9 @@ struct card {
 	int32_t fd;          /* descriptor of the page, in the process @pid */
 };
 
-static_assert(sizeof(struct card) == TCP_WIRE_CARD, "wire layout");
+static_assert(sizeof(struct card) == WF_PROOF_CARD, "wire layout");
 
-static int fill_directory(struct tcp_page_head *head)
+static int fill_directory(struct wf_page_head *head)
 {
 	struct stat st;
 
@@ -40,13 +41,13 @@ static int fill_directory(struct tcp_page_head *head)
 	return 0;
 }
 
-static int fill_number(struct tcp_proof *proof)
+static int fill_number(struct wf_proof *proof)
 {
 	do {
 		if (getrandom(&proof->number, sizeof(proof->number), 0) !=
 			sizeof(proof->number))
 			return -EIO;
-	} while (proof->number <= TCP_PAGE_REFUSED);
+	} while (proof->number <= WF_PAGE_REFUSED);
 	return 0;
 }
 
@@ -61,16 +62,16 @@ static int fill_common(struct card *card)
 }
 
 static int make(
-	struct tcp_proof *proof, uint64_t instance, const char *name, struct card *card)
+	struct wf_proof *proof, uint64_t instance, const char *name, struct card *card)
 {
-	struct tcp_page_head *head;
+	struct wf_page_head *head;
 	void *mem;
 	int ret = fill_common(card);
 
 	if (!ret)
 		ret = fill_number(proof);
 	if (!ret)
-		ret = wf_sealed_new(NAME, sizeof(struct tcp_page), &proof->fd, &mem);
+		ret = wf_sealed_new(NAME, sizeof(struct wf_page), &proof->fd, &mem);
 	if (ret)
 		return ret;
 	proof->own = mem;
@@ -84,16 +85,16 @@ static int make(
 	return fill_directory(head);
 }
 
-int tcp_proof_make(struct tcp_proof *ret, uint64_t instance, const char *name,
-	uint8_t ret_card[TCP_WIRE_CARD])
+int wf_proof_make(struct wf_proof *ret, uint64_t instance, const char *name,
+	uint8_t ret_card[WF_PROOF_CARD])
 {
 	struct card card = { 0 };
 	int err;
 
-	*ret = (struct tcp_proof){ .fd = -1 };
+	*ret = (struct wf_proof){ .fd = -1 };
 	err = make(ret, instance, name, &card);
 	if (err) {
-		tcp_proof_done(ret);
+		wf_proof_done(ret);
 		card = (struct card){ 0 };
 	}
 	memcpy(ret_card, &card, sizeof(card));
@@ -104,18 +105,18 @@ int tcp_proof_make(struct tcp_proof *ret, uint64_t instance, const char *name,
 static int try_memory(void)
 {
 	void *mem;
-	int fd, ret = wf_sealed_new(NAME, sizeof(struct tcp_page), &fd, &mem);
+	int fd, ret = wf_sealed_new(NAME, sizeof(struct wf_page), &fd, &mem);
 
 	if (ret)
 		return ret;
-	(void)munmap(mem, sizeof(struct tcp_page));
+	(void)munmap(mem, sizeof(struct wf_page));
 	(void)close(fd);
 	return 0;
 }
 
-int tcp_proof_possible(const char **ret_want)
+int wf_proof_possible(const char **ret_want)
 {
-	struct tcp_page_head head;
+	struct wf_page_head head;
 	uint8_t boot_id[16];
 	uint64_t pid_ns;
 	int ret;
@@ -138,69 +139,69 @@ int tcp_proof_possible(const char **ret_want)
 
 /* The card contains a process id and a descriptor, so the fields that differ on another
  * machine are compared first. */
-static enum tcp_unreached compare(const struct card *card)
+static enum wf_unreached compare(const struct card *card)
 {
 	struct card own = { 0 };
 
 	if (card->layout != LAYOUT || fill_common(&own))
-		return TCP_UNREACHED_VERSION;
+		return WF_UNREACHED_VERSION;
 	if (memcmp(card->boot_id, own.boot_id, sizeof(own.boot_id)) != 0)
-		return TCP_UNREACHED_MACHINE;
+		return WF_UNREACHED_MACHINE;
 	if (card->pid_ns != own.pid_ns)
-		return TCP_UNREACHED_NAMESPACE;
-	return card->uid == own.uid ? TCP_UNREACHED_NOT : TCP_UNREACHED_USER;
+		return WF_UNREACHED_NAMESPACE;
+	return card->uid == own.uid ? WF_UNREACHED_NOT : WF_UNREACHED_USER;
 }
 
-static enum tcp_unreached judge(const struct tcp_page_head *head, uint64_t instance)
+static enum wf_unreached judge(const struct wf_page_head *head, uint64_t instance)
 {
-	struct tcp_page_head own = { 0 };
+	struct wf_page_head own = { 0 };
 
-	if (head->number <= TCP_PAGE_REFUSED || head->instance != instance)
-		return TCP_UNREACHED_STRANGER;
+	if (head->number <= WF_PAGE_REFUSED || head->instance != instance)
+		return WF_UNREACHED_STRANGER;
 	if (fill_directory(&own) || head->dir_device != own.dir_device ||
 		head->dir_inode != own.dir_inode)
-		return TCP_UNREACHED_DIRECTORY;
-	return memchr(head->name, 0, sizeof(head->name)) ? TCP_UNREACHED_NOT
-							 : TCP_UNREACHED_NAME;
+		return WF_UNREACHED_DIRECTORY;
+	return memchr(head->name, 0, sizeof(head->name)) ? WF_UNREACHED_NOT
+							 : WF_UNREACHED_NAME;
 }
 
 /* Map the page to which @card leads, and copy its head, because the other process may
  * write while it is examined. */
-static enum tcp_unreached map_page(struct tcp_proof *proof, const struct card *card,
-	struct tcp_page_head *ret_head)
+static enum wf_unreached map_page(
+	struct wf_proof *proof, const struct card *card, struct wf_page_head *ret_head)
 {
-	enum tcp_unreached unreached = compare(card);
+	enum wf_unreached unreached = compare(card);
 	const void *mem;
 
 	if (unreached)
 		return unreached;
-	if (wf_sealed_map(NAME, card->pid, card->fd, sizeof(struct tcp_page), &mem))
-		return TCP_UNREACHED_UNREADABLE;
+	if (wf_sealed_map(NAME, card->pid, card->fd, sizeof(struct wf_page), &mem))
+		return WF_UNREACHED_UNREADABLE;
 	proof->peer = mem;
 	memcpy(ret_head, &proof->peer->head, sizeof(*ret_head));
-	return TCP_UNREACHED_NOT;
+	return WF_UNREACHED_NOT;
 }
 
-static void forget_peer(struct tcp_proof *proof)
+static void forget_peer(struct wf_proof *proof)
 {
 	if (proof->peer)
-		wf_sealed_unmap(proof->peer, sizeof(struct tcp_page));
+		wf_sealed_unmap(proof->peer, sizeof(struct wf_page));
 	proof->peer = NULL;
 }
 
-enum tcp_unreached tcp_proof_read(struct tcp_proof *proof,
-	const uint8_t bytes[TCP_WIRE_CARD], uint64_t instance,
-	char ret_name[TCP_PROOF_NAME])
+enum wf_unreached wf_proof_read(struct wf_proof *proof,
+	const uint8_t bytes[WF_PROOF_CARD], uint64_t instance,
+	char ret_name[WF_PROOF_NAME])
 {
-	enum tcp_unreached unreached;
+	enum wf_unreached unreached;
 	struct card card;
-	struct tcp_page_head head;
+	struct wf_page_head head;
 
 	memcpy(&card, bytes, sizeof(card));
 	unreached = map_page(proof, &card, &head);
 	if (!unreached)
 		unreached = judge(&head, instance);
-	tcp_page_prove(proof->own, unreached ? TCP_PAGE_REFUSED : head.number);
+	wf_page_prove(proof->own, unreached ? WF_PAGE_REFUSED : head.number);
 	if (unreached)
 		forget_peer(proof);
 	else
@@ -208,47 +209,47 @@ enum tcp_unreached tcp_proof_read(struct tcp_proof *proof,
 	return unreached;
 }
 
-enum tcp_verdict tcp_proof_verdict(const struct tcp_proof *proof)
+enum wf_verdict wf_proof_verdict(const struct wf_proof *proof)
 {
-	uint64_t number = tcp_page_proof(proof->peer);
+	uint64_t number = wf_page_proof(proof->peer);
 
 	if (!number)
-		return TCP_VERDICT_NONE;
-	if (number == TCP_PAGE_REFUSED)
-		return TCP_VERDICT_REFUSAL;
-	return number == proof->number ? TCP_VERDICT_PROOF : TCP_VERDICT_WRONG;
+		return WF_VERDICT_NONE;
+	if (number == WF_PAGE_REFUSED)
+		return WF_VERDICT_REFUSAL;
+	return number == proof->number ? WF_VERDICT_PROOF : WF_VERDICT_WRONG;
 }
 
-void tcp_proof_hide(struct tcp_proof *proof)
+void wf_proof_hide(struct wf_proof *proof)
 {
 	if (proof->fd >= 0)
 		(void)close(proof->fd);
 	proof->fd = -1;
 }
 
-void tcp_proof_done(struct tcp_proof *proof)
+void wf_proof_done(struct wf_proof *proof)
 {
-	tcp_proof_hide(proof);
+	wf_proof_hide(proof);
 	forget_peer(proof);
 	if (proof->own)
-		wf_sealed_unmap(proof->own, sizeof(struct tcp_page));
+		wf_sealed_unmap(proof->own, sizeof(struct wf_page));
 	proof->own = NULL;
 }
 
-const char *tcp_unreached_text(enum tcp_unreached unreached)
+const char *wf_unreached_text(enum wf_unreached unreached)
 {
-	static const char *const text[TCP_UNREACHED_COUNT] = {
-		[TCP_UNREACHED_NOT] = "shared memory is reached",
-		[TCP_UNREACHED_VERSION] = "another version, or no proof can be made",
-		[TCP_UNREACHED_MACHINE] = "another machine",
-		[TCP_UNREACHED_NAMESPACE] = "another process namespace",
-		[TCP_UNREACHED_USER] = "another user",
-		[TCP_UNREACHED_UNREADABLE] = "its memory cannot be read",
-		[TCP_UNREACHED_STRANGER] = "that memory is not its own",
-		[TCP_UNREACHED_DIRECTORY] = "another directory of shared memory",
-		[TCP_UNREACHED_NAME] = "its name there is invalid",
-		[TCP_UNREACHED_FAILED] = "shared memory has failed before",
-		[TCP_UNREACHED_REFUSED] = "the peer cannot reach this process",
+	static const char *const text[WF_UNREACHED_COUNT] = {
+		[WF_UNREACHED_NOT] = "shared memory is reached",
+		[WF_UNREACHED_VERSION] = "another version, or no proof can be made",
+		[WF_UNREACHED_MACHINE] = "another machine",
+		[WF_UNREACHED_NAMESPACE] = "another process namespace",
+		[WF_UNREACHED_USER] = "another user",
+		[WF_UNREACHED_UNREADABLE] = "its memory cannot be read",
+		[WF_UNREACHED_STRANGER] = "that memory is not its own",
+		[WF_UNREACHED_DIRECTORY] = "another directory of shared memory",
+		[WF_UNREACHED_NAME] = "its name there is invalid",
+		[WF_UNREACHED_FAILED] = "shared memory has failed before",
+		[WF_UNREACHED_REFUSED] = "the peer cannot reach this process",
 	};
 
 	return text[unreached];

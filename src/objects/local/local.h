@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef WF_OBJECTS_LOCAL_LOCAL_H
+#define WF_OBJECTS_LOCAL_LOCAL_H
+
+#include "objects/local/domain.h"
+#include "objects/local/peers.h"
+#include "objects/local/proof.h"
+#include "objects/lower/endpoint.h"
+#include "sys/forks.h"
+
+/*
+ * The endpoint below: an endpoint of shm, through which an FI_EP_RDM endpoint of
+ * another provider, the endpoint above, reaches the peers that share memory with it
+ * (docs/tcp-local.md, section 3). It completes, counts and matches in the objects of
+ * the endpoint above. It has an AV of its own, in which the user id of each peer is the
+ * peer's index in the AV above, but it has no regions: its peers access those of the
+ * domain above (wf_domain_lend_regions), so that the same keys, access rights and
+ * counters are valid on both transports, and a region is closed for both at once.
+ */
+struct wf_local {
+	struct wf_ep *above;
+	const struct wf_lower_domain *domain; /* domain of shm that it is opened on */
+	struct fid_av *av;                    /* its AV */
+	struct wf_av *table;         /* the same AV, as an object of this library */
+	struct wf_lower_ep ep;       /* the endpoint itself */
+	struct wf_local_peers peers; /* peers in its AV */
+	bool sleeps;         /* A thread may sleep until the endpoint above has work. */
+	uint32_t fork_depth; /* of the process that opened the endpoint */
+	char name[WF_PROOF_NAME]; /* its name, which peers insert into their AVs */
+};
+
+/* Open and enable the endpoint below @above, whose bindings are complete, as *@at;
+ * no-op if that is not NULL. @forbidden: the application forbids shared memory
+ * (FI_OPT_SHARED_MEMORY_PERMITTED). 0 or a negative fi_errno, which is logged with the
+ * reason: it cannot be opened, or does not support all capabilities of @above. A
+ * control call without locks. */
+int wf_local_open(struct wf_ep *above, struct wf_local_domain *domain, bool forbidden,
+	struct wf_local **at);
+/* Close *@at, after the last wf_local_remove; its operations end. No-op if there is
+ * none. A control call without locks. */
+void wf_local_close(struct wf_local **at);
+
+/* @below may be NULL, no endpoint, in all functions below but those for its progress.
+ */
+
+/* Is this process a forked child of the process that opened the endpoint? A child has
+ * neither the pages of connections nor the memory of the endpoint below. */
+static inline bool wf_local_is_inherited(const struct wf_local *below)
+{
+	return below && wf_unlikely(wf_is_forked_since(below->fork_depth));
+}
+
+/* The name that peers insert, a string; NULL: there is no endpoint below. */
+const char *wf_local_name(const struct wf_local *below);
+
+/* Descriptor that is readable when the endpoint below has work; only if below->sleeps.
+ * Or a negative fi_errno. */
+int wf_local_fd(const struct wf_local *below);
+
+/* The lock of the endpoint above is held from here on, but not needed by wf_local_poll;
+ * in the next four functions and in wf_local_poll the lock of the receive context is
+ * held, too. */
+
+/* Insert the peer whose endpoint below has the name @name, of @len bytes with the NUL,
+ * which may come from any program, and whose address above is @addr. If @addr is not in
+ * the AV above, messages of the peer have no source until it is. 0 or a negative
+ * fi_errno. */
+int wf_local_insert(struct wf_local *below, const union wf_sockaddr *addr,
+	const void *name, size_t len, fi_addr_t *ret_peer);
+/* Connect to the peer with the index @peer. As struct wf_xfer_ops.reach. */
+int wf_local_reach(struct wf_local *below, fi_addr_t peer);
+/* As struct wf_xfer_ops.is_reached. */
+bool wf_local_is_reached(struct wf_local *below, fi_addr_t peer);
+/* End the connection to it, as struct wf_xfer_ops.disconnect, and remove it. */
+void wf_local_remove(
+	struct wf_local *below, fi_addr_t peer, int err, struct wf_unread *unread);
+
+/* Start @op, whose address is that of the AV above, at the peer that was reached with
+ * the index @peer. -FI_ENOTCONN: it is not connected any more. Otherwise the contract
+ * is that of struct wf_xfer_ops.start. */
+ssize_t wf_local_start(struct wf_local *below, fi_addr_t peer, struct wf_op *op);
+
+/* The fast path of a message, as struct wf_xfer_ops.send_small. */
+ssize_t wf_local_send(struct wf_local *below, fi_addr_t peer, enum wf_op_kind kind,
+	const void *buf, size_t len, uint64_t tag);
+
+/* Make progress of the endpoint below; not NULL. */
+void wf_local_poll(struct wf_local *below);
+/* The length from which on messages do not take the fast path; 0 without an endpoint
+ * below. Any thread. */
+size_t wf_local_small_limit(const struct wf_local *below);
+/* Has the endpoint below, not NULL, moved data since the last call? */
+bool wf_local_moved(struct wf_local *below);
+/* As in struct wf_xfer_ops; without an endpoint below they return true, true and false.
+ */
+bool wf_local_arm(struct wf_local *below);
+bool wf_local_flushed(struct wf_local *below);
+bool wf_local_cancel(struct wf_local *below, const struct wf_cancel *which);
+
+/* Let counters that were bound later count, too. A control call without locks. */
+int wf_local_bind_cntrs(struct wf_local *below);
+
+#endif
