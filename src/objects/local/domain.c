@@ -75,9 +75,10 @@ void wf_local_forget(void)
 	offer.info = NULL;
 }
 
-void wf_local_domain_init(struct wf_local_domain *ret, struct wf_domain *above)
+void wf_local_domain_init(
+	struct wf_local_domain *ret, struct wf_domain *above, size_t max_atomic)
 {
-	*ret = (struct wf_local_domain){ .above = above };
+	*ret = (struct wf_local_domain){ .above = above, .max_atomic = max_atomic };
 	(void)pthread_mutex_init(&ret->lock, NULL);
 }
 

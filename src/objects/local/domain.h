@@ -23,7 +23,9 @@
 #define WF_LOCAL_LINKING (FI_PEER | FI_AV_USER_ID)
 
 struct wf_local_domain {
-	struct wf_domain *above;      /* the domain above, whose regions peers access */
+	struct wf_domain *above; /* the domain above, whose regions peers access */
+	/* The most bytes of one atomic operation of endpoints above. */
+	size_t max_atomic;
 	pthread_mutex_t lock;         /* guards the opening of @below */
 	struct wf_lower_domain below; /* @info NULL: not open */
 };
@@ -36,7 +38,8 @@ int wf_local_query(void);
 void wf_local_forget(void);
 
 /* Initialise the domain below @above, which is not opened yet. */
-void wf_local_domain_init(struct wf_local_domain *ret, struct wf_domain *above);
+void wf_local_domain_init(
+	struct wf_local_domain *ret, struct wf_domain *above, size_t max_atomic);
 void wf_local_domain_done(struct wf_local_domain *domain);
 
 /* Open the domain below if it is not open. @ep: an endpoint of the domain above. 0; a

@@ -25,7 +25,7 @@ static const char *unfit(struct wf_ep *ep, bool forbidden)
 	return NULL;
 }
 
-static int open_ep(struct wf_local *below)
+static int open_ep(struct wf_local *below, size_t max_atomic)
 {
 	struct fi_av_attr attr = { .type = FI_AV_TABLE };
 	struct wf_ep *above = below->above;
@@ -46,7 +46,7 @@ static int open_ep(struct wf_local *below)
 	if (ret)
 		return ret;
 	if (!wf_lower_ep_reaches(&below->ep) ||
-		wf_op_max_atomic(below->ep.builtin) < wf_op_max_atomic(above))
+		wf_op_max_atomic(below->ep.builtin) < max_atomic)
 		return -FI_ENOSYS;
 	below->table = wf_av_of(below->av);
 	wf_transfer_lend(above, below->ep.builtin);
@@ -182,7 +182,7 @@ static int try_open(struct wf_ep *above, struct wf_local_domain *domain,
 		ret = wf_local_domain_open(domain, above, why);
 	if (!ret) {
 		*why = "its endpoint";
-		ret = open_ep(below);
+		ret = open_ep(below, domain->max_atomic);
 	}
 	if (!ret)
 		ret = enable(below);
@@ -318,6 +318,39 @@ void wf_local_poll(struct wf_local *below)
 {
 	wf_local_peers_compare(&below->peers);
 	wf_lower_ep_poll(&below->ep);
+}
+
+/* Is this progress call partial? The lock of the receive context is held. */
+static inline bool is_partial(struct wf_local *below)
+{
+	struct wf_local_pace *pace = &below->pace;
+
+	if (!wf_progress_is_partial(&below->above->progress) || !pace->left ||
+		wf_local_is_inherited(below))
+		return false;
+	return wf_likely(--pace->left % WF_LOCAL_CLOCK_INTERVAL) ||
+	       (pace->left && wf_coarse_ns() == pace->tick);
+}
+
+void wf_local_run(struct wf_local *below)
+{
+	struct wf_ep *above = below->above;
+
+	if (wf_unlikely(!wf_trylock(above->srx_lock)))
+		return;
+	if (wf_likely(is_partial(below)))
+		wf_local_poll(below);
+	else
+		wf_ep_progress(above);
+	wf_unlock(above->srx_lock);
+}
+
+void wf_local_set_partial(struct wf_local *below, uint32_t calls)
+{
+	if (calls)
+		below->pace.tick = wf_coarse_ns();
+	below->pace.calls = below->pace.left = calls;
+	wf_progress_set_partial(&below->above->progress, calls);
 }
 
 bool wf_local_moved(struct wf_local *below)

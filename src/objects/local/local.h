@@ -6,7 +6,27 @@
 #include "objects/local/peers.h"
 #include "objects/local/proof.h"
 #include "objects/lower/endpoint.h"
+#include "sys/clock.h"
 #include "sys/forks.h"
+
+/*
+ * While messages go through memory, most progress calls of the endpoint above are
+ * partial: they poll the endpoint below and nothing else, without the lock of the
+ * endpoint above. After some partial calls, or with the next tick of the coarse clock,
+ * comes a full call, which polls everything. wf_progress_wake makes the next call a
+ * full one: a call that gives the sockets work calls it.
+ */
+struct wf_local_pace {
+	/* Number of partial calls between the last full one and the next, and how many
+	 * of them are still to come; 0: none. @left is guarded by the lock of the
+	 * receive context. */
+	uint32_t calls, left;
+	uint64_t tick; /* time (wf_coarse_ns) of the last full call */
+};
+
+/* The coarse clock is read in one of so many partial calls: a divisor of their number.
+ */
+enum { WF_LOCAL_CLOCK_INTERVAL = 8 };
 
 /*
  * The endpoint below: an endpoint of shm, through which an FI_EP_RDM endpoint of
@@ -26,6 +46,7 @@ struct wf_local {
 	struct wf_local_peers peers; /* peers in its AV */
 	bool sleeps;         /* A thread may sleep until the endpoint above has work. */
 	uint32_t fork_depth; /* of the process that opened the endpoint */
+	struct wf_local_pace pace;
 	char name[WF_PROOF_NAME]; /* its name, which peers insert into their AVs */
 };
 
@@ -71,6 +92,26 @@ int wf_local_insert(struct wf_local *below, const union wf_sockaddr *addr,
 int wf_local_reach(struct wf_local *below, fi_addr_t peer);
 /* As struct wf_xfer_ops.is_reached. */
 bool wf_local_is_reached(struct wf_local *below, fi_addr_t peer);
+/* The socket connection to the peer has been closed by the peer: is it too early to end
+ * it, because the peer has not closed its end of the memory? A process that dies closes
+ * both, one after the other; one that lives may receive more first. Only then it is
+ * known which messages the peer left unread. They go to the next connection, which
+ * therefore has to wait; at most a second, because a live peer may never close its end.
+ * *@since_ns: 0 at first. */
+static inline bool wf_local_lingers(
+	struct wf_local *below, fi_addr_t peer, uint64_t *since_ns)
+{
+	const uint64_t limit_ns = UINT64_C(1000000000);
+	uint64_t now;
+
+	if (!wf_local_is_reached(below, peer))
+		return false;
+	now = wf_now_ns();
+	if (!*since_ns)
+		*since_ns = now;
+	return now - *since_ns < limit_ns;
+}
+
 /* End the connection to it, as struct wf_xfer_ops.disconnect, and remove it. */
 void wf_local_remove(
 	struct wf_local *below, fi_addr_t peer, int err, struct wf_unread *unread);
@@ -86,6 +127,11 @@ ssize_t wf_local_send(struct wf_local *below, fi_addr_t peer, enum wf_op_kind ki
 
 /* Make progress of the endpoint below; not NULL. */
 void wf_local_poll(struct wf_local *below);
+/* wf_progress.run of the endpoint above: a partial progress call, or a full one. No
+ * lock is held. */
+void wf_local_run(struct wf_local *below);
+/* At the end of a full call: @calls partial ones follow; 0: the next call is full. */
+void wf_local_set_partial(struct wf_local *below, uint32_t calls);
 /* The length from which on messages do not take the fast path; 0 without an endpoint
  * below. Any thread. */
 size_t wf_local_small_limit(const struct wf_local *below);

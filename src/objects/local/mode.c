@@ -12,8 +12,8 @@
 enum wf_local_mode wf_local_mode;
 
 static const char *const names[] = {
-	[WF_LOCAL_AUTO] = "auto",
 	[WF_LOCAL_OFF] = "tcp",
+	[WF_LOCAL_AUTO] = "auto",
 	[WF_LOCAL_ONLY] = "shm",
 };
 

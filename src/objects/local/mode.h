@@ -8,8 +8,8 @@
 /* Setting of FI_TCP_LOCAL, see fi_tcp(7): how peers of the same machine are reached by
  * endpoints of tcp, and of layers over tcp. */
 enum wf_local_mode {
-	WF_LOCAL_AUTO, /* by shared memory if possible */
 	WF_LOCAL_OFF,  /* "tcp": by sockets */
+	WF_LOCAL_AUTO, /* by shared memory if possible */
 	WF_LOCAL_ONLY, /* "shm": by shared memory, or they are refused */
 };
 

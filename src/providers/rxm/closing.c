@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+#include "objects/local/local.h"
 #include "providers/rxm/conn/peer.h"
 
 /*
@@ -32,6 +33,7 @@ bool rxm_flushed(struct wf_ep *wf)
 		if (is_left(wf_list_entry(link, struct rxm_conn, link)))
 			return false;
 	}
-	return !wf_remotes_any_pending(
-		&ep->peers->remotes, rxm_data_op_is_promised, NULL);
+	return wf_local_flushed(ep->below) &&
+	       !wf_remotes_any_pending(
+		       &ep->peers->remotes, rxm_data_op_is_promised, NULL);
 }

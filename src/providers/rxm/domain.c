@@ -98,6 +98,7 @@ int rxm_domain_init(struct wf_domain *wf, const struct fi_info *info)
 		return ret;
 	}
 	fill(domain, offer);
+	wf_local_domain_init(&domain->local, wf, rxm_atomic_max());
 	wf->prov_data = domain;
 	return 0;
 }
@@ -106,6 +107,7 @@ void rxm_domain_done(struct wf_domain *wf)
 {
 	struct rxm_domain *domain = rxm_domain_of(wf);
 
+	wf_local_domain_done(&domain->local);
 	wf_lower_domain_close(&domain->below);
 	free(domain);
 }

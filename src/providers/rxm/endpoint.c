@@ -2,7 +2,9 @@
 #include "objects/endpoint/life/name.h"
 #include "providers/rxm/below.h"
 #include "providers/rxm/conn/peer.h"
+#include "providers/rxm/local/local.h"
 #include "providers/rxm/param.h"
+#include "sys/peer_counts.h"
 
 /* Opening, naming, enabling and closing endpoints. */
 
@@ -27,6 +29,7 @@ static int rxm_enable(struct wf_ep *wf)
 	struct rxm_ep *ep = rxm_ep_of(wf);
 
 	wf_av_removals_start(&ep->peers->remotes.removals, wf->av);
+	rxm_local_open(ep);
 	return open_all(ep);
 }
 
@@ -46,6 +49,7 @@ static void rxm_destroy(struct wf_ep *wf)
 
 	ep->data.quiet = true;
 	end_conns(ep);
+	rxm_local_close(ep);
 	rxm_peers_free(ep);
 	rxm_wait_close(ep);
 	rxm_below_close(ep);
@@ -95,7 +99,33 @@ static int rxm_cntr_bound(struct wf_ep *wf)
 				wf_list_entry(link, struct rxm_conn, link));
 	}
 	wf_unlock(&wf->lock);
-	return ret;
+	return ret ? ret : wf_local_bind_cntrs(ep->below);
+}
+
+static int rxm_forbid_shared_memory(struct wf_ep *wf)
+{
+	rxm_ep_of(wf)->memory_forbidden = true;
+	return 0;
+}
+
+/* Set the length from which on messages do not take the fast path: that of the endpoint
+ * below. Without one, no message takes it. */
+static void rxm_finish_tables(struct wf_ep *wf)
+{
+	wf->small_limit =
+		WF_MIN(wf->small_limit, wf_local_small_limit(rxm_ep_of(wf)->below));
+}
+
+static void rxm_peer_counts(const struct wf_ep *wf, struct wf_peer_counts *ret)
+{
+	const struct rxm_ep *ep = wf_container_of(wf, const struct rxm_ep, ep);
+	/* relaxed: the counts of one moment are not needed. */
+	unsigned int memory =
+		atomic_load_explicit(&ep->memory_conns, memory_order_relaxed);
+	unsigned int all = atomic_load_explicit(&ep->conn_count, memory_order_relaxed);
+
+	ret->shm = memory;
+	ret->sockets = all - WF_MIN(all, memory);
 }
 
 static void rxm_addr_removed(struct wf_ep *wf, uint64_t index)
@@ -112,6 +142,11 @@ static void rxm_addr_removed(struct wf_ep *wf, uint64_t index)
 static const struct wf_xfer_ops rxm_xfer_ops = {
 	.lock_kind = WF_LOCK_MUTEX,
 	.start = rxm_start,
+	.send_small = rxm_send_small,
+	.small_size = SIZE_MAX, /* rxm_finish_tables sets the limit */
+	.tables_finished = rxm_finish_tables,
+	.peer_counts = rxm_peer_counts,
+	.forbid_shared_memory = rxm_forbid_shared_memory,
 	.progress = rxm_progress,
 	.flushed = rxm_flushed,
 	.cancel_tx = rxm_cancel,
@@ -148,6 +183,7 @@ static void init(struct rxm_ep *ep, const union wf_sockaddr *name)
 	wf_list_init(&ep->conns);
 	wf_list_init(&ep->ready);
 	wf_list_init(&ep->failed);
+	wf_list_init(&ep->reaching);
 }
 
 int rxm_endpoint(struct wf_domain *domain, struct fi_info *info, struct fid_ep **ret_ep,

@@ -4,6 +4,7 @@
 #include "providers/rxm/below.h"
 #include "providers/rxm/conn/credit.h"
 #include "providers/rxm/conn/peer.h"
+#include "providers/rxm/local/local.h"
 #include "providers/rxm/param.h"
 #include "sys/clock.h"
 
@@ -15,6 +16,20 @@ enum {
 	ENTRIES = 64,
 	EVENTS = 64,       /* limit of events that one call handles */
 	CM_DATA_MAX = 256, /* limit of a peer's data that is read, in bytes */
+	/* Progress calls between two polls of the endpoint for peers on the same
+	 * machine, while there are none; and between two checks whether it moved data.
+	 */
+	QUIET_INTERVAL = 32,
+	MOVED_INTERVAL = 8,
+	/* Number of partial progress calls (struct wf_local_pace) between two full
+	 * ones: if all connections use memory; and otherwise, after IDLE full calls
+	 * without a packet. */
+	PARTIAL_ALL = 256,
+	PARTIAL_MIXED = 16,
+	IDLE = 1024,
+	/* Progress calls without a sleep after which the endpoint assumes that no
+	 * thread sleeps. */
+	AWAKE = 256,
 };
 
 /* Does @entry end a call? A peer's write with remote CQ data has the context of the
@@ -174,14 +189,64 @@ static bool resume(struct rxm_ep *ep)
 	return any;
 }
 
+static unsigned int memory_conns(const struct rxm_ep *ep)
+{
+	return atomic_load_explicit(&ep->memory_conns, memory_order_relaxed);
+}
+
+/* Poll the endpoint below for peers on the same machine, and connect to them. Without
+ * connections by memory it only has to close ended ones, now and then. */
+static bool poll_below(struct rxm_ep *ep, bool after_partial)
+{
+	bool often = memory_conns(ep) || !wf_list_empty(&ep->reaching);
+
+	if (wf_local_is_inherited(ep->below) ||
+		(!often && ep->polls % QUIET_INTERVAL &&
+			!wf_attempts_first(&ep->peers->remotes.attempts)))
+		return false;
+	wf_local_poll(ep->below);
+	if (!wf_list_empty(&ep->reaching))
+		rxm_local_tick(ep);
+	return (after_partial || ep->polls % MOVED_INTERVAL == 0) &&
+	       wf_local_moved(ep->below);
+}
+
+/* The number of partial calls before the next full one; 0: the next call is full. */
+static uint32_t next_partial_calls(const struct rxm_ep *ep)
+{
+	unsigned int conns =
+		atomic_load_explicit(&ep->conn_count, memory_order_relaxed);
+
+	if (!memory_conns(ep) || wf_local_is_inherited(ep->below) ||
+		ep->ep.domain->progress == FI_PROGRESS_AUTO ||
+		ep->polls - ep->armed_polls <= AWAKE || ep->eq_soon ||
+		!wf_list_empty(&ep->failed) || !wf_list_empty(&ep->ready) ||
+		!wf_list_empty(&ep->reaching) ||
+		wf_attempts_first(&ep->peers->remotes.attempts))
+		return 0;
+	if (conns == memory_conns(ep))
+		return PARTIAL_ALL;
+	return ep->idle_calls > IDLE ? PARTIAL_MIXED : 0;
+}
+
+static void set_partial_calls(struct rxm_ep *ep, bool found)
+{
+	ep->idle_calls = found ? 0 : ep->idle_calls + 1;
+	wf_local_set_partial(ep->below, next_partial_calls(ep));
+}
+
 void rxm_progress(struct wf_ep *wf)
 {
 	struct rxm_ep *ep = rxm_ep_of(wf);
-	bool found;
+	uint32_t calls = ep->below ? ep->below->pace.calls : 0;
+	uint32_t made = calls ? calls - ep->below->pace.left : 0;
+	bool found, heard;
 
 	ep->polls++;
 	ep->running = true;
-	found = rxm_poll_cq(ep);
+	heard = found = rxm_poll_cq(ep);
+	if (wf_unlikely(ep->below != NULL))
+		found |= poll_below(ep, calls != 0);
 	if (wf_unlikely(is_eq_due(ep, found)))
 		found |= poll_conns(ep);
 	rxm_peers_tick(ep);
@@ -192,5 +257,7 @@ void rxm_progress(struct wf_ep *wf)
 	if (!wf_list_empty(&ep->ready))
 		found |= resume(ep);
 	ep->running = false;
-	wf_progress_found(&wf->progress, found || moved_below(ep));
+	wf_progress_found_in(&wf->progress, found || moved_below(ep), made + 1);
+	if (wf_unlikely(calls || memory_conns(ep)))
+		set_partial_calls(ep, heard);
 }

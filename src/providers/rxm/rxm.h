@@ -5,6 +5,7 @@
 #include "objects/conn/unexp.h"
 #include "objects/conn/watch.h"
 #include "objects/endpoint/endpoint.h"
+#include "objects/local/domain.h"
 #include "objects/lower/domain.h"
 #include "objects/lower/endpoint.h"
 #include "objects/lower/region.h"
@@ -23,6 +24,7 @@
  *   endpoint.c            life of an endpoint
  *   below.c               the queues below, which all connections of an endpoint share
  *   progress.c, wait.c    results of the queues below; threads that sleep
+ *   local/                peers on the same machine, which are reached by memory
  *   conn/                 the listener, peers, connections and how they come to be
  *   data/                 packets, operations and receives
  *
@@ -42,10 +44,13 @@ enum {
 struct rxm_bufs;
 struct rxm_conn;
 struct rxm_peers;
+struct wf_local;
 
 struct rxm_domain {
 	struct wf_domain *wf;
 	struct wf_lower_domain below;
+	/* The domain of shm, for peers on the same machine. */
+	struct wf_local_domain local;
 	/* Properties of the domain below, most of them modes of fi_mr(3). */
 	/* FI_MR_LOCAL: the buffers of operations below need descriptors. */
 	bool local_mr;
@@ -126,16 +131,28 @@ struct rxm_ep {
 	/* Each connection has buffers of its own, and the peer has to know by credits
 	 * how many packets it may send; see credit.h. */
 	bool counts_credits;
-	uint32_t polls; /* number of progress calls; runs free */
-	bool running;   /* rxm_progress() is running. */
-	bool eq_soon;   /* The next progress call reads @eq. */
-	uint64_t eq_ns; /* time (wf_coarse_ns) of the last read of @eq */
+	uint32_t polls;       /* number of full progress calls; runs free */
+	uint32_t armed_polls; /* value of @polls when a thread last prepared to sleep */
+	uint32_t idle_calls;  /* full calls since a packet arrived or was sent */
+	bool running;         /* rxm_progress() is running. */
+	bool eq_soon;         /* The next progress call reads @eq. */
+	uint64_t eq_ns;       /* time (wf_coarse_ns) of the last read of @eq */
 
 	struct wf_list conns; /* all struct rxm_conn, by link */
 	/* Connections with works that can be sent, by ready_link; see rxm_conn_resume.
 	 */
 	struct wf_list ready;
 	struct wf_list failed; /* connections to be ended, by failed_link */
+
+	/* FI_OPT_SHARED_MEMORY_PERMITTED is false. */
+	bool memory_forbidden;
+	/* Endpoint for peers on the same machine (local/local.h); NULL: none. */
+	struct wf_local *below;
+	/* struct rxm_local that connect to their peers below, by link. */
+	struct wf_list reaching;
+	/* Number of connections whose operations use memory, and of all connections.
+	 * Written with ep.lock. */
+	atomic_uint memory_conns, conn_count;
 	struct rxm_peers *peers;
 
 	struct rxm_data data; /* state of data/ */

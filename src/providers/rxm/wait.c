@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+#include "objects/local/local.h"
 #include "providers/rxm/conn/peer.h"
 #include "sys/clock.h"
 
@@ -46,8 +47,11 @@ bool rxm_arm(struct wf_ep *wf)
 	struct fid *queues[] = { &ep->cq->fid, &ep->eq->fid };
 
 	ep->watches.sleepers = true;
+	ep->armed_polls = ep->polls;
 	/* The thread may wake because of an event. */
 	ep->eq_soon = true;
+	if (ep->below)
+		wf_progress_set_partial(&wf->progress, false);
 	if (!wf_list_empty(&ep->failed) || !wf_list_empty(&ep->ready) ||
 		!wf_list_empty(&ep->idle))
 		return false;
@@ -55,5 +59,5 @@ bool rxm_arm(struct wf_ep *wf)
 		fi_trywait(ep->domain->below.fabric, queues, WF_ARRAY_SIZE(queues)))
 		return false;
 	set_timer(ep);
-	return true;
+	return wf_local_arm(ep->below);
 }

@@ -36,18 +36,15 @@ enum {
 	/* Full progress calls without bytes from any hot connection, after which there
 	 * may be partial calls although connections are hot. */
 	HOT_IDLE = 1024,
-	/* Number of partial progress calls between two full ones: with hot connections;
-	 * without; and where all sockets of the set but the listener are those of peers
-	 * that are reached through memory. */
+	/* Number of partial progress calls (struct wf_local_pace) between two full
+	 * ones: with hot connections; without; and where all sockets of the set but the
+	 * listener are those of peers that are reached through memory. */
 	PARTIAL_HOT = 16,
 	PARTIAL_MIXED = 32,
 	PARTIAL_ALL = 256,
 	/* Number of progress calls that all poll the set, after a poll that found
 	 * something. */
 	EPOLL_AGAIN = 16,
-	/* Partial calls between two readings of the coarse clock, whose next tick ends
-	 * a sequence of partial calls, too; a divisor of the numbers above. */
-	CLOCK_INTERVAL = 8,
 	/* Progress calls between two checks whether messages came through memory. */
 	MOVED_INTERVAL = 8,
 	/* Progress calls without a sleep after which the endpoint assumes that no
@@ -220,14 +217,6 @@ static bool poll_below(struct tcp_ep *ep)
 	       wf_local_moved(ep->below);
 }
 
-/*
- * While messages go through memory, most progress calls are partial: they poll the
- * endpoint below and nothing else, without ep.lock. After some partial calls, or with
- * the next tick of the coarse clock, comes a full call, which polls everything.
- * wf_progress_wake makes the next call a full one: a call that gives the sockets work
- * calls it.
- */
-
 /* The number of partial calls before the next full one; 0: the next call is full. */
 static uint32_t next_partial_calls(const struct tcp_ep *ep)
 {
@@ -242,36 +231,15 @@ static uint32_t next_partial_calls(const struct tcp_ep *ep)
 
 static void set_partial_calls(struct tcp_ep *ep)
 {
-	uint32_t partial_calls = next_partial_calls(ep);
-
-	if (partial_calls)
-		ep->set_tick = wf_coarse_ns();
-	ep->partial_calls = ep->partial_left = partial_calls;
-	wf_progress_set_partial(&ep->ep.progress, partial_calls);
+	wf_local_set_partial(ep->below, next_partial_calls(ep));
+	if (ep->below->pace.calls)
+		ep->set_tick = ep->below->pace.tick;
 }
 
-/* Is this progress call partial? The lock of the receive context is held. */
-static inline bool is_partial(struct tcp_ep *ep)
+/* Number of partial progress calls since the last full one. */
+static uint32_t partial_calls_made(const struct tcp_ep *ep)
 {
-	if (!wf_progress_is_partial(&ep->ep.progress) || !ep->partial_left ||
-		wf_local_is_inherited(ep->below))
-		return false;
-	return wf_likely(--ep->partial_left % CLOCK_INTERVAL) ||
-	       (ep->partial_left && wf_coarse_ns() == ep->set_tick);
-}
-
-void tcp_run_with_below(struct wf_progress *item)
-{
-	struct wf_ep *wf = wf_container_of(item, struct wf_ep, progress);
-	struct tcp_ep *ep = tcp_ep_of(wf);
-
-	if (wf_unlikely(!wf_trylock(wf->srx_lock)))
-		return;
-	if (wf_likely(is_partial(ep)))
-		wf_local_poll(ep->below);
-	else
-		wf_ep_progress(wf);
-	wf_unlock(wf->srx_lock);
+	return ep->below ? ep->below->pace.calls - ep->below->pace.left : 0;
 }
 
 void tcp_progress(struct wf_ep *wf)
@@ -281,7 +249,7 @@ void tcp_progress(struct wf_ep *wf)
 
 	ep->epoch++;
 	ep->running = true;
-	ep->after_partial = ep->partial_calls != 0;
+	ep->after_partial = ep->below && ep->below->pace.calls;
 	if (wf_unlikely(ep->watches.sleepers && ep->epoch - ep->armed_epoch > AWAKE))
 		forget_sleepers(ep);
 	if (found)
@@ -312,9 +280,8 @@ void tcp_progress(struct wf_ep *wf)
 	ep->running = false;
 	if (wf_unlikely(ep->watches.timer_expired))
 		tcp_rearm_timer(ep);
-	wf_progress_found_in(
-		&wf->progress, found, ep->partial_calls - ep->partial_left + 1);
-	if (wf_unlikely(memory_conns(ep) || ep->partial_calls)) {
+	wf_progress_found_in(&wf->progress, found, partial_calls_made(ep) + 1);
+	if (wf_unlikely(memory_conns(ep) || ep->after_partial)) {
 		ep->hot_idle = heard ? 0 : ep->hot_idle + 1;
 		set_partial_calls(ep);
 	}

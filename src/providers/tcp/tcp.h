@@ -106,10 +106,6 @@ struct tcp_ep {
 	atomic_uint memory_conns;
 	/* Number of connections, those included. Written with ep.lock. */
 	atomic_uint conn_count;
-	/* Number of partial progress calls between the last full one and the next
-	 * (progress.c), and how many of them are still to come; 0: none. @partial_left
-	 * is guarded by the lock of the receive context. */
-	uint32_t partial_calls, partial_left;
 	bool after_partial; /* Partial calls came before the present full call. */
 	uint32_t hot_idle;  /* full calls since a hot connection brought bytes */
 	/* Buffer for one read, which is handled before the next read. */
@@ -165,8 +161,6 @@ size_t tcp_source_left(const struct tcp_source *from);
 
 /* progress.c. ep.lock is held. */
 void tcp_progress(struct wf_ep *ep);
-/* wf_progress.run of an endpoint with an endpoint below. No lock is held. */
-void tcp_run_with_below(struct wf_progress *item);
 /* wf_watch_set; logs a failure. */
 void tcp_watch_set(struct tcp_ep *ep, struct wf_watch *watch, uint32_t events);
 

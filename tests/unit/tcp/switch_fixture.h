@@ -175,6 +175,7 @@ static inline int setup_below(void **state)
 	ret = setup(state);
 	assert_int_equal(wf_forks_count(), 0);
 	below.ep.fork_depth = wf_fork_depth;
+	below.ep.above = &((struct far *)*state)->pair.tcp->ep;
 	((struct far *)*state)->pair.tcp->below = &below.ep;
 	return ret;
 }

@@ -5,6 +5,7 @@
 #include "providers/rxm/below.h"
 #include "providers/rxm/conn/credit.h"
 #include "providers/rxm/conn/peer.h"
+#include "providers/rxm/local/local.h"
 #include "sys/clock.h"
 
 /*
@@ -49,11 +50,11 @@ static struct fi_info *info_to_connect(struct rxm_ep *ep, const union wf_sockadd
 static int send_request(struct rxm_conn *conn)
 {
 	const struct rxm_hello hello = own_hello(conn->ep, conn);
-	uint8_t data[RXM_REQUEST_LEN];
+	uint8_t data[RXM_HELLO_MAX];
 
 	rxm_hello_request(data, &hello);
-	return fi_connect(
-		conn->below.fid, &conn->peer->ip.addr.sa, data, RXM_REQUEST_LEN);
+	return fi_connect(conn->below.fid, &conn->peer->ip.addr.sa, data,
+		rxm_local_offer(conn, data, RXM_REQUEST_LEN));
 }
 
 void rxm_cm_connect(struct rxm_ep *ep, struct rxm_peer *peer)
@@ -100,6 +101,7 @@ static int compare(const union wf_sockaddr *a, const union wf_sockaddr *b)
 struct request {
 	struct fi_info *info; /* info for opening the endpoint below that accepts */
 	struct rxm_hello hello;
+	const uint8_t *card; /* for a proof of shared memory; NULL: none */
 	union wf_sockaddr own,
 		from; /* the addresses of this endpoint and of the peer */
 };
@@ -123,6 +125,7 @@ static const char *read_request(
 
 	if (why)
 		return why;
+	req->card = rxm_hello_card(data, len, RXM_REQUEST_LEN);
 	if (!info->dest_addr ||
 		wf_sockaddr_read(info->dest_addr, info->dest_addrlen, &req->from))
 		return "its address is not known";
@@ -156,13 +159,14 @@ static enum rxm_reason judge(struct rxm_peer *peer, const struct request *req)
 	return RXM_REASON_NONE;
 }
 
-static int send_accept(struct rxm_conn *conn)
+static int send_accept(struct rxm_conn *conn, const uint8_t *card)
 {
 	const struct rxm_hello hello = own_hello(conn->ep, conn);
-	uint8_t data[RXM_ACCEPT_LEN];
+	uint8_t data[RXM_HELLO_MAX];
 
 	rxm_hello_accept(data, &hello);
-	return fi_accept(conn->below.fid, data, RXM_ACCEPT_LEN);
+	return fi_accept(conn->below.fid, data,
+		rxm_local_answer(conn, card, data, RXM_ACCEPT_LEN));
 }
 
 /* Accept the request; this function frees @req->info. */
@@ -183,7 +187,8 @@ static void accept_request(
 	conn->peer_depth = req->hello.rx_depth;
 	if (!peer->conn)
 		peer->conn = conn;
-	ret = rxm_conn_begin(conn, RXM_CONN_ACCEPTING) ? send_accept(conn) : -FI_ENOMEM;
+	ret = rxm_conn_begin(conn, RXM_CONN_ACCEPTING) ? send_accept(conn, req->card)
+						       : -FI_ENOMEM;
 	if (ret)
 		rxm_conn_fail(conn, -ret);
 }
@@ -203,6 +208,9 @@ static void requested(struct rxm_ep *ep, const struct fi_eq_cm_entry *entry, siz
 		/* Free the peer if it has no connection. */
 		wf_remote_let_go(&ep->peers->remotes, &peer->ip.remote);
 	}
+	if (reason == RXM_REASON_NONE && !req.card && rxm_local_possible(ep->domain) &&
+		rxm_local_refuses(&req.own, &req.from))
+		reason = RXM_REASON_REFUSED;
 	if (reason == RXM_REASON_NONE) {
 		accept_request(ep, peer, &req);
 		return;
@@ -238,9 +246,10 @@ static void connected(struct rxm_conn *conn, const void *data, size_t len)
 		conn->peer_pid = hello.pid;
 		conn->peer_flow = hello.flow;
 		conn->peer_depth = hello.rx_depth;
+		rxm_local_accepted(conn, rxm_hello_card(data, len, RXM_ACCEPT_LEN));
 	}
-	rxm_conn_up(conn);
-	rxm_credit_init(conn, conn->peer_flow);
+	conn->linked = true;
+	rxm_conn_settled(conn);
 }
 
 void rxm_cm_event(struct rxm_ep *ep, uint32_t event, const struct fi_eq_cm_entry *entry,
@@ -255,7 +264,7 @@ void rxm_cm_event(struct rxm_ep *ep, uint32_t event, const struct fi_eq_cm_entry
 	conn = find(ep, entry->fid);
 	if (!conn || conn->state == RXM_CONN_DOWN)
 		return;
-	if (event == FI_CONNECTED && conn->state != RXM_CONN_UP)
+	if (event == FI_CONNECTED && !conn->linked)
 		connected(conn, entry->data, len);
 	else if (event == FI_SHUTDOWN)
 		rxm_conn_shut_down(conn);

@@ -2,10 +2,12 @@
 #include <poll.h>
 #include <stdlib.h>
 
+#include "objects/local/mode.h"
 #include "objects/lower/call.h"
 #include "providers/rxm/below.h"
 #include "providers/rxm/conn/credit.h"
 #include "providers/rxm/conn/peer.h"
+#include "providers/rxm/local/local.h"
 #include "providers/rxm/param.h"
 #include "sys/clock.h"
 
@@ -77,6 +79,7 @@ int rxm_conn_new(struct rxm_ep *ep, struct rxm_peer *peer, struct fi_info *info,
 	wf_list_init(&conn->ready_link);
 	wf_list_init(&conn->failed_link);
 	wf_list_push(&ep->conns, &conn->link);
+	ep->conn_count++;
 	wf_remote_ref(&peer->ip.remote);
 	rxm_data_conn_init(conn);
 	ret = open_below(conn, info);
@@ -89,6 +92,7 @@ int rxm_conn_new(struct rxm_ep *ep, struct rxm_peer *peer, struct fi_info *info,
 	wf_lower_ep_close(&conn->below);
 	rxm_bufs_free(conn->bufs);
 	wf_list_remove(&conn->link);
+	ep->conn_count--;
 	rxm_peer_unref(ep, peer);
 	free(conn);
 	return ret;
@@ -115,13 +119,34 @@ bool rxm_conn_begin(struct rxm_conn *conn, enum rxm_conn_state state)
 	return true;
 }
 
-void rxm_conn_up(struct rxm_conn *conn)
+/* For FI_TCP_LOCAL=shm. A message that a process left unread may use the connection. */
+static bool is_refused(struct rxm_conn *conn)
 {
+	union wf_sockaddr own = { 0 };
+	size_t len = sizeof(own);
+
+	return wf_local_mode == WF_LOCAL_ONLY && !rxm_local_uses_memory(conn) &&
+	       !rxm_unread_waits(conn->peer) && rxm_local_possible(conn->ep->domain) &&
+	       !fi_getname(&conn->below.fid->fid, &own, &len) &&
+	       rxm_local_refuses(&own, &conn->peer->ip.addr);
+}
+
+void rxm_conn_settled(struct rxm_conn *conn)
+{
+	if (!conn->linked || !rxm_local_settled(conn) || conn->state == RXM_CONN_UP ||
+		conn->state == RXM_CONN_DOWN)
+		return;
+	if (wf_unlikely(is_refused(conn))) {
+		conn->refused = true;
+		rxm_conn_fail(conn, FI_ECONNREFUSED);
+		return;
+	}
 	end_attempt(conn);
 	conn->state = RXM_CONN_UP;
 	if (conn->peer->conn == conn)
 		wf_remote_connected(&conn->peer->ip.remote, &conn->waiting);
 	rxm_conn_resume(conn);
+	rxm_credit_init(conn, conn->peer_flow);
 }
 
 void rxm_conn_resume(struct rxm_conn *conn)
@@ -200,13 +225,16 @@ void rxm_conn_end(struct rxm_conn *conn, int err)
 	end_attempt(conn);
 	wf_list_remove(&conn->ready_link);
 	wf_list_remove(&conn->failed_link);
+	rxm_local_end(conn, conn->data.quiet ? 0 : conn->err);
 	wf_lower_ep_close(&conn->below);
 	/* Handle packets that arrived before, and calls that the closing ended. */
 	while (rxm_poll_cq(ep))
 		;
 	end_calls(conn);
+	rxm_unread_keep(conn);
 	rxm_data_lost(conn, conn->err ? conn->err : FI_ECANCELED);
 	wf_list_remove(&conn->link);
+	ep->conn_count--;
 	wf_list_remove(&conn->ready_link);
 	rxm_ids_remove(&ep->peers->ids, conn);
 	report_end(conn);
@@ -217,13 +245,23 @@ void rxm_conn_end(struct rxm_conn *conn, int err)
 
 void rxm_conns_end_failed(struct rxm_ep *ep)
 {
+	struct wf_list later, *link;
+
 	/* Handle packets that peers sent before they closed their connections. */
 	while (rxm_poll_cq(ep))
 		;
-	while (!wf_list_empty(&ep->failed))
-		rxm_conn_end(
-			wf_list_entry(ep->failed.next, struct rxm_conn, failed_link),
-			FI_ECANCELED);
+	wf_list_init(&later);
+	while ((link = wf_list_pop(&ep->failed))) {
+		struct rxm_conn *conn =
+			wf_list_entry(link, struct rxm_conn, failed_link);
+
+		if (rxm_local_lingers(conn))
+			wf_list_push(&later, link);
+		else
+			rxm_conn_end(conn, FI_ECANCELED);
+	}
+	while ((link = wf_list_pop(&later)))
+		wf_list_push(&ep->failed, link);
 }
 
 struct rxm_conn *rxm_conn_by_id(struct rxm_ep *ep, uint64_t id)

@@ -7,6 +7,7 @@
 
 struct rxm_attempt;
 struct rxm_bufs;
+struct rxm_local;
 
 /* A peer of an endpoint, found by its address. Created by the first operation to the
  * peer or by the peer's first connection request. Guarded by ep.lock. */
@@ -15,6 +16,9 @@ struct rxm_peer {
 	/* The connection that operations use, or that is being made; NULL: there is
 	 * none. */
 	struct rxm_conn *conn;
+	/* Memory failed for the process of the peer with this rxm_conn.peer_pid; 0: for
+	 * none. */
+	uint32_t barred_pid;
 };
 
 enum rxm_conn_state {
@@ -58,6 +62,12 @@ struct rxm_conn {
 	uint32_t peer_depth; /* limit of @credits; 0 or 1: not known */
 	/* Receive buffers of the connection; NULL: those of the endpoint are used. */
 	struct rxm_bufs *bufs;
+	/* The provider below has connected; the connection is up when its transport is
+	 * settled, too (rxm_conn_settled). */
+	bool linked;
+	/* Whether the peer shares memory with this process; NULL: it does not, or is
+	 * not asked. local/local.h */
+	struct rxm_local *local;
 	uint64_t checked_ns; /* time (wf_coarse_ns) of the last rxm_conn_check */
 	struct wf_list waiting;
 	/* struct rxm_call that were started and have not ended, by link. */
@@ -76,6 +86,9 @@ struct rxm_conn {
  * -FI_EINVAL: there is no such address; or -FI_ENOMEM. */
 int rxm_route(struct rxm_ep *ep, fi_addr_t addr, struct rxm_conn **ret_conn,
 	struct wf_list **ret_wait);
+
+/* The connection for operations to @addr, which use memory; NULL: they do not. */
+struct rxm_conn *rxm_memory_conn(struct rxm_ep *ep, fi_addr_t addr);
 
 /*
  * Send one packet: a message below of the buffers @iov, the header first, with the

@@ -122,3 +122,25 @@ enum rxm_reason rxm_hello_read_reject(const void *data, size_t len)
 		       ? RXM_REASON_CONNECTED
 		       : RXM_REASON_REFUSED;
 }
+
+/* Before a card: the sender can reach its peers on the same machine by memory. */
+static const uint8_t card_mark[RXM_HELLO_CARD_LEN - WF_PROOF_CARD] = { 'w', 'f', 'l',
+	1 };
+
+size_t rxm_hello_add_card(
+	uint8_t data[RXM_HELLO_MAX], size_t len, const uint8_t card[WF_PROOF_CARD])
+{
+	memcpy(data + len, card_mark, sizeof(card_mark));
+	memcpy(data + len + sizeof(card_mark), card, WF_PROOF_CARD);
+	return len + RXM_HELLO_CARD_LEN;
+}
+
+const uint8_t *rxm_hello_card(const void *data, size_t len, size_t at)
+{
+	const uint8_t *bytes = data;
+
+	if (len < at + RXM_HELLO_CARD_LEN ||
+		memcmp(bytes + at, card_mark, sizeof(card_mark)) != 0)
+		return NULL;
+	return bytes + at + sizeof(card_mark);
+}

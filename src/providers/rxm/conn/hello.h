@@ -6,6 +6,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "objects/local/proof.h"
+
 /*
  * The data that two endpoints exchange when they connect: in the request, and in its
  * acceptance or rejection (fi_connect, fi_accept, fi_reject). Pure functions. Numbers
@@ -15,6 +17,10 @@ enum {
 	RXM_REQUEST_LEN = 24,
 	RXM_ACCEPT_LEN = 16,
 	RXM_REJECT_LEN = 2,
+	/* Length of a card behind a request or an acceptance, with its mark. */
+	RXM_HELLO_CARD_LEN = 4 + WF_PROOF_CARD,
+	/* Length of the longest data. */
+	RXM_HELLO_MAX = RXM_REQUEST_LEN + RXM_HELLO_CARD_LEN,
 };
 
 enum rxm_reason {
@@ -45,6 +51,14 @@ struct rxm_hello {
 void rxm_hello_request(uint8_t data[RXM_REQUEST_LEN], const struct rxm_hello *hello);
 void rxm_hello_accept(uint8_t data[RXM_ACCEPT_LEN], const struct rxm_hello *hello);
 void rxm_hello_reject(uint8_t data[RXM_REJECT_LEN], enum rxm_reason reason);
+
+/* Append a card (objects/local/proof.h) to the @len bytes of @data, a request or an
+ * acceptance. Other implementations, and older versions, ignore what is behind it.
+ * Returns the new length. */
+size_t rxm_hello_add_card(
+	uint8_t data[RXM_HELLO_MAX], size_t len, const uint8_t card[WF_PROOF_CARD]);
+/* The card behind the first @at bytes of @data, which has @len bytes; NULL: none. */
+const uint8_t *rxm_hello_card(const void *data, size_t len, size_t at);
 
 /* Decode a request of @len bytes. Returns NULL: *ret is filled; or the reason why the
  * request is refused. */

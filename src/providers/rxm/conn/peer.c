@@ -3,6 +3,7 @@
 
 #include <stdlib.h>
 
+#include "providers/rxm/local/local.h"
 #include "providers/rxm/param.h"
 #include "sys/clock.h"
 
@@ -136,6 +137,17 @@ int rxm_route(struct rxm_ep *ep, fi_addr_t addr, struct rxm_conn **ret_conn,
 	wf_remote_wanted(remotes, &ip->remote);
 	wf_remote_schedule(remotes, &ip->remote);
 	return 0;
+}
+
+struct rxm_conn *rxm_memory_conn(struct rxm_ep *ep, fi_addr_t addr)
+{
+	struct wf_ip_remote *ip = wf_ip_remote_at(&ep->peers->remotes, ep->ep.av, addr);
+	struct rxm_conn *conn = ip ? rxm_peer_of_ip(ip)->conn : NULL;
+
+	if (!conn || conn->state != RXM_CONN_UP || !rxm_local_uses_memory(conn) ||
+		!wf_list_empty(&conn->waiting) || !wf_list_empty(&conn->failed_link))
+		return NULL;
+	return conn;
 }
 
 void rxm_peers_tick(struct rxm_ep *ep)

@@ -59,8 +59,9 @@ int rxm_conn_new(struct rxm_ep *ep, struct rxm_peer *peer, struct fi_info *info,
 int rxm_conn_count_remote(struct rxm_conn *conn);
 /* Begin the exchange of @conn in @state, with a deadline. False: no memory. */
 bool rxm_conn_begin(struct rxm_conn *conn, enum rxm_conn_state state);
-/* The exchange has succeeded: the connection is up. */
-void rxm_conn_up(struct rxm_conn *conn);
+/* The connection is up if the exchange has succeeded and the transport of operations is
+ * settled; otherwise no-op. */
+void rxm_conn_settled(struct rxm_conn *conn);
 /* End the connection with the positive fi_errno @err. The lock of the receive context
  * is held, too. Must not be called from the done() of a call. */
 void rxm_conn_end(struct rxm_conn *conn, int err);

@@ -17,10 +17,15 @@ static size_t payload_len(const struct wf_op *op)
 	return op->len + (op->kind == WF_OP_COMPARE ? op->atomic->size : 0);
 }
 
+size_t rxm_atomic_max(void)
+{
+	return RXM_HEADER + rxm_params.buffer_size - RXM_WIRE_ATOMIC;
+}
+
 static int valid(struct wf_domain *domain, enum wf_op_kind kind,
 	enum fi_datatype datatype, enum fi_op op, size_t *ret_count)
 {
-	size_t space = RXM_HEADER + rxm_params.buffer_size - RXM_WIRE_ATOMIC;
+	size_t space = rxm_atomic_max();
 
 	(void)domain;
 	/* An operation that no other implementation executes may end the process of a
@@ -67,6 +72,9 @@ struct rxm_op *rxm_atomic_new(struct rxm_ep *ep, const struct wf_op *from)
 	op->atomic.result_count = atomic->result_count;
 	for (size_t i = 0; i < atomic->result_count; i++)
 		op->atomic.result[i] = atomic->result[i];
+	op->atomic.compare_count = atomic->compare_count;
+	for (size_t i = 0; i < atomic->compare_count; i++)
+		op->atomic.compare[i] = atomic->compare[i];
 	return op;
 }
 

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+#include "objects/local/local.h"
 #include "objects/lower/call.h"
 #include "providers/rxm/conn/peer.h"
 #include "providers/rxm/data/op.h"
@@ -69,5 +70,5 @@ bool rxm_cancel(struct wf_ep *wf, const struct wf_cancel *which)
 			&ep->peers->remotes, is_wanted, which, &remote);
 	if (found)
 		rxm_data_op_fail(found, FI_ECANCELED);
-	return found || cancel_below(ep, which);
+	return found || cancel_below(ep, which) || wf_local_cancel(ep->below, which);
 }

@@ -19,6 +19,7 @@
  *   work.c      the queue of works to send over a connection
  *   packet.c    packets that are being sent, and their memory
  *   op.c        operations of the application; cancel.c cancels them
+ *   memory.c    operations to peers that are reached by memory
  *   send.c      messages in one packet or in segments
  *   rdv_tx.c    messages that stay in the sender's memory, rdv_rx.c at the receiver
  *   rma.c       RMA operations
@@ -73,6 +74,8 @@ int rxm_data_init(struct rxm_ep *ep);
 void rxm_data_done(struct rxm_ep *ep);
 void rxm_data_conn_init(struct rxm_conn *conn);
 
+/* The most bytes of operands of one atomic operation. */
+size_t rxm_atomic_max(void);
 /* struct wf_prov.query_atomic, struct wf_xfer_ops.atomic_valid. */
 int rxm_query_atomic(struct wf_domain *domain, enum fi_datatype datatype, enum fi_op op,
 	struct fi_atomic_attr *attr, uint64_t flags);
@@ -83,6 +86,9 @@ int rxm_atomic_valid(struct wf_ep *ep, enum wf_op_kind kind, enum fi_datatype da
 ssize_t rxm_start(struct wf_ep *ep, struct wf_op *op);
 bool rxm_cancel(struct wf_ep *ep, const struct wf_cancel *which);
 size_t rxm_tx_left(struct wf_ep *ep);
+/* struct wf_xfer_ops.send_small, for peers that are reached by memory. */
+ssize_t rxm_send_small(struct wf_ep *ep, enum wf_op_kind kind, const void *buf,
+	size_t len, fi_addr_t addr, uint64_t tag);
 
 extern const struct wf_unexp_ops rxm_unexp_ops;
 

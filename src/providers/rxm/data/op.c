@@ -2,6 +2,7 @@
 #include "objects/endpoint/calls/build.h"
 #include "providers/rxm/conn/peer.h"
 #include "providers/rxm/data/op.h"
+#include "providers/rxm/local/local.h"
 
 #include <stdlib.h>
 
@@ -23,6 +24,7 @@ struct rxm_op *rxm_op_new(struct rxm_ep *ep, const struct wf_op *from,
 	op->op.desc = from->desc ? op->desc : NULL;
 	op->op.rma = op->rma;
 	op->err = 0;
+	op->left = false;
 	op->refs = 1;
 	op->msg_id = 0;
 	op->sending.buffer = NULL;
@@ -80,7 +82,7 @@ void rxm_op_unref(struct rxm_op *op)
 
 	if (--op->refs)
 		return;
-	quiet = op->ep->data.quiet || (op->conn && op->conn->data.quiet);
+	quiet = op->ep->data.quiet || op->left || (op->conn && op->conn->data.quiet);
 	if (wf_likely(!quiet))
 		wf_ep_op_end(&op->ep->ep, &op->op, op->err);
 	release(op);
@@ -202,6 +204,23 @@ static struct rxm_op *new_op(struct rxm_ep *ep, const struct wf_op *op)
 	return new_with_payload(ep, op, &rxm_rma_ops);
 }
 
+struct rxm_op *rxm_op_new_left(struct rxm_ep *ep, const struct wf_op *from)
+{
+	struct wf_op left = *from;
+	struct rxm_op *op;
+
+	left.flags = FI_INJECT | (from->flags & FI_REMOTE_CQ_DATA);
+	op = new_op(ep, &left);
+	if (op)
+		op->left = true;
+	return op;
+}
+
+bool rxm_op_is_left(const struct rxm_work *work)
+{
+	return work->ops->fresh && work->ops->fresh(work) && rxm_op_of(work)->left;
+}
+
 /* Can the message be injected below, and is it complete then? If the application polls
  * for a completion, it polls the queue below, too: the provider below then knows that
  * it is polled, and may gather messages until then. */
@@ -233,7 +252,7 @@ static int check_atomic(struct rxm_ep *ep, const struct wf_op *op)
 	return -FI_EMSGSIZE;
 }
 
-static ssize_t queue(struct rxm_ep *ep, struct wf_list *list, const struct wf_op *from)
+ssize_t rxm_op_queue(struct rxm_ep *ep, struct wf_list *list, const struct wf_op *from)
 {
 	struct rxm_op *op;
 
@@ -246,20 +265,38 @@ static ssize_t queue(struct rxm_ep *ep, struct wf_list *list, const struct wf_op
 	return 0;
 }
 
+/* Operations wait for the next connection to @peer. */
+static void want_next(struct rxm_ep *ep, struct rxm_peer *peer)
+{
+	wf_remote_wanted(&ep->peers->remotes, &peer->ip.remote);
+	wf_remote_schedule(&ep->peers->remotes, &peer->ip.remote);
+}
+
+ssize_t rxm_op_wait_for_next(struct rxm_conn *conn, const struct wf_op *op)
+{
+	ssize_t ret = rxm_op_queue(conn->ep, &conn->peer->ip.remote.pending, op);
+
+	if (!ret)
+		want_next(conn->ep, conn->peer);
+	return ret;
+}
+
+void rxm_op_move_to_next(struct rxm_conn *conn, struct rxm_work *work)
+{
+	wf_list_push(&conn->peer->ip.remote.pending, &work->link);
+	want_next(conn->ep, conn->peer);
+}
+
 /* If the connection has just turned out to be lost, operations that have not begun use
  * the next one. */
 static void wait_for(struct rxm_conn *conn, struct rxm_op *op)
 {
-	struct wf_remote *remote = &conn->peer->ip.remote;
-
 	if (wf_likely(conn->state == RXM_CONN_UP) || op->conn) {
 		wf_list_push(&conn->waiting, &op->work.link);
 		rxm_conn_resume(conn);
 		return;
 	}
-	wf_list_push(&remote->pending, &op->work.link);
-	wf_remote_wanted(&conn->ep->peers->remotes, remote);
-	wf_remote_schedule(&conn->ep->peers->remotes, remote);
+	rxm_op_move_to_next(conn, &op->work);
 }
 
 static ssize_t start_op(struct rxm_conn *conn, const struct wf_op *from)
@@ -296,9 +333,9 @@ static ssize_t start_on(struct rxm_conn *conn, const struct wf_op *op)
 	ssize_t ret;
 
 	if (!wf_list_empty(&conn->waiting))
-		return queue(ep, &conn->waiting, op);
+		return rxm_op_queue(ep, &conn->waiting, op);
 	if (wf_unlikely(op->flags & FI_FENCE && conn->data.begun)) {
-		ret = queue(ep, &conn->waiting, op);
+		ret = rxm_op_queue(ep, &conn->waiting, op);
 		if (!ret)
 			conn->data.fence = conn->waiting.next;
 		return ret;
@@ -313,11 +350,25 @@ static ssize_t start_on(struct rxm_conn *conn, const struct wf_op *op)
 	return start_op(conn, op);
 }
 
+static ssize_t post(struct rxm_ep *ep, struct wf_op *op)
+{
+	struct rxm_conn *conn;
+	struct wf_list *wait;
+	ssize_t ret = rxm_route(ep, op->addr, &conn, &wait);
+
+	if (!ret && conn && rxm_local_uses_memory(conn))
+		return rxm_memory_post(conn, op);
+	if (wf_unlikely(!ret && conn && !rxm_conn_check(conn)))
+		ret = rxm_route(ep, op->addr, &conn, &wait);
+	if (wf_unlikely(ret))
+		return ret;
+	return wf_likely(conn != NULL) ? start_on(conn, op)
+				       : rxm_op_queue(ep, wait, op);
+}
+
 ssize_t rxm_start(struct wf_ep *wf, struct wf_op *op)
 {
 	struct rxm_ep *ep = rxm_ep_of(wf);
-	struct rxm_conn *conn;
-	struct wf_list *wait;
 	ssize_t ret = 0;
 
 	if (wf_unlikely(op->atomic != NULL))
@@ -325,12 +376,7 @@ ssize_t rxm_start(struct wf_ep *wf, struct wf_op *op)
 	if (wf_unlikely(ret))
 		return ret;
 	wf_lock(&ep->ep.lock);
-	ret = rxm_route(ep, op->addr, &conn, &wait);
-	if (wf_unlikely(!ret && conn && !rxm_conn_check(conn)))
-		ret = rxm_route(ep, op->addr, &conn, &wait);
-	if (wf_likely(!ret))
-		ret = wf_likely(conn != NULL) ? start_on(conn, op)
-					      : queue(ep, wait, op);
+	ret = post(ep, op);
 	wf_unlock(&ep->ep.lock);
 	return ret;
 }

@@ -34,6 +34,8 @@ struct rxm_op {
 	void *desc[RXM_IOV_LIMIT];
 	struct fi_rma_iov rma[RXM_MAX_SEGS];
 	int err; /* positive fi_errno; 0: no error */
+	/* An earlier process left the message unread: its end was reported before. */
+	bool left;
 	uint32_t refs;
 	/* Message id, whose lower half is an index of data.ids; 0: none. */
 	uint64_t msg_id;
@@ -60,6 +62,9 @@ struct rxm_op {
 			enum fi_op op;
 			struct iovec result[RXM_IOV_LIMIT];
 			size_t result_count;
+			/* The application's buffers of the comparands. */
+			struct iovec compare[RXM_IOV_LIMIT];
+			size_t compare_count;
 			size_t packet_len; /* length of the packet in @copy, in bytes */
 		} atomic;
 	};
@@ -70,6 +75,18 @@ struct rxm_op {
  * memory for @copy. NULL: no memory. */
 struct rxm_op *rxm_op_new(struct rxm_ep *ep, const struct wf_op *op,
 	const struct rxm_work_ops *ops, size_t copy_len);
+/* Make an operation of the message @op, which a process left unread, with a copy of its
+ * payload; no success and no failure of it is reported. NULL: no memory. */
+struct rxm_op *rxm_op_new_left(struct rxm_ep *ep, const struct wf_op *op);
+/* Is @work such a message, of which nothing was sent? */
+bool rxm_op_is_left(const struct rxm_work *work);
+/* Keep @op at the end of @list, where operations wait. 0, -FI_EAGAIN or -FI_ENOMEM. */
+ssize_t rxm_op_queue(struct rxm_ep *ep, struct wf_list *list, const struct wf_op *op);
+/* @conn ends: keep @op for the next connection to the peer. Results as above. */
+ssize_t rxm_op_wait_for_next(struct rxm_conn *conn, const struct wf_op *op);
+/* The same for @work, an operation of which nothing was sent and which is in no list.
+ */
+void rxm_op_move_to_next(struct rxm_conn *conn, struct rxm_work *work);
 /* Note that something of the operation was sent over @conn. */
 static inline void rxm_op_begun(struct rxm_op *op, struct rxm_conn *conn)
 {
@@ -126,6 +143,15 @@ extern const struct rxm_work_ops rxm_eager_ops, rxm_segments_ops, rxm_rdv_ops,
 	rxm_rma_ops, rxm_atomic_ops;
 /* A rendezvous whose receiver wants the sender to write the payload. */
 extern const struct rxm_work_ops rxm_rdv_write_ops;
+
+/* memory.c: operations to the peer of @conn, which is reached by memory.
+ * rxm_memory_post: start the application's operation @op, or keep it. The contract is
+ * that of struct wf_xfer_ops.start. rxm_memory_send: start and free @work, an operation
+ * that was kept; results as for rxm_work_ops.send, and -FI_ENOTCONN: the connection
+ * ends.
+ */
+ssize_t rxm_memory_post(struct rxm_conn *conn, struct wf_op *op);
+ssize_t rxm_memory_send(struct rxm_conn *conn, struct rxm_work *work);
 
 /* send.c: the kind for a message. */
 const struct rxm_work_ops *rxm_send_ops(struct rxm_ep *ep, const struct wf_op *op);

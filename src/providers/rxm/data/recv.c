@@ -2,6 +2,7 @@
 #include "providers/rxm/data/recv.h"
 
 #include "providers/rxm/data/op.h"
+#include "providers/rxm/local/local.h"
 
 /* Packets that arrive. Their contents come from a peer and may be invalid. */
 
@@ -146,6 +147,12 @@ static void credit(struct rxm_conn *conn, const struct rxm_packet *packet)
 	rxm_conn_credit(conn, packet->credits);
 }
 
+static void local(struct rxm_conn *conn, const struct rxm_packet *packet)
+{
+	(void)packet;
+	rxm_local_told(conn);
+}
+
 void rxm_data_received(struct rxm_conn *conn, const void *buf, size_t len,
 	const struct fi_cq_tagged_entry *entry)
 {
@@ -160,6 +167,7 @@ void rxm_data_received(struct rxm_conn *conn, const void *buf, size_t len,
 		[RXM_CREDIT] = credit,
 		[RXM_RDV_TO] = rxm_rdv_to,
 		[RXM_RDV_WRITTEN] = rxm_rdv_written,
+		[RXM_LOCAL] = local,
 	};
 	struct rxm_packet packet;
 	int ret = rxm_packet_decode(buf, len, &packet);

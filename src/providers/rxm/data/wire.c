@@ -239,6 +239,7 @@ static const struct row rows[RXM_KINDS] = {
 	[RXM_CREDIT] = { RXM_WIRE_HDR, false, decode_credit },
 	[RXM_RDV_TO] = { RXM_WIRE_RDV, false, decode_rdv_to },
 	[RXM_RDV_WRITTEN] = { RXM_WIRE_HDR, false, decode_end },
+	[RXM_LOCAL] = { RXM_WIRE_HDR, false, decode_end },
 };
 
 int rxm_packet_decode(const void *buf, size_t len, struct rxm_packet *ret)
@@ -344,6 +345,11 @@ void rxm_put_rdv_end(
 	struct rxm_hdr *hdr, enum rxm_kind kind, uint32_t conn_id, uint64_t msg_id)
 {
 	put_bare(hdr, kind, conn_id, msg_id);
+}
+
+void rxm_put_local(struct rxm_hdr *hdr, uint32_t conn_id)
+{
+	put_bare(hdr, RXM_LOCAL, conn_id, 0);
 }
 
 void rxm_put_credit(struct rxm_hdr *hdr, uint32_t conn_id, uint64_t credits)

@@ -54,6 +54,9 @@ enum rxm_kind {
 	RXM_CREDIT = 6,
 	RXM_RDV_TO = 7,      /* memory that the sender has to write the payload to */
 	RXM_RDV_WRITTEN = 8, /* the sender has written the payload */
+	/* The sender has answered the card of its peer, which accepted the connection;
+	 * only to peers that sent one (local/local.h). */
+	RXM_LOCAL = 9,
 	RXM_KINDS,
 };
 
@@ -212,6 +215,7 @@ void rxm_put_rdv_to(uint8_t *buf, uint32_t conn_id, uint64_t msg_id,
 /* @kind: RXM_RDV_READ or RXM_RDV_WRITTEN. */
 void rxm_put_rdv_end(
 	struct rxm_hdr *hdr, enum rxm_kind kind, uint32_t conn_id, uint64_t msg_id);
+void rxm_put_local(struct rxm_hdr *hdr, uint32_t conn_id);
 void rxm_put_credit(struct rxm_hdr *hdr, uint32_t conn_id, uint64_t credits);
 /* Encode in RXM_WIRE_ATOMIC bytes at @buf the operation @op; its operands and
  * comparands follow in @payload_len bytes. */

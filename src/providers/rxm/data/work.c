@@ -3,7 +3,8 @@
 
 #include <stdlib.h>
 
-#include "providers/rxm/data/packet.h"
+#include "providers/rxm/data/op.h"
+#include "providers/rxm/local/local.h"
 
 /*
  * FI_FENCE. An operation with that flag stays at the head of conn->waiting until all
@@ -99,13 +100,38 @@ void rxm_work_send(struct rxm_conn *conn, struct rxm_work *work)
 	}
 }
 
+/* The memory of the peer has failed: @work, an operation, and those behind it wait for
+ * the next connection. */
+static void move_to_next(struct rxm_conn *conn, struct rxm_work *work)
+{
+	wf_list_insert_after(&conn->waiting, &work->link);
+	wf_list_foreach_safe(link, &conn->waiting)
+	{
+		if (!fresh(link))
+			continue;
+		wf_list_remove(link);
+		rxm_op_move_to_next(conn, rxm_work_of(link));
+	}
+}
+
+static ssize_t send_work(struct rxm_conn *conn, struct rxm_work *work)
+{
+	if (rxm_local_uses_memory(conn) && fresh(&work->link))
+		return rxm_memory_send(conn, work);
+	return work->ops->send(conn, work);
+}
+
 void rxm_data_resume(struct rxm_conn *conn)
 {
 	struct rxm_work *work;
 
 	while ((work = next_work(conn))) {
-		ssize_t ret = work->ops->send(conn, work);
+		ssize_t ret = send_work(conn, work);
 
+		if (wf_unlikely(ret == -FI_ENOTCONN) && fresh(&work->link)) {
+			move_to_next(conn, work);
+			return;
+		}
 		if (ret == -FI_EAGAIN) {
 			wf_list_insert_after(&conn->waiting, &work->link);
 			return;

@@ -12,7 +12,7 @@ int tcp_domain_init(struct wf_domain *domain, const struct fi_info *info)
 	(void)info;
 	if (!local)
 		return -FI_ENOMEM;
-	wf_local_domain_init(local, domain);
+	wf_local_domain_init(local, domain, TCP_WIRE_ATOMIC_MAX);
 	domain->prov_data = local;
 	return 0;
 }
@@ -31,6 +31,11 @@ static struct tcp_ep *ep_of_item(struct wf_progress *item)
 static struct wf_fds *wait_fds(struct wf_progress *item)
 {
 	return &ep_of_item(item)->below_fds;
+}
+
+static void run(struct wf_progress *item)
+{
+	wf_local_run(ep_of_item(item)->below);
 }
 
 /* wf_progress.moved: partial progress calls do not count what they find. */
@@ -75,7 +80,7 @@ int tcp_below_open(struct tcp_ep *ep)
 		wf_local_close(&ep->below);
 		return ret;
 	}
-	wf_ep_set_run(&ep->ep, tcp_run_with_below);
+	wf_ep_set_run(&ep->ep, run);
 	wf_ep_set_moved(&ep->ep, moved);
 	return 0;
 }

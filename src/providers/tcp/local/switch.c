@@ -20,9 +20,6 @@ enum {
 /* A peer that has not accepted a connection below after this time is reached through
  * its socket. */
 #define REACH_NS UINT64_C(30000000000)
-/* How long the end of a connection is put off whose peer has closed the socket and not
- * its end of the memory. */
-#define LINGER_NS UINT64_C(1000000000)
 
 /* Decide the own direction for good, or let it wait for the next marker. */
 static void set_out(struct tcp_local *local, enum tcp_out out)
@@ -74,15 +71,9 @@ static bool is_closed(const struct tcp_conn *conn)
 bool tcp_switch_lingers(struct tcp_conn *conn)
 {
 	struct tcp_local *local = conn->local;
-	uint64_t now;
 
-	if (!local || local->out != TCP_OUT_MEMORY || !is_closed(conn) ||
-		!wf_local_is_reached(conn->ep->below, local->below))
-		return false;
-	now = wf_now_ns();
-	if (!local->linger_ns)
-		local->linger_ns = now;
-	return now - local->linger_ns < LINGER_NS;
+	return local && local->out == TCP_OUT_MEMORY && is_closed(conn) &&
+	       wf_local_lingers(conn->ep->below, local->below, &local->linger_ns);
 }
 
 /* Make the endpoint below know the peer, whose messages get the source @index. 0;

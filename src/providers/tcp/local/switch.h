@@ -28,10 +28,7 @@ void tcp_switch_begin(struct tcp_conn *conn);
 /* Called by tcp_conn_end: the connection ends, and so do its operations below. */
 void tcp_switch_end(struct tcp_conn *conn, int err);
 /* @conn has failed: is it too early to end it, because the peer has closed the socket,
- * but not its end of the memory? A process that dies closes both, one after the other;
- * one that lives may receive more first. Only then it is known which messages the peer
- * left unread. They go to the next connection, which therefore has to wait; at most for
- * LINGER_NS (switch.c), because a live peer may never close its end. */
+ * but not its end of the memory (wf_local_lingers)? */
 bool tcp_switch_lingers(struct tcp_conn *conn);
 /* Look for markers and answers in the page of the peer, which has proven itself. */
 void tcp_switch_poll(struct tcp_conn *conn);
