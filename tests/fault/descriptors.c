@@ -124,14 +124,15 @@ static unsigned int each_peer(void)
 	return provider && strstr(provider, ";ofi_rxm") ? 2 : 1;
 }
 
-/* A peer of tcp on this machine has a socket; where it is reached by memory, the
- * connection below as well, and until it has mapped the page of the other end, the
+/* A peer of tcp on this machine, or of a layer over it, that is reached by memory has
+ * the connection below as well, and until it has mapped the page of the other end, the
  * descriptor of that. */
 static unsigned int each_peer_at_most(void)
 {
 	const char *local = getenv("FI_TCP_LOCAL");
+	bool tcp = node_over("tcp") || node_over("tcp;ofi_rxm");
 
-	return node_over("tcp") && (!local || strcmp(local, "tcp")) ? 3 : each_peer();
+	return each_peer() + (tcp && (!local || strcmp(local, "tcp")) ? 2 : 0);
 }
 
 static void one_for_each_peer(void)

@@ -1,125 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* An endpoint of tcp;ofi_rxm with peers that are plain sockets: invalid bytes cost the
  * peer that sent them its connection, and do not affect others. */
-#include <arpa/inet.h>
-#include <errno.h>
-#include <fcntl.h>
-#include <netinet/in.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/socket.h>
-#include <time.h>
-#include <unistd.h>
-#include <cmocka.h>
-
-#include <rdma/fabric.h>
-#include <rdma/fi_cm.h>
-#include <rdma/fi_domain.h>
-#include <rdma/fi_endpoint.h>
-#include <rdma/fi_errno.h>
-#include <rdma/fi_tagged.h>
-
-#include "../hex.h"
 #include "../time_limits.h"
-#include "env.h"
-
-enum { CM_LEN = 32, REQUEST_LEN = 24, ACCEPT_LEN = 16, CORE_LEN = 16, HDR_LEN = 64 };
-
-/* One step of the endpoint: 1 and *@ret, 0, or minus the error of a completion. */
-static int step(struct env *env, struct fi_cq_tagged_entry *ret)
-{
-	struct fi_cq_err_entry err = { 0 };
-	ssize_t n = fi_cq_read(env->cq, ret, 1);
-
-	if (n == 1)
-		return 1;
-	if (n == -FI_EAGAIN)
-		return 0;
-	assert_int_equal(n, -FI_EAVAIL);
-	assert_int_equal(fi_cq_readerr(env->cq, &err, 0), 1);
-	return -err.err;
-}
-
-static void put(int fd, const void *data, size_t len)
-{
-	assert_int_equal(send(fd, data, len, MSG_NOSIGNAL), (ssize_t)len);
-}
-
-/* Read @len bytes, or to the end (then the result is less), while the endpoint runs,
- * which completes nothing. */
-static size_t get(struct env *env, int fd, void *to, size_t len)
-{
-	struct fi_cq_tagged_entry entry;
-	size_t done = 0;
-
-	while (done < len) {
-		ssize_t n = recv(fd, (uint8_t *)to + done, len - done, MSG_DONTWAIT);
-
-		if (!n || (n < 0 && errno == ECONNRESET))
-			break;
-		if (n > 0)
-			done += (size_t)n;
-		(void)step(env, &entry);
-	}
-	return done;
-}
-
-/* A connection, as release 1.17 asks for it; *@ret_id: what its packets carry. */
-static int join(struct env *env, uint64_t *ret_id)
-{
-	static unsigned int port = 100;
-	struct bytes request =
-		hex("03 00 0018 00000000 0000000000000000 0000000000000000"
-		    "0100000000000000"
-		    "01 02 04 03 0000 02 00 00400000 00100000 05000000 7f1b0000");
-	uint8_t reply[CM_LEN + ACCEPT_LEN];
-	uint32_t id;
-	int fd = socket(AF_INET, SOCK_STREAM, 0);
-
-	/* Another peer each time. */
-	request.at[CM_LEN + 4] = (uint8_t)++port;
-	request.at[CM_LEN + 5] = (uint8_t)(port >> 8);
-	assert_int_equal(connect(fd, (void *)&env->addr, sizeof(env->addr)), 0);
-	put(fd, request.at, request.len);
-	assert_int_equal(get(env, fd, reply, sizeof(reply)), sizeof(reply));
-	assert_int_equal(reply[1], 1);
-	memcpy(&id, reply + CM_LEN, sizeof(id));
-	*ret_id = id;
-	return fd;
-}
-
-/* The packet of @text, with the connection's id. */
-static void packet(int fd, uint64_t id, const char *text)
-{
-	struct bytes core = hex("03 00 0000 00 00 10 00 0000000000000000");
-	struct bytes body = hex(text);
-	uint64_t total = core.len + body.len;
-
-	memcpy(core.at + 8, &total, sizeof(total));
-	if (body.len >= 16)
-		memcpy(body.at + 8, &id, sizeof(id));
-	put(fd, core.at, core.len);
-	put(fd, body.at, body.len);
-}
-
-#define OLD "0101010101010101"
-#define ID  "0000000000000000"
-#define TAGGED(size, tag)                                                              \
-	"04 00 0000 00000000" ID OLD OLD "02 00 01 00 00000000" size OLD tag
-#define EAGER(size) TAGGED(size, "0700000000000000")
-#define SEGMENT(msg, place, size)                                                      \
-	"04 01 0400 00000000" ID msg place "02 00 01 00 00000000" size OLD             \
-	"0700000000000000 61626364"
-#define RDV(size, len, key)                                                            \
-	"04 02 0000 00000000" ID OLD OLD "02 00 01 00 00000000" size OLD               \
-	"0700000000000000"                                                             \
-	"0000000000000000" len key OLD OLD OLD OLD OLD OLD OLD OLD OLD                 \
-	"01 01010101010101"
-#define BARE(kind) "04" kind "0000 00000000" ID OLD OLD OLD OLD OLD OLD
+#include "raw.h"
 
 /* After each of them, the connection is closed. */
 static const char *const bad[] = {
@@ -133,6 +16,7 @@ static const char *const bad[] = {
 	/* Answers to what was not asked. */
 	BARE("03"),
 	BARE("08"),
+	BARE("09"),
 	RDV("0400000000000000", "0300000000000000", OLD),
 	"04 05 0000 00000000" ID OLD OLD "02 00 07 00 00000000 0800000000000000" OLD
 	"07 02 00 00 00000000 00000000 00000000",

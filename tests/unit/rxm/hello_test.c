@@ -110,6 +110,33 @@ static void test_reject(void **state)
 	assert_int_equal(rxm_hello_read_reject("\2\2", 2), RXM_REASON_REFUSED);
 }
 
+/* A card is behind the data, and others ignore it. */
+static void test_card(void **state)
+{
+	struct bytes request = hex(REQUEST "77666c01");
+	uint8_t data[RXM_HELLO_MAX], card[WF_PROOF_CARD];
+	struct rxm_hello hello;
+	size_t len;
+
+	(void)state;
+	memset(card, 0x5a, sizeof(card));
+	memcpy(data, request.at, RXM_REQUEST_LEN);
+	len = rxm_hello_add_card(data, RXM_REQUEST_LEN, card);
+	assert_int_equal(len, sizeof(data));
+	assert_memory_equal(data, request.at, request.len);
+	assert_null(rxm_hello_read_request(data, len, EAGER, &hello));
+	assert_memory_equal(
+		rxm_hello_card(data, len, RXM_REQUEST_LEN), card, sizeof(card));
+	assert_null(rxm_hello_card(data, len - 1, RXM_REQUEST_LEN));
+	assert_null(rxm_hello_card(data, RXM_REQUEST_LEN, RXM_REQUEST_LEN));
+	/* Another mark, or a later version of it. */
+	data[RXM_REQUEST_LEN]++;
+	assert_null(rxm_hello_card(data, len, RXM_REQUEST_LEN));
+	data[RXM_REQUEST_LEN]--;
+	data[RXM_REQUEST_LEN + 3]++;
+	assert_null(rxm_hello_card(data, len, RXM_REQUEST_LEN));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -118,6 +145,7 @@ int main(void)
 		cmocka_unit_test(test_requests_that_do_not_fit_are_refused),
 		cmocka_unit_test(test_accept),
 		cmocka_unit_test(test_reject),
+		cmocka_unit_test(test_card),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

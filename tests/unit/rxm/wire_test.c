@@ -125,6 +125,7 @@ static void test_rdv_answers(void **state)
 		hex("04 07 4000 01000000" CONN ID OLD OLD OLD OLD OLD MEMORY("01"));
 	struct bytes read = hex("04 03 4000 01000000" CONN ID OLD OLD OLD OLD OLD);
 	struct bytes written = hex("04 08 4000 01000000" CONN ID OLD OLD OLD OLD OLD);
+	struct bytes local = hex("04 09 4000 01000000" CONN ID OLD OLD OLD OLD OLD);
 	struct bytes credit =
 		hex("04 06 4000 01000000" CONN ID "4000000000000000" OLD OLD OLD OLD);
 
@@ -137,6 +138,7 @@ static void test_rdv_answers(void **state)
 	assert_int_equal(decode(&written).kind, RXM_RDV_WRITTEN);
 	assert_int_equal(decode(&written).msg_id, 0x123456789abcdef0);
 	assert_int_equal(decode(&credit).credits, 64);
+	assert_int_equal(decode(&local).kind, RXM_LOCAL);
 }
 
 #define TARGETS                                                                        \
@@ -216,7 +218,7 @@ static void test_faults_of_all(void **state)
 	assert_int_equal(shorter(eager(), 4), RXM_FAULT_SHORT);
 	assert_int_equal(shorter(eager(), 63), RXM_FAULT_SHORT);
 	assert_int_equal(changed(eager(), 0, 9), RXM_FAULT_VERSION);
-	assert_int_equal(changed(eager(), 1, 9), RXM_FAULT_KIND);
+	assert_int_equal(changed(eager(), 1, 10), RXM_FAULT_KIND);
 	assert_int_equal(changed(eager(), 1, 77), RXM_FAULT_KIND);
 	assert_int_equal(changed(eager(), 12, 1), RXM_FAULT_CONN_ID);
 	assert_int_equal(changed(eager(), 32, 3), RXM_FAULT_VERSION);

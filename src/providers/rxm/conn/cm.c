@@ -77,8 +77,11 @@ void rxm_cm_connect(struct rxm_ep *ep, struct rxm_peer *peer)
 
 void rxm_cm_expired(struct wf_attempt *attempt)
 {
+	struct rxm_conn *conn = rxm_attempt_of(attempt)->conn;
+
 	attempt->deadline_ns = UINT64_MAX;
-	rxm_conn_fail(rxm_attempt_of(attempt)->conn, FI_ETIMEDOUT);
+	if (!rxm_local_give_up(conn))
+		rxm_conn_fail(conn, FI_ETIMEDOUT);
 }
 
 /* Compare addresses, then ports, in network byte order. */

@@ -248,6 +248,14 @@ void rxm_local_tick(struct rxm_ep *ep)
 	}
 }
 
+bool rxm_local_give_up(struct rxm_conn *conn)
+{
+	if (!conn->linked || !conn->local || conn->local->state != RXM_LOCAL_REACHING)
+		return false;
+	reached(conn->local, -FI_ETIMEDOUT);
+	return true;
+}
+
 void rxm_local_failed(struct rxm_conn *conn)
 {
 	log_result(conn, "has lost its shared memory: connecting anew");

@@ -73,6 +73,10 @@ bool rxm_local_refuses(const union wf_sockaddr *own, const union wf_sockaddr *pe
  * transport is settled come up. */
 void rxm_local_tick(struct rxm_ep *ep);
 
+/* The time limit for connecting is over: if @conn waits only for the connection below,
+ * its operations use the socket. False: there is no connection yet. */
+bool rxm_local_give_up(struct rxm_conn *conn);
+
 /* The memory of @conn has failed, and the connection exists: it ends, and this instance
  * of the peer is reached by sockets from now on. Only ep.lock is held. */
 void rxm_local_failed(struct rxm_conn *conn);
