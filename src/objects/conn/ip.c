@@ -76,3 +76,24 @@ const void *wf_ip_remote_unexp_name(const struct wf_remote *remote, size_t *ret_
 	*ret_len = wf_sockaddr_len(addr);
 	return addr;
 }
+
+void wf_ip_op_fail(struct wf_ep *ep, enum wf_op_kind kind, void *context,
+	uint64_t op_flags, fi_addr_t addr, int err, const union wf_sockaddr *peer)
+{
+	const struct wf_op_report *report = &wf_op_reports[kind];
+	union wf_sockaddr copy;
+	struct fi_cq_err_entry entry = {
+		.op_context = context,
+		.flags = report->comp_flags,
+		.err = err,
+		.prov_errno = err,
+		.src_addr = addr,
+	};
+
+	if (peer) {
+		copy = *peer;
+		entry.err_data = &copy;
+		entry.err_data_size = wf_sockaddr_len(&copy);
+	}
+	wf_ep_tx_fail(ep, report->cntr, op_flags, &entry);
+}

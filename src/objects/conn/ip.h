@@ -7,7 +7,10 @@
 
 #include "objects/av/av.h"
 #include "objects/conn/remote.h"
+#include "objects/op/op.h"
 #include "sys/sockaddr.h"
+
+struct wf_ep;
 
 struct wf_ep;
 
@@ -88,6 +91,12 @@ WF_INLINE struct wf_ip_remote *wf_ip_remote_at(
 		return wf_ip_remote_look_up(remotes, av, index, sa);
 	return peer;
 }
+
+/* An operation of @kind to @addr, with the flags @op_flags and the context @context,
+ * has failed at @ep with the positive fi_errno @err: write an error entry that names
+ * the peer, by @addr and by its address @peer; NULL: not known. */
+void wf_ip_op_fail(struct wf_ep *ep, enum wf_op_kind kind, void *context,
+	uint64_t op_flags, fi_addr_t addr, int err, const union wf_sockaddr *peer);
 
 /* Why wf_ip_remote_at found no peer: -FI_ENOMEM, or the code of wf_no_address, which
  * logs as @prov. */

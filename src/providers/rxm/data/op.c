@@ -76,6 +76,20 @@ static void release(struct rxm_op *op)
 	free(op);
 }
 
+/* The error entry names the peer. */
+static void report_failed(struct rxm_op *op)
+{
+	struct wf_ep *ep = &op->ep->ep;
+	const struct wf_op *failed = &op->op;
+	const void *addr = wf_av_addr(ep->av, failed->addr);
+	union wf_sockaddr peer = { 0 };
+
+	if (addr)
+		memcpy(&peer, addr, WF_MIN(wf_av_addrlen(ep->av), sizeof(peer)));
+	wf_ip_op_fail(ep, failed->kind, failed->context, failed->flags, failed->addr,
+		op->err, addr ? &peer : NULL);
+}
+
 void rxm_op_unref(struct rxm_op *op)
 {
 	bool quiet;
@@ -83,8 +97,10 @@ void rxm_op_unref(struct rxm_op *op)
 	if (--op->refs)
 		return;
 	quiet = op->ep->data.quiet || op->left || (op->conn && op->conn->data.quiet);
-	if (wf_likely(!quiet))
-		wf_ep_op_end(&op->ep->ep, &op->op, op->err);
+	if (wf_unlikely(op->err && !quiet))
+		report_failed(op);
+	else if (wf_likely(!quiet))
+		wf_ep_op_end(&op->ep->ep, &op->op, 0);
 	release(op);
 }
 

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "objects/conn/ip.h"
 #include "providers/tcp/memory.h"
 #include "providers/tcp/data/stage.h"
 
@@ -141,31 +142,14 @@ void tcp_stage_sent(struct tcp_conn *conn, size_t len)
 	}
 }
 
-/* The error entry of a failed operation identifies the peer: by its fi_addr_t if it has
- * one, and by its address. @peer may be NULL. */
+/* wf_ip_op_fail. A connected endpoint's peer has no fi_addr_t. */
 static void report_failed(const struct tcp_source *from, unsigned int op, void *context,
 	uint64_t op_flags, fi_addr_t addr, int err, const union wf_sockaddr *peer)
 {
-	const struct wf_op_report *report = &wf_op_reports[op];
-	union wf_sockaddr copy;
-	struct fi_cq_err_entry entry = {
-		.op_context = context,
-		.flags = report->comp_flags,
-		.err = err,
-		.prov_errno = err,
-		.src_addr = FI_ADDR_NOTAVAIL,
-	};
-
-	if (!from->ep)
-		return;
-	if (from->ep->type == FI_EP_RDM)
-		entry.src_addr = addr;
-	if (peer) {
-		copy = *peer;
-		entry.err_data = &copy;
-		entry.err_data_size = wf_sockaddr_len(&copy);
-	}
-	wf_ep_tx_fail(from->ep, report->cntr, op_flags, &entry);
+	if (from->ep)
+		wf_ip_op_fail(from->ep, (enum wf_op_kind)op, context, op_flags,
+			from->ep->type == FI_EP_RDM ? addr : FI_ADDR_NOTAVAIL, err,
+			peer);
 }
 
 void tcp_tx_drop_stage(struct tcp_conn *conn, int err)
