@@ -103,8 +103,8 @@ static void arrived_below(
 	board->una = next;
 }
 
-/* Single losses in slow start, and those of a window that the path delivered within the
- * shortest round trip, are none of congestion. */
+/* Are single losses in slow start, and losses of a window that the path delivered
+ * within the shortest round trip, no signs of congestion? */
 static bool distinguishes_losses(const struct rxd_flow *flow)
 {
 	return flow->config->westwood && flow->extended;
