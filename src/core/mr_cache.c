@@ -28,7 +28,7 @@ static pthread_mutex_t monitor_lock = PTHREAD_MUTEX_INITIALIZER;
 static struct fid_mem_monitor *current; /* the application's; NULL: none */
 static bool ready;                      /* @current was started */
 static struct wf_uffd *uffd;            /* NULL: not open */
-static unsigned int users;              /* caches */
+static unsigned int users;              /* number of caches that use the monitor */
 /* Increases with each change of the monitor. */
 static uint64_t era;
 

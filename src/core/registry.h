@@ -22,7 +22,7 @@ struct wf_prov_entry {
 
 /* The registry is filled once, by wf_core_init, and constant from then on: after that
  * call it may be read without a lock. */
-extern struct wf_list wf_registry; /* of wf_prov_entry */
+extern struct wf_list wf_registry; /* struct wf_prov_entry, by link */
 
 #define wf_registry_foreach(entry)                                                     \
 	for (struct wf_prov_entry *entry =                                             \

@@ -2,7 +2,7 @@
 #include "match/mark.h"
 
 struct wf_match_marks {
-	struct wf_pool pool;        /* of struct wf_match_mark */
+	struct wf_pool pool;        /* memory of struct wf_match_mark */
 	size_t kept;                /* bytes of free slabs that @pool keeps */
 	struct wf_match_compact of; /* table of marks by the handle of their message */
 };

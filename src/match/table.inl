@@ -24,10 +24,10 @@ struct T() {
 	T_LINK *old;
 	uint32_t mask, old_mask, moved;
 	uint32_t keys;               /* number of rings */
-	uint32_t grow_at, shrink_at; /* resize above, below that many keys */
+	uint32_t grow_at, shrink_at; /* numbers of keys above and below which to resize */
 	uint64_t ignore;             /* bits of tags that are not compared */
 	uint64_t any; /* 0: sources are compared; UINT64_MAX: they are not */
-	const struct wf_handles *handles; /* of the nodes; NULL if links are pointers */
+	const struct wf_handles *handles; /* handles of the nodes; NULL if links are pointers */
 	T_LINK few[WF_MATCH_FEW_BUCKETS]; /* the buckets of a small table */
 };
 

@@ -11,11 +11,11 @@
  * Any thread may call. Functions return 0 or a negative errno.
  */
 struct wf_mapping {
-	uint64_t start, end;   /* addresses */
-	uint64_t offset;       /* in the file, of @start */
-	uint64_t inode;        /* of a System V segment: its id */
+	uint64_t start, end;   /* addresses of the first byte, and behind the last */
+	uint64_t offset;       /* position of @start in the file, in bytes */
+	uint64_t inode;        /* inode of the file; id of a System V segment */
 	uint32_t major, minor; /* device of the file */
-	bool shared;           /* MAP_SHARED */
+	bool shared;           /* mapped with MAP_SHARED */
 	bool readable, writable;
 	bool sysv; /* a System V segment (shmat) */
 };

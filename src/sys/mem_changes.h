@@ -17,13 +17,13 @@
 enum { WF_MEM_CHANGES = 256 };
 
 struct wf_mem_range {
-	uintptr_t start, end; /* [start, end) */
+	uintptr_t start, end; /* addresses of the first byte, and behind the last */
 };
 
 struct wf_mem_changes {
 	pthread_mutex_t lock;
-	uint64_t count; /* ranges ever added */
-	/* the last ranges, by @count modulo */
+	uint64_t count; /* number of ranges that were added so far */
+	/* The latest ranges: range number n is at n modulo WF_MEM_CHANGES. */
 	struct wf_mem_range ring[WF_MEM_CHANGES];
 };
 

@@ -134,18 +134,6 @@ static void delivered(struct fi_info *hints)
 	hints->tx_attr->op_flags = FI_DELIVERY_COMPLETE;
 }
 
-static void arm(struct cf_env *env, struct fid_cq *cq)
-{
-	struct fid *fids[] = { &cq->fid };
-	uint64_t deadline = cf_now_ms() + CF_TIMEOUT_MS;
-	int ret;
-
-	while ((ret = fi_trywait(env->fabric, fids, 1)) == -FI_EAGAIN &&
-		cf_now_ms() < deadline)
-		CHECK_EQ(fi_cq_read(cq, NULL, 0), -FI_EAGAIN);
-	CHECK_OK(ret);
-}
-
 /* The event that would have woken the sleeping thread, which waits on a descriptor, is
  * consumed by a thread that reads another queue, and does not happen again. */
 static void the_next_message_wakes_as_well(void)
@@ -169,7 +157,7 @@ static void the_next_message_wakes_as_well(void)
 	CHECK_OK(fi_control(&side[1].rx_cq->fid, FI_GETWAIT, &poll_fd.fd));
 	cf_post_recv(&env, &in[0], 1, &contexts[0]);
 	CHECK_OK(fi_recv(side[0].ep, &in[1], 1, NULL, FI_ADDR_UNSPEC, &contexts[1]));
-	arm(&env, side[1].rx_cq);
+	cf_arm(&env, side[1].rx_cq);
 	/* An answer comes back for this one. */
 	CHECK_OK(fi_send(side[1].ep, &out, 1, NULL, side[1].peer, &contexts[2]));
 	await(side[0].rx_cq, 1);

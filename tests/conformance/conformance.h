@@ -323,6 +323,9 @@ void cf_cancel(struct fid *fid, void *context);
 ssize_t cf_try_cancel(struct fid *fid, void *context);
 /* No entry may arrive for a while (reads the CQ @reads times). */
 void cf_cq_quiet(struct fid_cq *cq);
+/* Call fi_trywait until a thread may sleep on the descriptor of @cq; the queue must be
+ * empty. */
+void cf_arm(struct cf_env *env, struct fid_cq *cq);
 /* Make progress at both sides of the open pair, as applications with manual progress
  * do. */
 void cf_progress(void);

@@ -222,18 +222,6 @@ static void a_threshold_is_a_hint(void)
 
 /* ---- the descriptor ---- */
 
-static void arm(struct cf_env *env, struct fid_cq *cq)
-{
-	struct fid *fids[] = { &cq->fid };
-	uint64_t deadline = cf_now_ms() + CF_TIMEOUT_MS;
-	int ret;
-
-	while ((ret = fi_trywait(env->fabric, fids, 1)) == -FI_EAGAIN &&
-		cf_now_ms() < deadline)
-		CHECK_EQ(fi_cq_read(cq, (char[64]){ 0 }, 1), -FI_EAGAIN);
-	CHECK_OK(ret);
-}
-
 static void the_descriptor_tells_of_messages(void)
 {
 	struct pollfd poll_fd = { .events = POLLIN };
@@ -250,7 +238,7 @@ static void the_descriptor_tells_of_messages(void)
 	CHECK_EQ(wait_obj, FI_WAIT_FD);
 	for (int round = 0; round < 20; round++) {
 		cf_post_recv(&env, &in, 1, &contexts[0]);
-		arm(&env, env.side[1].rx_cq);
+		cf_arm(&env, env.side[1].rx_cq);
 		CHECK_EQ(poll(&poll_fd, 1, 0), 0);
 		cf_post_send(&env, &out, 1, &contexts[1]);
 		cf_cq_wait(env.side[0].tx_cq, &entry);
@@ -276,7 +264,7 @@ static void the_descriptor_works_with_epoll(void)
 	CHECK_OK(fi_control(&env.side[1].rx_cq->fid, FI_GETWAIT, &fd));
 	CHECK_OK(epoll_ctl(epoll_fd, EPOLL_CTL_ADD, fd, &event));
 	cf_post_recv(&env, &in, 1, &contexts[0]);
-	arm(&env, env.side[1].rx_cq);
+	cf_arm(&env, env.side[1].rx_cq);
 	cf_post_send(&env, &out, 1, &contexts[1]);
 	cf_cq_wait(env.side[0].tx_cq, &entry);
 	CHECK_EQ(epoll_wait(epoll_fd, &event, 1, CF_TIMEOUT_MS), 1);
@@ -305,7 +293,7 @@ static void pollfd_objects_list_descriptors(void)
 	query = (struct fi_wait_pollfd){ .fd = fds, .nfds = CF_COUNT(fds) };
 	CHECK_OK(fi_control(&env.side[1].rx_cq->fid, FI_GETWAIT, &query));
 	cf_post_recv(&env, &in, 1, &contexts[0]);
-	arm(&env, env.side[1].rx_cq);
+	cf_arm(&env, env.side[1].rx_cq);
 	cf_post_send(&env, &out, 1, &contexts[1]);
 	cf_cq_wait(env.side[0].tx_cq, &entry);
 	CHECK(poll(fds, query.nfds, CF_TIMEOUT_MS) >= 1);

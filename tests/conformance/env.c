@@ -613,6 +613,19 @@ void cf_cq_quiet(struct fid_cq *cq)
 	}
 }
 
+void cf_arm(struct cf_env *env, struct fid_cq *cq)
+{
+	struct fid *fids[] = { &cq->fid };
+	uint64_t deadline = cf_now_ms() + CF_TIMEOUT_MS;
+	char unused[64];
+	int ret;
+
+	while ((ret = fi_trywait(env->fabric, fids, 1)) == -FI_EAGAIN &&
+		cf_now_ms() < deadline)
+		CHECK_EQ(fi_cq_read(cq, unused, 1), -FI_EAGAIN);
+	CHECK_OK(ret);
+}
+
 void *cf_map(size_t len)
 {
 	void *at = mmap(

@@ -3,13 +3,18 @@
  * Transfers beyond 4 GiB. The memory is one small file mapped over and over, so that
  * they need address space and time, but not memory; the last piece is a file of its
  * own, so that the end can be told from the rest. A few MiB with limit_amount.
+ *
+ * Pieces overwrite each other at the receiver, so only the last piece and the tail show
+ * whether data beyond 4 GiB came from the right place: a piece has a prime number of
+ * pages, so that data from 4 GiB before are wrong. Pieces fit into the caches, and all
+ * pages are mapped at once, because a million page faults take as long as the transfer.
  */
 #include <sys/mman.h>
 #include <unistd.h>
 
 #include "suites.h"
 
-enum { PIECE = 16 << 20, TAIL = 12345 };
+enum { PIECE = 257 * 4096, TAIL = 12345, MORE_MIB = 4096, FEW_MIB = 32 };
 
 static size_t pieces, length;
 
@@ -26,8 +31,8 @@ static uint8_t *map_pieces(void)
 		SKIP("no address space");
 	for (size_t i = 0; i < pieces; i++)
 		CHECK(mmap(all + i * PIECE, PIECE, PROT_READ | PROT_WRITE,
-			      MAP_SHARED | MAP_FIXED, i + 1 < pieces ? body : tail,
-			      0) != MAP_FAILED);
+			      MAP_SHARED | MAP_FIXED | MAP_POPULATE,
+			      i + 1 < pieces ? body : tail, 0) != MAP_FAILED);
 	close(body);
 	close(tail);
 	return all;
@@ -49,7 +54,7 @@ static void open_transfer(struct transfer *t, uint64_t caps)
 	if (cf_target.addr_format == FI_SOCKADDR_IN6)
 		SKIP("done once, over IPv4");
 	memset(t, 0, sizeof(*t));
-	pieces = limit_amount() ? 3 : 257;
+	pieces = ((size_t)(limit_amount() ? FEW_MIB : MORE_MIB) << 20) / PIECE + 2;
 	length = (pieces - 1) * PIECE + TAIL;
 	cf_open_pair(&t->env, &(struct cf_options){ .caps = caps, .split_cqs = true });
 	if (t->env.info->ep_attr->max_msg_size < length)

@@ -210,16 +210,10 @@ static void with_an_endpoint_of_one_context(void)
 	sc_close_pair(&pair);
 }
 
-/* One whose readers serialise by queue only: see FI_THREAD_COMPLETION. */
-static void serialised(struct fi_info *hints)
-{
-	sc_several(hints);
-	hints->domain_attr->threading = FI_THREAD_COMPLETION;
-}
-
 static void context_counts_come_from_the_info(void)
 {
-	struct cf_options options = { .caps = FI_NAMED_RX_CTX, .adjust = serialised };
+	struct cf_options options = { .caps = FI_NAMED_RX_CTX,
+		.adjust = sc_serialised };
 	struct sc_end end;
 	struct cf_env env;
 

@@ -22,6 +22,8 @@ struct sc_pair {
 
 /* Adjust hints. */
 void sc_several(struct fi_info *hints);
+/* The same, and readers are serialised by queue only: see FI_THREAD_COMPLETION. */
+void sc_serialised(struct fi_info *hints);
 
 /* Skips the case if scalable endpoints with these capabilities are not offered. */
 void sc_open_domain(struct cf_env *env, uint64_t caps);

@@ -385,15 +385,10 @@ static void a_thread_for_each_context(void)
 	sc_close_pair(&pair);
 }
 
-static void serialised(struct fi_info *hints)
-{
-	sc_several(hints);
-	hints->domain_attr->threading = FI_THREAD_COMPLETION;
-}
-
 static void threads_that_share_no_queue(void)
 {
-	struct cf_options options = { .caps = FI_NAMED_RX_CTX, .adjust = serialised };
+	struct cf_options options = { .caps = FI_NAMED_RX_CTX,
+		.adjust = sc_serialised };
 
 	cf_need_connectionless();
 	if (!cf_offers(&options))

@@ -7,6 +7,12 @@ void sc_several(struct fi_info *hints)
 	hints->ep_attr->rx_ctx_cnt = SC_CONTEXTS;
 }
 
+void sc_serialised(struct fi_info *hints)
+{
+	sc_several(hints);
+	hints->domain_attr->threading = FI_THREAD_COMPLETION;
+}
+
 void sc_open_domain(struct cf_env *env, uint64_t caps)
 {
 	struct cf_options options = { .caps = FI_NAMED_RX_CTX | caps,

@@ -145,15 +145,6 @@ struct client {
 	bool answered;
 };
 
-static uint16_t port_of(struct fid_ep *ep)
-{
-	struct sockaddr_in addr;
-	size_t len = sizeof(addr);
-
-	CHECK_OK(fi_getname(&ep->fid, &addr, &len));
-	return ntohs(addr.sin_port);
-}
-
 static void open_client(struct node *node, struct client *c)
 {
 	CHECK_OK(fi_endpoint(node->domain, node->info, &c->ep, NULL));
@@ -172,7 +163,8 @@ static void send_round(struct node *node, struct client *clients, uint32_t first
 		struct client *c = &clients[i];
 		ssize_t ret;
 
-		c->out[number] = (struct word){ first + i, number, port_of(c->ep) };
+		c->out[number] =
+			(struct word){ first + i, number, node_port_of(c->ep) };
 		while ((ret = fi_tsend(c->ep, &c->out[number], sizeof(c->out[number]),
 				NULL, server, 0, &c->tx[number])) == -FI_EAGAIN)
 			(void)fi_cq_read(node->cq, NULL, 0);

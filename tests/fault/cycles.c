@@ -258,23 +258,6 @@ static void serve(void *arg)
 	}
 }
 
-static void ask_with(struct node *node, fi_addr_t to, const struct word *word,
-	void *context, uint64_t level)
-{
-	struct iovec iov = { (void *)(uintptr_t)word, sizeof(*word) };
-	struct fi_msg_tagged msg = {
-		.msg_iov = &iov, .iov_count = 1, .addr = to, .context = context
-	};
-	uint64_t deadline = now_ms() + LIMIT_MS;
-	ssize_t ret;
-
-	while ((ret = fi_tsendmsg(node->ep, &msg, level)) == -FI_EAGAIN) {
-		(void)fi_cq_read(node->cq, NULL, 0);
-		CHECK(now_ms() < deadline);
-	}
-	CHECK_OK(ret);
-}
-
 /* True: answered. False: an error, which is permitted. */
 static bool ask_one(struct node *node, struct service *service, fi_addr_t to,
 	uint32_t number, uint64_t level)
@@ -294,7 +277,7 @@ static bool ask_one(struct node *node, struct service *service, fi_addr_t to,
 		node_receive(node, &in, sizeof(in), 0, &rx);
 	posted = true;
 	*question = (struct word){ .number = number };
-	ask_with(node, to, question, context, level);
+	node_send_level(node, to, question, sizeof(*question), 0, context, level);
 	for (;;) {
 		struct fi_cq_tagged_entry entry;
 		struct fi_cq_err_entry err;

@@ -30,6 +30,25 @@ bool node_send(struct node *node, fi_addr_t to, const void *buf, size_t len,
 	return true;
 }
 
+void node_send_level(struct node *node, fi_addr_t to, const void *buf, size_t len,
+	uint64_t tag, void *context, uint64_t level)
+{
+	struct iovec iov = { (void *)(uintptr_t)buf, len };
+	struct fi_msg_tagged msg = { .msg_iov = &iov,
+		.iov_count = 1,
+		.addr = to,
+		.tag = tag,
+		.context = context };
+	uint64_t deadline = now_ms() + LIMIT_MS;
+	ssize_t ret;
+
+	while ((ret = fi_tsendmsg(node->ep, &msg, level)) == -FI_EAGAIN) {
+		(void)fi_cq_read(node->cq, NULL, 0);
+		CHECK(now_ms() < deadline);
+	}
+	CHECK_OK(ret);
+}
+
 void node_receive(struct node *node, void *buf, size_t len, uint64_t tag, void *context)
 {
 	CHECK_OK(fi_trecv(

@@ -81,6 +81,8 @@ void node_open_as(struct node *node, uint16_t port);
 int node_try(struct node *node, uint16_t port, uint64_t caps);
 void node_close(struct node *node);
 uint16_t node_port(struct node *node);
+/* The port at which another endpoint of the node listens. */
+uint16_t node_port_of(struct fid_ep *ep);
 /* Insert the address of an endpoint that need not exist yet. */
 fi_addr_t node_peer(struct node *node, uint16_t port);
 /* The address string of number @port, if addresses are strings. */
@@ -95,6 +97,9 @@ fi_addr_t node_peer_at(struct node *node, const char *host, uint16_t port);
  * @timeout_ms. */
 bool node_send(struct node *node, fi_addr_t to, const void *buf, size_t len,
 	uint64_t tag, void *context, int timeout_ms);
+/* The same within LIMIT_MS, with a completion level (FI_DELIVERY_COMPLETE, ...). */
+void node_send_level(struct node *node, fi_addr_t to, const void *buf, size_t len,
+	uint64_t tag, void *context, uint64_t level);
 void node_receive(
 	struct node *node, void *buf, size_t len, uint64_t tag, void *context);
 

@@ -65,7 +65,7 @@ static struct fi_info *port_resolve(struct fi_info *hints, uint16_t port)
 	return info;
 }
 
-static uint16_t port_number(struct fid_ep *ep)
+uint16_t node_port_of(struct fid_ep *ep)
 {
 	struct sockaddr_in addr;
 	size_t len = sizeof(addr);
@@ -177,8 +177,8 @@ static struct fi_info *any_resolve(struct fi_info *hints, uint16_t number)
 /* ---- all ---- */
 
 static const struct addressing kinds[] = {
-	{ "tcp", port_resolve, port_number, port_insert, port_unused },
-	{ "tcp;ofi_rxm", port_resolve, port_number, port_insert, port_unused },
+	{ "tcp", port_resolve, node_port_of, port_insert, port_unused },
+	{ "tcp;ofi_rxm", port_resolve, node_port_of, port_insert, port_unused },
 	{ "shm", name_resolve, name_number, name_insert, name_unused },
 	{ "lnx", any_resolve, NULL, NULL, NULL }, /* known by fi_getname alone */
 };

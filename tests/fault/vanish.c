@@ -56,25 +56,6 @@ static void serve(void *arg)
 	}
 }
 
-static void send_level(struct node *node, fi_addr_t to, const void *buf, size_t len,
-	uint64_t tag, void *context, uint64_t level)
-{
-	struct iovec iov = { (void *)(uintptr_t)buf, len };
-	struct fi_msg_tagged msg = { .msg_iov = &iov,
-		.iov_count = 1,
-		.addr = to,
-		.tag = tag,
-		.context = context };
-	uint64_t deadline = now_ms() + LIMIT_MS;
-	ssize_t ret;
-
-	while ((ret = fi_tsendmsg(node->ep, &msg, level)) == -FI_EAGAIN) {
-		(void)fi_cq_read(node->cq, NULL, 0);
-		CHECK(now_ms() < deadline);
-	}
-	CHECK_OK(ret);
-}
-
 /* The operation ends in an error that names the peer, in both ways. */
 static void expect_failure(
 	struct node *node, fi_addr_t peer, const void *context, const char *what)
@@ -134,12 +115,12 @@ static void nobody_can_be_reached(void)
 	uint32_t value = 1;
 	struct node node;
 
-	CHECK(!setenv("FI_TCP_CONNECT_TIMEOUT", "700", 1));
+	CHECK(!setenv("FI_TCP_CONNECT_TIMEOUT", "300", 1));
 	node_open(&node, 0);
 	for (size_t i = 0; i < sizeof(ways) / sizeof(ways[0]); i++) {
 		fi_addr_t peer = node_peer_at(&node, ways[i].host, 7777);
 
-		send_level(&node, peer, &value, sizeof(value), 0, &tx, 0);
+		node_send_level(&node, peer, &value, sizeof(value), 0, &tx, 0);
 		expect_failure(&node, peer, &tx, ways[i].what);
 	}
 	node_close(&node);
@@ -157,7 +138,7 @@ static void waiting_for_ever_for_a_route(void)
 	node_open(&node, 0);
 	peer = node_peer_at(
 		&node, must_have("FAULT_LATER"), (uint16_t)setting("FAULT_PORT", 0));
-	send_level(&node, peer, &value, sizeof(value), 0, &tx, 0);
+	node_send_level(&node, peer, &value, sizeof(value), 0, &tx, 0);
 	node_idle(&node, 1500);
 	shell("FAULT_ROUTE");
 	expect_sent(&node, &tx);
@@ -180,7 +161,8 @@ static void come_back(struct node *node, fi_addr_t peer)
 	uint32_t value = 1;
 
 	shell("FAULT_LINK_UP");
-	send_level(node, peer, &value, sizeof(value), 0, &tx, FI_TRANSMIT_COMPLETE);
+	node_send_level(
+		node, peer, &value, sizeof(value), 0, &tx, FI_TRANSMIT_COMPLETE);
 	expect_sent(node, &tx);
 }
 
@@ -198,19 +180,19 @@ static void vanish(size_t len, uint64_t tag, uint64_t level, const char *what)
 	node.sleeps = sleeps;
 	node_open_as(&node, 0);
 	peer = server_of(&node);
-	send_level(&node, peer, buf, 8, 0, &tx[0], FI_TRANSMIT_COMPLETE);
+	node_send_level(&node, peer, buf, 8, 0, &tx[0], FI_TRANSMIT_COMPLETE);
 	expect_sent(&node, &tx[0]);
 	if (tag) { /* it is under way, and unanswered, before */
-		send_level(&node, peer, buf, len, tag, &tx[1], level);
+		node_send_level(&node, peer, buf, len, tag, &tx[1], level);
 		node_idle(&node, 300);
 		shell("FAULT_LINK_DOWN");
 	} else {
 		shell("FAULT_LINK_DOWN");
-		send_level(&node, peer, buf, len, tag, &tx[1], level);
+		node_send_level(&node, peer, buf, len, tag, &tx[1], level);
 	}
 	expect_failure(&node, peer, &tx[1], what);
 	/* What comes after finds out as well. */
-	send_level(&node, peer, buf, 8, 0, &tx[0], 0);
+	node_send_level(&node, peer, buf, 8, 0, &tx[0], 0);
 	expect_failure(&node, peer, &tx[0], "and the one after");
 	come_back(&node, peer);
 	node_close(&node);

@@ -19,11 +19,11 @@ against() {
 	rows=$(size_rows debian "$debian_info" "$provider" "FI_EP_${type^^}")
 	server_options=(-p "$provider") client_options=(-p tcp)
 	pair 127.0.0.1 debian "$debian_pingpong" ours "$our_pingpong" \
-		-e "$type" -S all -c -I 10
+		-e "$type" -S all -c -I 4
 	check_pair "$type, client" "$rows"
 	server_options=(-p tcp) client_options=(-p "$provider")
 	pair 127.0.0.1 ours "$our_pingpong" debian "$debian_pingpong" \
-		-e "$type" -S all -c -I 10
+		-e "$type" -S all -c -I 4
 	check_pair "$type, server" "$rows"
 	# Many messages of one size.
 	pair 127.0.0.1 ours "$our_pingpong" debian "$debian_pingpong" \

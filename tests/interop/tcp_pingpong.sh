@@ -18,16 +18,16 @@ rows_of() { # type
 
 for type in msg rdm; do
 	rows=$(rows_of $type) || { fail "fi_info shows no tcp $type endpoint"; continue; }
-	both 127.0.0.1 "$our_pingpong" $type -S all -c -I 10
+	both 127.0.0.1 "$our_pingpong" $type -S all -c -I 4
 	check_pair "ours, $type, IPv4" "$rows"
 	if has_ipv6; then
-		both ::1 "$our_pingpong" $type -6 -S all -c -I 10
+		both ::1 "$our_pingpong" $type -6 -S all -c -I 4
 		check_pair "ours, $type, IPv6" "$rows"
 	else
 		echo "IPv6: no loopback address, not tested"
 	fi
 	if [ -x "$debian_pingpong" ]; then
-		both 127.0.0.1 "$debian_pingpong" $type -S all -c -I 10
+		both 127.0.0.1 "$debian_pingpong" $type -S all -c -I 4
 		check_pair "the distribution's, $type" "$rows"
 	fi
 done

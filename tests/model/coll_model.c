@@ -120,7 +120,7 @@ static int value(const struct cm_call *call, uint32_t rank, size_t i)
 			break;
 		}
 	}
-	return (int)(x % 101) - 50;
+	return (int)(x % 128) - 64;
 }
 
 static void get(

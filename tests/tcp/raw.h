@@ -12,6 +12,7 @@
 #include <arpa/inet.h>
 #include <errno.h>
 #include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <poll.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -206,9 +207,13 @@ static inline void raw_expect_closed(struct target *t, int fd)
 
 static inline int raw_connect(const struct sockaddr_in *to)
 {
-	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0), one = 1;
 
 	assert_true(fd >= 0);
+	/* The second piece of a record does not wait until the first is acknowledged.
+	 */
+	assert_int_equal(
+		setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof(one)), 0);
 	assert_int_equal(connect(fd, (const void *)to, sizeof(*to)), 0);
 	return fd;
 }

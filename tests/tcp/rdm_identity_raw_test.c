@@ -54,17 +54,47 @@ static void owner_answers(struct rdm *rdm, struct far *far, int fd,
 	raw_expect(&rdm->t, fd, MESSAGE);
 }
 
+/* The endpoint uses the connection of @peer: it sends the message over it. */
+static void expect_message(struct rdm *rdm, struct far *far, int peer, bool *sent)
+{
+	send_rest(rdm, far, sent, 1);
+	raw_expect(&rdm->t, peer, MESSAGE);
+	close_far(far, peer);
+}
+
+/* The endpoint accepts a peer of another implementation, of lower address, that has not
+ * proved yet that it owns its address. */
+static int accepted(struct rdm *rdm, struct far *far)
+{
+	struct bytes unused;
+	int fd;
+
+	open_lower(rdm, far);
+	fd = request_from(rdm, far, 1, &unused);
+	expect_type(rdm, fd, 1);
+	return fd;
+}
+
+/* The same of a peer that knows our extension. */
+static int accepted_of_ours(struct rdm *rdm, struct far *far)
+{
+	int fd;
+
+	open_lower(rdm, far);
+	fd = request_of_ours(rdm, far, 0);
+	expect_type(rdm, fd, 1);
+	return fd;
+}
+
 static void a_stranger_gets_nothing(void **state)
 {
-	struct bytes request, unused;
+	struct bytes request;
 	struct rdm *rdm = *state;
 	bool sent = false;
 	struct far far;
 	int stranger, fd;
 
-	open_lower(rdm, &far);
-	stranger = request_from(rdm, &far, 1, &unused);
-	expect_type(rdm, stranger, 1);
+	stranger = accepted(rdm, &far);
 	fd = asked(rdm, &far, &sent, &request);
 	owner_answers(rdm, &far, fd, &request, &sent);
 	expect_refused(rdm, stranger);
@@ -110,9 +140,7 @@ static void a_proof_does_not_cross(void **state)
 	assert_int_equal(answer.at[1], REJECT);
 	assert_int_equal(answer.at[REASON], 2); /* crossed */
 	raw_expect_closed(&rdm->t, proof);
-	reply(fd, &request, 0x81);
-	send_rest(rdm, &far, &sent, 1);
-	raw_expect(&rdm->t, fd, MESSAGE);
+	owner_answers(rdm, &far, fd, &request, &sent);
 	close_far(&far, fd);
 }
 
@@ -124,9 +152,7 @@ static void a_proof_tells_that_it_is_one(void **state)
 	struct far far;
 	int peer, fd;
 
-	open_lower(rdm, &far);
-	peer = request_of_ours(rdm, &far, 0);
-	expect_type(rdm, peer, 1);
+	peer = accepted_of_ours(rdm, &far);
 	fd = asked(rdm, &far, &sent, &request);
 	assert_int_equal(request.at[REASON], IS_CONNECTED);
 	close(peer);
@@ -136,21 +162,17 @@ static void a_proof_tells_that_it_is_one(void **state)
 /* A peer of another make rejects: it is connected already. */
 static void an_older_peer_is_known_by_its_reject(void **state)
 {
-	struct bytes request, unused;
+	struct bytes request;
 	struct rdm *rdm = *state;
 	bool sent = false;
 	struct far far;
 	int peer, fd;
 
-	open_lower(rdm, &far);
-	peer = request_from(rdm, &far, 1, &unused);
-	expect_type(rdm, peer, 1);
+	peer = accepted(rdm, &far);
 	fd = asked(rdm, &far, &sent, &request);
 	reject(fd, &request, CM_OLD);
 	raw_expect_closed(&rdm->t, fd);
-	send_rest(rdm, &far, &sent, 1);
-	raw_expect(&rdm->t, peer, MESSAGE);
-	close_far(&far, peer);
+	expect_message(rdm, &far, peer, &sent);
 }
 
 /* Two of ours compare instances: @ext is of the reject that comes first. */
@@ -161,24 +183,18 @@ static void ours_with(struct rdm *rdm, const char *ext, bool proven)
 	struct far far;
 	int peer, fd;
 
-	open_lower(rdm, &far);
-	peer = request_of_ours(rdm, &far, 0);
-	expect_type(rdm, peer, 1);
+	peer = accepted_of_ours(rdm, &far);
 	fd = asked(rdm, &far, &sent, &request);
 	reject(fd, &request, ext);
 	raw_expect_closed(&rdm->t, fd);
 	if (!proven) {
 		fd = asked(rdm, &far, &sent, &request);
-		reply(fd, &request, 0x81);
-		send_rest(rdm, &far, &sent, 1);
-		raw_expect(&rdm->t, fd, MESSAGE);
+		owner_answers(rdm, &far, fd, &request, &sent);
 		expect_refused(rdm, peer);
 		close_far(&far, fd);
 		return;
 	}
-	send_rest(rdm, &far, &sent, 1);
-	raw_expect(&rdm->t, peer, MESSAGE);
-	close_far(&far, peer);
+	expect_message(rdm, &far, peer, &sent);
 }
 
 static void ours_are_known_by_their_instance(void **state)
@@ -200,9 +216,7 @@ static void two_requests_prove_nothing(void **state)
 	struct far far;
 	int one, two, fd;
 
-	open_lower(rdm, &far);
-	one = request_from(rdm, &far, 1, &unused);
-	expect_type(rdm, one, 1);
+	one = accepted(rdm, &far);
 	two = request_from(rdm, &far, 2, &unused);
 	expect_type(rdm, two, 6);
 	raw_expect_closed(&rdm->t, two);
@@ -219,14 +233,11 @@ static void two_requests_prove_nothing(void **state)
 static void messages_come_in_meanwhile(void **state)
 {
 	struct rdm *rdm = *state;
-	struct bytes unused;
 	struct far far;
 	char buf[4];
 	int peer;
 
-	open_lower(rdm, &far);
-	peer = request_from(rdm, &far, 1, &unused);
-	expect_type(rdm, peer, 1);
+	peer = accepted(rdm, &far);
 	assert_int_equal(
 		fi_trecv(rdm->t.ep, buf, 4, NULL, FI_ADDR_UNSPEC, 7, 0, NULL), 0);
 	raw_hex(peer, "03 01 0400 00 00 18 00 1c00000000000000"
@@ -250,9 +261,7 @@ static void an_address_without_a_listener(void **state)
 	far.listener = -1;
 	peer = request_from(rdm, &far, 1, &unused);
 	expect_type(rdm, peer, 1);
-	send_rest(rdm, &far, &sent, 1);
-	raw_expect(&rdm->t, peer, MESSAGE);
-	close_far(&far, peer);
+	expect_message(rdm, &far, peer, &sent);
 }
 
 int main(void)

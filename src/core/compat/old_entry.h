@@ -26,7 +26,7 @@ struct wf_old_srx {
 	struct fi_ops_srx_peer peer_ops; /* operations for the owner */
 	struct fid_peer_srx *owner;      /* the owner's receive context */
 	const struct wf_old_peer *old;
-	struct wf_list copies; /* of wf_old_entry */
+	struct wf_list copies; /* struct wf_old_entry, by link */
 	/* The provider's function for foreach_unspec_addr, which is called without the
 	 * owner's lock. */
 	_Atomic(fi_addr_t (*)(struct fi_peer_rx_entry *)) get_addr;

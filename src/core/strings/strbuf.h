@@ -13,8 +13,8 @@
 struct wf_strbuf {
 	char *buf;
 	size_t size;
-	size_t len; /* without the terminator, at most size - 1 */
-	bool cut;   /* something did not fit */
+	size_t len; /* bytes of the text without the NUL, at most size - 1 */
+	bool cut;   /* text that did not fit was cut off */
 };
 
 void wf_strbuf_init(struct wf_strbuf *sb, char *buf, size_t size);

@@ -30,12 +30,12 @@ enum { WF_AV_BATCH = 64 };
 struct wf_av_insertion {
 	struct wf_av *av;
 	fi_addr_t *fi_addr; /* the application's array for the results, or NULL */
-	uint64_t flags;     /* of the insert call */
-	void *context;      /* the call's; the array of errors with FI_SYNC_ERR */
-	struct wf_eq *eq;   /* NULL when synchronous */
-	size_t next;        /* number of addresses reported so far */
-	size_t inserted;    /* number of addresses that were inserted */
-	bool aborted;       /* out of memory: the other addresses are not tried */
+	uint64_t flags;     /* flags of the insert call */
+	void *context; /* context of the call; with FI_SYNC_ERR the array of errors */
+	struct wf_eq *eq; /* NULL when synchronous */
+	size_t next;      /* number of addresses reported so far */
+	size_t inserted;  /* number of addresses that were inserted */
+	bool aborted;     /* out of memory: the other addresses are not tried */
 };
 
 int wf_av_insertion_begin(struct wf_av_insertion *ins, struct wf_av *av, size_t count,

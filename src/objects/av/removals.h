@@ -17,8 +17,9 @@ struct wf_av_removals {
 	struct wf_av *av;     /* NULL: not started */
 	_Atomic uint32_t seq; /* grows when indices are listed; read without @lock */
 	pthread_mutex_t lock;
-	uint64_t *index;        /* @count indices, memory for @capacity */
-	size_t count, capacity; /* in indices */
+	uint64_t *index;        /* the listed indices */
+	size_t count, capacity; /* number of listed indices; number that @index has
+				   memory for */
 	bool all; /* too many removals to list: any index may have been removed */
 };
 

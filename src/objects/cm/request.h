@@ -29,10 +29,10 @@ typedef void (*wf_cm_reject_fn)(struct wf_cm_request *req, enum wf_cm_reason rea
  * endpoint takes a request out of the list before it acts, and owns it from then on.
  */
 struct wf_cm_request {
-	struct fid handle;        /* info->handle */
-	struct wf_list link;      /* in the list of waiting requests (request.c) */
+	struct fid handle;   /* the handle of the request in fi_info: info->handle */
+	struct wf_list link; /* in the list of waiting requests (request.c) */
 	const struct wf_pep *pep; /* endpoint at which it arrived */
-	wf_cm_reject_fn reject;   /* also identifies the transport */
+	wf_cm_reject_fn reject;   /* rejects the request; differs for each transport */
 };
 
 /* Requests that may wait in a process: each is memory that a peer can take. */

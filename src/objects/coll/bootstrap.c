@@ -27,7 +27,7 @@ enum want { WANT_EXCHANGE = 1, WANT_JOINED, WANT_FAILED };
 /* The wish of a member, for the allgather at the beginning of a round. */
 struct head {
 	uint32_t want;
-	uint32_t len; /* bytes to exchange */
+	uint32_t len; /* bytes that the member has for the exchange */
 };
 
 enum phase { PHASE_IDLE, PHASE_HEADS, PHASE_DATA };

@@ -21,7 +21,7 @@
 enum {
 	IDLE_CHECK = 16, /* runs from one check whether engines are idle to the next */
 	REFUSED_MAX = 1024,    /* sleeps that are refused before the timer is used */
-	SLICE_NS = 1000 * 1000 /* time of the timer */
+	SLICE_NS = 1000 * 1000 /* nanoseconds until the timer ends a sleep */
 };
 
 static struct wf_coll_timer *timer_of(struct wf_progress *item)

@@ -12,7 +12,7 @@
 struct query {
 	const char *node, *service; /* NULL: not given */
 	int family;
-	int socktype; /* for service names, whose ports may differ by it */
+	int socktype; /* socket type, on which the port of a service name may depend */
 	bool passive, numeric;
 	char node_text[WF_ADDRSTR_NODE_MAX], service_text[WF_ADDRSTR_SERVICE_MAX];
 };

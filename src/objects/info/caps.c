@@ -238,8 +238,8 @@ bool wf_info_no_cq_data(const struct wf_info_ctx *ctx)
 	       wf_info_caps(ctx) & FI_RMA && !ctx->hint.domain->cq_data_size;
 }
 
-/* Remote CQ data comes with writes, so that FI_RX_CQ_DATA concerns only targets of RMA,
- * and those only that want such data. */
+/* Remote CQ data arrives with writes, so FI_RX_CQ_DATA concerns only targets of RMA
+ * that want such data. */
 static uint64_t rx_mode_needed(const struct wf_info_ctx *ctx, uint64_t caps)
 {
 	uint64_t needed = ctx->tmpl.rx->mode;

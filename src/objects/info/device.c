@@ -10,7 +10,7 @@
  * understands. */
 
 struct address {
-	void *at; /* from malloc, or NULL */
+	void *at; /* @len bytes from malloc; NULL: no address */
 	size_t len;
 };
 

@@ -9,10 +9,10 @@
 /* Attributes of a NIC as texts and numbers. An empty text or a 0 is unknown. */
 struct wf_nic_facts {
 	char name[64];
-	char device_id[16], vendor_id[16]; /* "0x8086" */
+	char device_id[16], vendor_id[16]; /* such as "0x8086" */
 	char version[16], driver[32], firmware[64];
-	char address[64]; /* of the link */
-	char network[16]; /* "Ethernet" */
+	char address[64]; /* link-layer address */
+	char network[16]; /* such as "Ethernet" */
 	size_t mtu;       /* bytes */
 	uint64_t speed_bps;
 	enum fi_link_state state;

@@ -18,17 +18,17 @@ struct wf_mr {
 	struct fid_mr fid; /* fid.key is FI_KEY_NOTAVAIL without remote access */
 	struct wf_domain *domain;
 	uint64_t access; /* FI_SEND, FI_REMOTE_READ, ... */
-	uint64_t flags;  /* of the registration */
+	uint64_t flags;  /* flags of the registration call */
 	uint64_t base;   /* remote address of the first byte: 0, or its local address */
 	size_t len;      /* bytes of all pieces */
-	size_t iov_count;      /* pieces in @iov */
+	size_t iov_count;      /* number of pieces in @iov */
 	struct iovec *iov;     /* the pieces of memory */
 	struct wf_mr *base_mr; /* the region that a sub-region is in, else NULL */
 	struct wf_cntr *cntr;  /* counts remote writes; NULL unless bound */
 	bool no_events;        /* accesses are counted nowhere; see wf_mr_hide */
 	bool deferred;         /* registered disabled: bind, then fi_mr_enable */
 	bool enabled;          /* peers may access the region */
-	atomic_int refs;       /* sub-regions */
+	atomic_int refs;       /* number of sub-regions */
 	/* The transport's records of peers that access the memory without a request to
 	 * this process; wf_mr_map.revoke ends the accesses. */
 	struct wf_list grants;
@@ -47,7 +47,7 @@ struct wf_mr_map {
 	struct wf_lock lock;
 	struct wf_mr **buckets; /* hash table, chained by hash_next */
 	size_t bucket_count;    /* a power of two */
-	size_t count;           /* regions in the table */
+	size_t count;           /* number of regions in the table */
 	uint64_t next_key;      /* where the search for a free key starts */
 	/* End the grants of a region that has some: wf_prov.mr_revoke of the transport
 	 * that makes them. The caller holds @lock. NULL: there are never any. */

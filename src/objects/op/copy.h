@@ -17,7 +17,7 @@ enum { WF_OP_COPY_IOV = 4 };
 struct wf_op_copy {
 	struct wf_op
 		op; /* valid pointers: rma, atomic (to the fields below), context */
-	struct wf_op_atomic atomic;            /* its pointers are NULL */
+	struct wf_op_atomic atomic; /* datatype, operation and counts; no pointers */
 	struct fi_rma_iov rma[WF_OP_COPY_IOV]; /* the remote segments */
 	struct iovec result[WF_OP_COPY_IOV];   /* the initiator's buffers for results */
 	size_t result_count;

@@ -20,7 +20,7 @@ struct poll_set {
 	struct fid_poll fid;
 	struct wf_domain *domain;
 	pthread_mutex_t lock;   /* guards @members; taken before the members' locks */
-	struct wf_list members; /* struct member */
+	struct wf_list members; /* struct member of each CQ and counter */
 };
 
 static struct poll_set *poll_of(struct fid_poll *fid)

@@ -9,7 +9,7 @@
 
 struct wf_progress_thread {
 	struct wf_progress_list *list; /* the items that the thread runs */
-	struct wf_wait wait;           /* what it sleeps on */
+	struct wf_wait wait;           /* wait object that the thread sleeps on */
 	pthread_t id;
 	atomic_bool stop; /* The thread has to end. */
 };

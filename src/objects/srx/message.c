@@ -20,8 +20,8 @@ struct foreign {
 
 /* In words[] behind CQ data and length: payload memory that is a block of its own. */
 struct separate {
-	void *payload; /* the block */
-	size_t size;   /* bytes of it */
+	void *payload; /* address of the block */
+	size_t size;   /* bytes of the block */
 };
 
 static struct foreign *foreign_of(struct wf_srx_unexpected *unexp)

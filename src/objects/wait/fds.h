@@ -32,7 +32,7 @@ struct wf_fds {
 		followed; /* struct wf_fds_link of the sets that follow, by link */
 };
 
-/* One set follows another. */
+/* The set @to follows the set @from: it has all descriptors of @from, too. */
 struct wf_fds_link {
 	struct wf_list link;      /* in from->followed */
 	struct wf_fds *from, *to; /* NULL: not linked */

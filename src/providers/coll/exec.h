@@ -25,7 +25,7 @@ struct coll_op {
 	struct coll_sched sched;
 	size_t next;          /* index of the next action */
 	struct wf_list xfers; /* transfers that have not ended, by coll_xfer.link */
-	unsigned int sends, recvs; /* numbers of these transfers */
+	unsigned int sends, recvs; /* numbers of sends and of receives in @xfers */
 	uint16_t number;           /* number of the operation in its group */
 	uint16_t *steps; /* for each member, messages so far to and from it; or NULL */
 	void *context;   /* the application's context */

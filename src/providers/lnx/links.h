@@ -34,7 +34,7 @@ struct lnx_link {
 	struct fi_info *tmpl; /* capabilities and limits that all members have */
 	unsigned int count;
 	unsigned int rails;        /* Number of members that reach other machines. */
-	bool local[LNX_MAX_LINKS]; /* @local of each member */
+	bool local[LNX_MAX_LINKS]; /* by member: does it reach this machine only? */
 	struct lnx_member member[LNX_MAX_LINKS];
 };
 

@@ -4,7 +4,7 @@
 
 #include "providers/lnx/spec.h"
 
-/* What is wrong with the text, and the part of it that is; @why NULL: nothing is. */
+/* The error in the text, and the part of the text that it is in; @why NULL: none. */
 struct parser {
 	const char *why;
 	struct lnx_text where;

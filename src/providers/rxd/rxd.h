@@ -86,7 +86,7 @@ struct rxd_ep {
 	struct wf_ep ep;
 	struct rxd_domain *domain;
 
-	/* below.c */
+	/* Fields of below.c: the endpoint below and its buffers. */
 	struct wf_lower_ep below;
 	struct fid_cq *cq; /* plain objects below; NULL: not open */
 	struct fid_av *av;
@@ -98,14 +98,14 @@ struct rxd_ep {
 	bool has_fd;     /* @cq has a descriptor. */
 	bool sliced;     /* The buffers are multi-receive buffers. */
 
-	/* peer.c */
+	/* Fields of peer.c: the peers. */
 	struct wf_remotes remotes;
 	struct wf_id_map peers; /* struct rxd_peer by index */
 	size_t strangers;       /* number of peers to which there was no operation */
 	struct rxd_flow_config config;
 	bool peers_ready, closing;
 
-	/* progress.c, wait.c */
+	/* Fields of progress.c and wait.c: time and sleeping threads. */
 	struct wf_watches watches; /* only their timer is used */
 	/* Descriptors for sleeping threads: those of @watches and @cq. */
 	struct wf_fds fds;
@@ -115,11 +115,12 @@ struct rxd_ep {
 	/* Time (wf_now_ns) of the running progress call or operation. */
 	uint64_t now_ns;
 
-	/* data/ */
+	/* Fields of data/: transfers. */
 	struct wf_unexp unexp;
 	struct wf_pool txs;
-	struct wf_list ops;        /* all struct rxd_tx by link, the oldest first */
-	uint32_t tx_count;         /* number of those that are the application's */
+	struct wf_list ops; /* all struct rxd_tx by link, the oldest first */
+	uint32_t
+		tx_count; /* number of struct rxd_tx of operations of the application */
 	struct wf_id_map requests; /* struct rxd_tx that wait for an answer, by id */
 	struct rxd_batch *batch;   /* packets that are sent together */
 };

@@ -367,4 +367,24 @@ static inline void test_run_in_turn(struct test_group *group, uint64_t *state)
 	}
 }
 
+/* The same, and the group and the list are not used again. */
+static inline void test_run_and_close(
+	struct test_group *group, struct test_list *list, uint64_t *state)
+{
+	test_run_in_turn(group, state);
+	test_close(group);
+	test_list_free(list);
+}
+
+/* Groups that a case of random operations opens, and the number of members of each. */
+static inline int test_mixes(void)
+{
+	return limit_amount() ? 6 : 20;
+}
+
+static inline uint32_t test_mix_members(uint64_t *state)
+{
+	return 2 + (uint32_t)(random_next(state) % 8);
+}
+
 #endif

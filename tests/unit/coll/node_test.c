@@ -43,9 +43,7 @@ static void members_1_to_17(void **unused)
 						type, &state);
 		test_open(&group, n, &list);
 		test_set_oversubscribed(&group, false);
-		test_run_in_turn(&group, &state);
-		test_close(&group);
-		test_list_free(&list);
+		test_run_and_close(&group, &list, &state);
 	}
 }
 
@@ -77,9 +75,7 @@ static void datatypes_and_ops(void **unused)
 		}
 		test_open(&group, members[i], &list);
 		test_set_oversubscribed(&group, false);
-		test_run_in_turn(&group, &state);
-		test_close(&group);
-		test_list_free(&list);
+		test_run_and_close(&group, &list, &state);
 	}
 }
 
@@ -89,8 +85,8 @@ static void random_mixes(void **unused)
 
 	(void)unused;
 	test_skip_turns();
-	for (int i = 0; i < (limit_amount() ? 6 : 20); i++) {
-		uint32_t n = 2 + (uint32_t)(random_next(&state) % 8);
+	for (int i = 0; i < test_mixes(); i++) {
+		uint32_t n = test_mix_members(&state);
 		struct test_list list = { 0 };
 		struct test_group group;
 
@@ -99,11 +95,13 @@ static void random_mixes(void **unused)
 		test_set_oversubscribed(&group, i < 2);
 		if (i % 2)
 			test_forbid_reading(&group);
-		test_run_in_turn(&group, &state);
-		test_close(&group);
-		test_list_free(&list);
+		test_run_and_close(&group, &list, &state);
 	}
 }
+
+/* Bytes of the parts in the test of measurements: several chunks, and no more than
+ * that, because the check of all results takes most of the time. */
+enum { MEASURED_PART = 32 << 10 };
 
 /* The choices of one group that were reported, by enum fi_collective_op. */
 struct told {
@@ -126,7 +124,13 @@ static void on_choice(void *arg, const struct coll_node_choice *choice)
 	}
 	assert_true(taken <= other + other / 8 + 1);
 	assert_true(taken && other != UINT64_MAX);
-	assert_int_equal(choice->part, 128 << 10);
+	assert_int_equal(choice->part, MEASURED_PART);
+}
+
+/* Groups that are opened from now on copy parts of @bytes or more directly. */
+static void set_direct_bytes(size_t bytes)
+{
+	coll_node_settings[COLL_NODE_DIRECT_BYTES].value = bytes;
 }
 
 /* The first member changes the way of large data again and again, while others run
@@ -135,11 +139,13 @@ static void copies_by_measurement(void **unused)
 {
 	static const enum fi_collective_op kinds[] = { FI_ALLREDUCE, FI_ALLGATHER,
 		FI_ALLTOALL, FI_REDUCE_SCATTER, FI_BROADCAST, FI_GATHER };
+	const size_t default_bytes = coll_node_settings[COLL_NODE_DIRECT_BYTES].value;
 	const struct am_type *type = test_type(FI_INT32);
 	uint64_t state = 5;
 
 	(void)unused;
 	test_skip_turns();
+	set_direct_bytes(MEASURED_PART);
 	for (uint32_t n = 2; n <= 4; n++) {
 		struct test_list list = { 0 };
 		struct test_group group;
@@ -151,7 +157,7 @@ static void copies_by_measurement(void **unused)
 				kinds[random_next(&state) % WF_ARRAY_SIZE(kinds)];
 			size_t bytes = kind == FI_BROADCAST || kind == FI_GATHER
 					       ? random_next(&state) % 64
-					       : 128 << 10;
+					       : MEASURED_PART;
 
 			test_add(&list,
 				&(struct cm_call){
@@ -177,6 +183,7 @@ static void copies_by_measurement(void **unused)
 		test_close(&group);
 		test_list_free(&list);
 	}
+	set_direct_bytes(default_bytes);
 }
 
 static void *thread_main(void *arg)

@@ -108,6 +108,20 @@ static void open_tree(struct test_group *group, uint32_t members, uint32_t degre
 	test_set_oversubscribed(group, false);
 }
 
+/* Give an open group, of which no operation is in progress, a tree of @degree, and let
+ * the members run their list again. */
+static void set_tree(struct test_group *group, uint32_t degree)
+{
+	for (uint32_t i = 0; i < group->members; i++) {
+		struct test_member *m = &group->member[i];
+
+		m->node->setting[COLL_NODE_DEGREE] = degree;
+		coll_tree_build(m->node);
+		m->at = 0;
+	}
+}
+
+/* Each group is opened once: to open it takes longer than to run the list. */
 static void members_and_degrees(void **unused)
 {
 	static const uint32_t degrees[] = { 2, 3, 5, 8 };
@@ -115,19 +129,21 @@ static void members_and_degrees(void **unused)
 
 	(void)unused;
 	test_skip_turns();
-	for (uint32_t n = 1; n <= TEST_MEMBERS_MAX; n++)
-		for (size_t d = 0; d < WF_ARRAY_SIZE(degrees); d++) {
-			struct test_list list = { 0 };
-			struct test_group group;
+	for (uint32_t n = 1; n <= TEST_MEMBERS_MAX; n++) {
+		struct test_list list = { 0 };
+		struct test_group group;
 
+		open_tree(&group, n, degrees[0], &list);
+		for (size_t d = 0; d < WF_ARRAY_SIZE(degrees); d++) {
 			add_all(&list, n, &state);
-			open_tree(&group, n, degrees[d], &list);
+			set_tree(&group, degrees[d]);
 			if (n > 1)
 				check_tree(group.member[0].node, degrees[d]);
 			run_checked(&group, &state);
-			test_close(&group);
 			test_list_free(&list);
 		}
+		test_close(&group);
+	}
 }
 
 /* With operations of other forms in between, members far ahead of others. */
@@ -137,16 +153,14 @@ static void mixed_with_others(void **unused)
 
 	(void)unused;
 	test_skip_turns();
-	for (int i = 0; i < (limit_amount() ? 6 : 20); i++) {
-		uint32_t n = 2 + (uint32_t)(random_next(&state) % 8);
+	for (int i = 0; i < test_mixes(); i++) {
+		uint32_t n = test_mix_members(&state);
 		struct test_list list = { 0 };
 		struct test_group group;
 
 		test_add_random(&list, n, 200, i % 2 ? 60000 : 4000, &state);
 		open_tree(&group, n, 2 + (uint32_t)i % 4, &list);
-		test_run_in_turn(&group, &state);
-		test_close(&group);
-		test_list_free(&list);
+		test_run_and_close(&group, &list, &state);
 	}
 }
 
@@ -278,9 +292,7 @@ static void run_ahead(enum fi_collective_op kind, uint32_t ahead)
 	for (int i = 0; i < 3 * COLL_SLOTS; i++)
 		assert_in_range(test_step(&group.member[ahead]), 0, 1);
 	assert_int_equal(group.member[ahead].at, COLL_SLOTS);
-	test_run_in_turn(&group, &state);
-	test_close(&group);
-	test_list_free(&list);
+	test_run_and_close(&group, &list, &state);
 }
 
 static void as_far_ahead_as_there_are_slots(void **unused)
@@ -452,9 +464,7 @@ static void check_needs(
 		if (i != waiting)
 			assert_int_equal(coll_tree_needs(group.member[waiting].node, i),
 				i >= first && i <= last);
-	test_run_in_turn(&group, &state);
-	test_close(&group);
-	test_list_free(&list);
+	test_run_and_close(&group, &list, &state);
 }
 
 /* Member 1 waits for the inputs of its descendants. Member 3 has none: in an allreduce

@@ -110,6 +110,16 @@ static inline struct fake *open_fake(struct domain_fixture *f, struct fi_info *i
 	return fake;
 }
 
+/* The transport was given an operation for address 5, which tests of calls name. */
+static inline void assert_any_op(
+	const struct fake *fake, enum wf_op_kind kind, uint64_t flags, size_t len)
+{
+	assert_int_equal(fake->op.kind, kind);
+	assert_int_equal(fake->op.flags, flags);
+	assert_int_equal(fake->op.len, len);
+	assert_int_equal(fake->op.addr, 5);
+}
+
 struct around {
 	struct fid_cq *cq;
 	struct fid_av *av;

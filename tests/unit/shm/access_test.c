@@ -35,14 +35,6 @@ static void expect_error(struct pair *p, uint64_t word, uint32_t err)
 	assert_int_equal(code, err);
 }
 
-static void expect_ack(struct pair *p, uint64_t id)
-{
-	struct shm_record rec = peer_expect(p, SHM_REC_ACK);
-
-	assert_int_equal(rec.len, sizeof(id));
-	assert_memory_equal(rec.blob, &id, sizeof(id));
-}
-
 /* Memory that is not the peer's: the first byte before it, the first one behind it, an
  * overflow, another key. The refusal names the operation's id, or its kind if it has
  * none; nothing is changed, and the connection goes on. */
@@ -78,7 +70,7 @@ static void refused(void **state)
 	}
 	request(p, SHM_REC_WRITE, 0, plain, 9, (struct fi_rma_iov){ 0, 8, KEY }, 8);
 	pair_progress(p);
-	expect_ack(p, 9);
+	peer_expect_ack(p, 9);
 	assert_memory_not_equal(p->region, before, 8);
 }
 
@@ -158,7 +150,7 @@ static void segments(void **state)
 			blob, (size_t)(to - blob) * 8 + rows[i].payload);
 		pair_progress(p);
 		if (rows[i].good)
-			expect_ack(p, 5);
+			peer_expect_ack(p, 5);
 		else
 			assert_refused(p);
 		pair_again(p);
@@ -213,7 +205,7 @@ static void refused_in_a_stream(void **state)
 			expect_error(p, 5, FI_EKEYREJECTED);
 			assert_int_equal(p->ended_count, 0);
 		} else {
-			expect_ack(p, 5);
+			peer_expect_ack(p, 5);
 			assert_int_equal(p->ended_count, 1);
 			assert_true(p->ended[0].flags & FI_REMOTE_CQ_DATA);
 		}
@@ -240,7 +232,7 @@ static void refused_in_a_stream(void **state)
 	expect_error(p, 6, FI_EKEYREJECTED);
 	begin_write(p, 7, KEY);
 	send_pieces(p, payload, SIZE_MAX);
-	expect_ack(p, 7);
+	peer_expect_ack(p, 7);
 	assert_memory_equal(p->region + 8, payload, STREAM);
 }
 

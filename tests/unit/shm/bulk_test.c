@@ -205,14 +205,6 @@ static uint64_t expect_clearance(struct pair *p, uint64_t id)
 	return sink;
 }
 
-static void expect_ack(struct pair *p, uint64_t id)
-{
-	struct shm_record rec = peer_expect(p, SHM_REC_ACK);
-
-	assert_int_equal(rec.len, sizeof(id));
-	assert_memory_equal(rec.blob, &id, sizeof(id));
-}
-
 /* A stream in pieces of any length goes where the receive is; what does not fit is
  * dropped, and the sender hears of its end all the same. */
 static void pieces_of_any_length(void **state)
@@ -241,7 +233,7 @@ static void pieces_of_any_length(void **state)
 		assert_one_ended(p, in, fit < LEN ? FI_ETRUNC : 0);
 		assert_memory_equal(in, local, fit);
 		assert_int_equal(in[fit], 0xee);
-		expect_ack(p, 5);
+		peer_expect_ack(p, 5);
 		peer_tell(p);
 		assert_true(wf_list_empty(&p->conn->sinks));
 	}
@@ -324,7 +316,7 @@ static void read_from_memory(void **state)
 		assert_int_equal(atomic_load(&p->memory->tokens[1][3].id), 0);
 		assert_one_ended(p, in, fit < LARGE ? FI_ETRUNC : 0);
 		assert_memory_equal(in, local, fit);
-		expect_ack(p, 5);
+		peer_expect_ack(p, 5);
 		assert_false(peer_has_record(p));
 	}
 }
@@ -357,7 +349,7 @@ static bool receive_one(struct pair *p, uint64_t id)
 	}
 	assert_one_ended(p, in, 0);
 	assert_memory_equal(in, local, LARGE);
-	expect_ack(p, id);
+	peer_expect_ack(p, id);
 	peer_tell(p);
 	assert_true(wf_list_empty(&p->conn->sinks));
 	return shared;

@@ -268,6 +268,14 @@ static inline struct shm_record peer_expect(struct pair *p, enum shm_kind kind)
 	return rec;
 }
 
+static inline void peer_expect_ack(struct pair *p, uint64_t id)
+{
+	struct shm_record rec = peer_expect(p, SHM_REC_ACK);
+
+	assert_int_equal(rec.len, sizeof(id));
+	assert_memory_equal(rec.blob, &id, sizeof(id));
+}
+
 static inline void peer_tell(struct pair *p)
 {
 	shm_reader_tell(&p->in);

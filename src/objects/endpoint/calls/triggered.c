@@ -12,7 +12,7 @@ struct triggered {
 	struct wf_work work;
 	struct wf_op op;
 	struct wf_op_atomic atomic;
-	_Alignas(max_align_t) unsigned char space[]; /* the copies */
+	_Alignas(max_align_t) unsigned char space[]; /* copies of what @op points to */
 };
 
 static struct triggered *triggered_of(const struct wf_work *work)

@@ -17,7 +17,7 @@ void coll_broadcast_linear(struct coll_build *b)
 }
 
 struct range {
-	size_t begin, len; /* in bytes */
+	size_t begin, len; /* offset in the data, and length, in bytes */
 };
 
 static struct range piece_range(

@@ -7,7 +7,8 @@
 /*
  * Where one algorithm takes over from another. Up to so many bytes (..._BYTES) the
  * algorithm in the name is chosen, and from so many members (..._MEMBERS) on. A block
- * has the count of fi_collective(3); a total is one block for each member.
+ * has the count of fi_collective(3); a total is one block for each member. Bytes are
+ * those of a block where no comment says otherwise.
  */
 enum coll_sched_setting {
 	COLL_BROADCAST_BINOMIAL_BYTES,
@@ -16,12 +17,12 @@ enum coll_sched_setting {
 	/* If the number of members is no power of two: Rabenseifner's algorithm has to
 	 * fold then, and above this size the ring is used. */
 	COLL_ALLREDUCE_RABENSEIFNER_BYTES,
-	COLL_ALLGATHER_DOUBLING_BYTES, /* of the total */
-	COLL_ALLGATHER_BRUCK_BYTES,    /* of the total */
+	COLL_ALLGATHER_DOUBLING_BYTES, /* bytes of the total */
+	COLL_ALLGATHER_BRUCK_BYTES,    /* bytes of the total */
 	COLL_ALLTOALL_BRUCK_BYTES,
 	COLL_ALLTOALL_BRUCK_MEMBERS,
 	COLL_REDUCE_BINOMIAL_BYTES,
-	COLL_REDUCE_SCATTER_HALVING_BYTES, /* of the total */
+	COLL_REDUCE_SCATTER_HALVING_BYTES, /* bytes of the total */
 	/* The same if the number of members is no power of two. */
 	COLL_REDUCE_SCATTER_FOLDED_BYTES,
 	/* Of scatter and gather; with fewer members, or larger blocks, the root

@@ -21,7 +21,7 @@ static bool accumulator(struct coll_build *b, size_t piece_len, char **ret_acc)
  * child; the last one passes the piece on to the parent. */
 struct inner {
 	struct coll_tree tree;
-	uint32_t pieces, children; /* numbers of both */
+	uint32_t pieces, children; /* number of pieces, number of children */
 	char *acc;                 /* memory of the partial result */
 };
 

@@ -13,7 +13,7 @@
  */
 struct coll_tree {
 	uint32_t members, root;
-	uint32_t number; /* of this member */
+	uint32_t number; /* relative rank of this member */
 	uint32_t limit, extent;
 };
 

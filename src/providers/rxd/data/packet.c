@@ -32,7 +32,7 @@ struct piece {
 struct rxd_batch {
 	size_t count, bytes; /* number of packets, and bytes of all of them */
 	struct wf_datagram packets[RXD_BATCH];
-	struct piece pieces[RXD_BATCH]; /* what packets[i] consists of */
+	struct piece pieces[RXD_BATCH]; /* pieces[i]: the memory of packets[i] */
 	/* Payload of answers, copied from regions, because these may be closed: bytes
 	 * in use, and bytes of @copies. */
 	size_t copied, copied_max;

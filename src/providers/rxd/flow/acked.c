@@ -26,7 +26,7 @@ enum {
 /* The results of one acknowledgement. */
 struct news {
 	uint64_t bytes;      /* number of bytes that are newly acknowledged */
-	unsigned int rounds; /* out.rounds before the acknowledgement */
+	unsigned int rounds; /* value of out.rounds before the acknowledgement */
 	bool any;            /* At least one packet is newly acknowledged. */
 	/* The last sent of the acknowledged packets that were sent once, if @sampled:
 	 * the order and time of its transmission, its round trip, and its mark. */
@@ -103,8 +103,8 @@ static void arrived_below(
 	board->una = next;
 }
 
-/* Single losses in slow start, and those of a window that the path delivered within the
- * shortest round trip, are none of congestion. */
+/* Are single losses in slow start, and losses of a window that the path delivered
+ * within the shortest round trip, no signs of congestion? */
 static bool distinguishes_losses(const struct rxd_flow *flow)
 {
 	return flow->config->westwood && flow->extended;

@@ -34,9 +34,9 @@ void rxd_cubic_packet(struct rxd_cubic *cc, uint32_t packet);
 void rxd_cubic_acked(
 	struct rxd_cubic *cc, uint64_t bytes, uint64_t rtt_ns, uint64_t now_ns);
 
-/* A packet was lost; called once for all losses of one round trip. @least: the window
- * is not made smaller than that; what it has grown to is no sign of congestion if that
- * is less. */
+/* A packet was lost; called once for all losses of one round trip. The window does not
+ * become smaller than @least bytes; a window of @least or fewer bytes stays, because
+ * the loss is then no sign of congestion. */
 void rxd_cubic_lost(struct rxd_cubic *cc, uint64_t least);
 
 /* All packets were lost for several timeouts. */

@@ -4,7 +4,7 @@
 #include "sys/compiler.h"
 
 enum {
-	/* Of a period. */
+	/* Number of round trips of a period. */
 	ROUNDS = 8,
 	/* The part of a usual round trip in which no packet is on the path, because
 	 * processes wait for processors: as long as this many shortest round trips, and

@@ -118,9 +118,9 @@ struct rxd_flow_config {
 	/* Limit of packets that a peer may have unacknowledged: a peer of another
 	 * library, and an extended one; 1 to RXD_WINDOW_MAX. */
 	uint16_t window, window_ext;
-	/* FI_OFI_RXD_RETRY. False: the provider below loses nothing, and peers of
-	 * another library, which then sort what comes, get no packet twice and no old
-	 * number. */
+	/* FI_OFI_RXD_RETRY. False: the provider below loses no packets. Peers of
+	 * another library then keep early packets and do not expect any number twice:
+	 * they get no resends. */
 	bool resend;
 	/* Towards extended peers, losses of a lossy path are told from those of a
 	 * congested one by the bandwidth that it delivers (delivery.h). */
@@ -245,11 +245,13 @@ void rxd_flow_init(struct rxd_flow *flow, struct rxd_flow_config *config,
 /* Fail all transfers with @err and free all memory. */
 void rxd_flow_done(struct rxd_flow *flow, int err);
 
-/* This side is closed: tell an extended peer, with what arrived last, whose
- * acknowledgement may have been lost, so that it waits for nothing. */
+/* This end is closed: tell an extended peer, and acknowledge the packets that arrived
+ * last once more, because the peer may still wait for an acknowledgement that was lost.
+ */
 void rxd_flow_bye(struct rxd_flow *flow);
 
-/* The peer is closed, rxd_flow_receive has told: fail what it has not taken. */
+/* rxd_flow_receive reported that the peer is closed: fail the transfers that the peer
+ * has not received. */
 void rxd_flow_left(struct rxd_flow *flow);
 
 /* Queue @xfer, and send what the windows allow. acked and failed may be called before

@@ -14,9 +14,11 @@ enum {
 	AT_EPOCH = offsetof(struct rxd_base, peer),
 	AT_HASH = offsetof(struct rxd_base, seq),
 	AT_BODY = sizeof(struct rxd_base),
-	AT_INDEX = AT_BODY, /* in an RTS */
+	/* Body of an RTS. */
+	AT_INDEX = AT_BODY,
 	AT_NAME = AT_INDEX + 8,
-	AT_ECHO = AT_BODY, /* in a CTS */
+	/* Body of a CTS. */
+	AT_ECHO = AT_BODY,
 	AT_ASSIGNED = AT_ECHO + 8,
 };
 
