@@ -7,9 +7,7 @@
 . "$(dirname "$0")/lib.sh"
 
 need "$our_pingpong" "$our_info"
-export FI_LOG_LEVEL=info FI_LOG_PROV=tcp
-
-rows=$(size_rows ours "$our_info" tcp FI_EP_RDM) || fail "fi_info shows no tcp endpoint"
+export FI_LOG_LEVEL=info FI_LOG_PROV=tcp,ofi_rxm
 
 # transports NAME YES|NO: has the log of each side, which is ours, said that the peer is reached
 # by memory?
@@ -22,40 +20,55 @@ transports() {
 	done
 }
 
-# both NAME WAY SERVER-SETTING CLIENT-SETTING
+# both NAME WAY SERVER-SETTING CLIENT-SETTING, over $provider
 both() {
 	server_env=("FI_TCP_LOCAL=$3")
 	client_env=("FI_TCP_LOCAL=$4")
-	pair 127.0.0.1 ours "$our_pingpong" ours "$our_pingpong" -p tcp -e rdm \
-		-m tagged -S all -c -I 10
-	check_pair "$1" "$rows"
-	transports "$1" "$2"
+	pair 127.0.0.1 ours "$our_pingpong" ours "$our_pingpong" -p "$provider" -e rdm \
+		-m tagged -S all -c -I 4
+	check_pair "$provider: $1" "$rows"
+	transports "$provider: $1" "$2"
 }
-
-both 'both ends' yes auto auto
-both 'the server alone' no auto tcp
-both 'the client alone' no tcp auto
-# The provider of shared memory is no answer to anybody then, and is found all the same.
-FI_PROVIDER=tcp both 'both ends, limited to tcp' yes auto auto
-both 'both ends, which refuse others' yes shm shm
-both 'one end refuses others' yes shm auto
 
 # refused NAME SERVER-SETTING CLIENT-SETTING
 refused() {
 	server_env=("FI_TCP_LOCAL=$2")
 	client_env=("FI_TCP_LOCAL=$3")
-	pair 127.0.0.1 ours "$our_pingpong" ours "$our_pingpong" -p tcp -e rdm -S 65536 -I 10
-	[ "$client_status" != 0 ] || fail "$1: the client talked to it"
+	pair 127.0.0.1 ours "$our_pingpong" ours "$our_pingpong" -p "$provider" -e rdm \
+		-S 65536 -I 10
+	[ "$client_status" != 0 ] || fail "$provider: $1: the client talked to it"
 	grep -hq 'FI_TCP_LOCAL=shm: .* is on this machine, and refused' \
-		"$scratch/server.err" "$scratch/client.err" || fail "$1: no reason in the log"
-	echo "$1: done"
+		"$scratch/server.err" "$scratch/client.err" ||
+		fail "$provider: $1: no reason in the log"
+	echo "$provider: $1: done"
 }
 
-refused 'a client by sockets is refused' shm tcp
-refused 'a server by sockets is refused' tcp shm
+all() {
+	rows=$(size_rows ours "$our_info" "$provider" FI_EP_RDM) ||
+		fail "fi_info shows no $provider endpoint"
+	both 'both ends' yes auto auto
+	both 'the server alone' no auto tcp
+	both 'the client alone' no tcp auto
+	# The provider of shared memory is no answer to anybody then, and is found all the same.
+	FI_PROVIDER=$provider both 'both ends, limited to the provider' yes auto auto
+	both 'both ends, which refuse others' yes shm shm
+	both 'one end refuses others' yes shm auto
+	refused 'a client by sockets is refused' shm tcp
+	refused 'a server by sockets is refused' tcp shm
+}
+
+if with ours "$our_info" -p 'tcp;ofi_rxm' >/dev/null 2>&1; then
+	provider='tcp;ofi_rxm'
+	all
+	FI_TCP_LOCAL=auto with ours "$our_info" --why -p "$provider" -t FI_EP_RDM 2>/dev/null |
+		grep -q 'transport: peers on this machine: shared memory' ||
+		fail 'fi_info --why does not tell the transport of ofi_rxm'
+fi
+provider=tcp
+all
 server_env=(FI_TCP_LOCAL=auto)
 client_env=(FI_TCP_LOCAL=auto)
-pair 127.0.0.1 ours "$our_pingpong" ours "$our_pingpong" -p tcp -e msg -S all -c -I 10
+pair 127.0.0.1 ours "$our_pingpong" ours "$our_pingpong" -p tcp -e msg -S all -c -I 4
 check_pair 'connected endpoints' "$rows"
 transports 'connected endpoints' no
 # What fi_info tells does not depend on it.

@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include "objects/atomic/ops.h"
 #include "objects/info/info.h"
+#include "objects/local/domain.h"
+#include "objects/local/mode.h"
 #include "objects/lower/answer.h"
 #include "objects/open/frame.h"
 #include "providers/rxm/offer.h"
@@ -16,12 +19,18 @@
  * suitable.
  */
 
+static void cleanup(void)
+{
+	rxm_offers_done();
+	wf_local_forget();
+}
+
 const struct wf_prov rxm_prov = {
 	.fi = &rxm_fi,
 	.templates = rxm_templates,
 	.default_fabric = "ofi_rxm",
 	.default_domain = "ofi_rxm",
-	.cleanup = rxm_offers_done,
+	.cleanup = cleanup,
 	.domain_init = rxm_domain_init,
 	.domain_done = rxm_domain_done,
 	.mr_register = rxm_mr_register,
@@ -143,6 +152,19 @@ static int ask_all(
 	return !ret && !*ret_list ? -FI_ENODATA : ret;
 }
 
+/* Is any of the answers over tcp? Their names may have that of the layer already. */
+static bool any_over_tcp(const struct fi_info *info)
+{
+	for (; info; info = info->next) {
+		const char *name = info->fabric_attr->prov_name;
+
+		if (name && !strncasecmp(name, "tcp", 3) &&
+			(!name[3] || name[3] == ';'))
+			return true;
+	}
+	return false;
+}
+
 static int getinfo(const struct wf_prov *prov, uint32_t version, const char *node,
 	const char *service, uint64_t flags, const struct fi_info *hints,
 	struct fi_info **ret_info)
@@ -152,11 +174,14 @@ static int getinfo(const struct wf_prov *prov, uint32_t version, const char *nod
 	int ret = below ? ask_all(&q, below, &list) : -FI_ENOMEM;
 
 	fi_freeinfo(below);
-	if (ret)
+	if (ret) {
 		fi_freeinfo(list);
-	else
-		*ret_info = list;
-	return ret;
+		return ret;
+	}
+	if (any_over_tcp(list))
+		wf_local_log_mode(&rxm_fi);
+	*ret_info = list;
+	return 0;
 }
 
 WF_PROV_FRAME_NAMED(rxm, "ofi_rxm", getinfo, rxm_params_init)
