@@ -233,14 +233,17 @@ const char *wf_local_name(const struct wf_local *below)
 	return below ? below->name : NULL;
 }
 
-/* Remove peers whose last messages were received since their connection ended. */
+/* Remove peers whose last messages were received since their connection ended: more than
+ * one for each that is inserted, so that they do not accumulate. */
 static void remove_left(struct wf_local *below)
 {
-	fi_addr_t peer = wf_local_peers_next_leaving(&below->peers);
+	for (int i = 0; i < 4; i++) {
+		fi_addr_t peer = wf_local_peers_next_leaving(&below->peers);
 
-	if (peer != FI_ADDR_NOTAVAIL &&
-		!wf_lower_ep_disconnect(&below->ep, peer, 0, NULL))
-		wf_local_peers_remove(&below->peers, peer);
+		if (peer != FI_ADDR_NOTAVAIL &&
+			!wf_lower_ep_disconnect(&below->ep, peer, 0, NULL))
+			wf_local_peers_remove(&below->peers, peer);
+	}
 }
 
 int wf_local_insert(struct wf_local *below, const union wf_sockaddr *addr,

@@ -92,24 +92,27 @@ int wf_local_insert(struct wf_local *below, const union wf_sockaddr *addr,
 int wf_local_reach(struct wf_local *below, fi_addr_t peer);
 /* As struct wf_xfer_ops.is_reached. */
 bool wf_local_is_reached(struct wf_local *below, fi_addr_t peer);
+/* Less than a second has passed since the first call. *@since_ns: 0 at first. */
+static inline bool wf_local_waits(uint64_t *since_ns)
+{
+	const uint64_t limit_ns = UINT64_C(1000000000);
+	uint64_t now = wf_now_ns();
+
+	if (!*since_ns)
+		*since_ns = now;
+	return now - *since_ns < limit_ns;
+}
+
 /* The socket connection to the peer has been closed by the peer: is it too early to end
  * it, because the peer has not closed its end of the memory? A process that dies closes
  * both, one after the other; one that lives may receive more first. Only then it is
  * known which messages the peer left unread. They go to the next connection, which
  * therefore has to wait; at most a second, because a live peer may never close its end.
- * *@since_ns: 0 at first. */
+ */
 static inline bool wf_local_lingers(
 	struct wf_local *below, fi_addr_t peer, uint64_t *since_ns)
 {
-	const uint64_t limit_ns = UINT64_C(1000000000);
-	uint64_t now;
-
-	if (!wf_local_is_reached(below, peer))
-		return false;
-	now = wf_now_ns();
-	if (!*since_ns)
-		*since_ns = now;
-	return now - *since_ns < limit_ns;
+	return wf_local_is_reached(below, peer) && wf_local_waits(since_ns);
 }
 
 /* End the connection to it, as struct wf_xfer_ops.disconnect, and remove it. */

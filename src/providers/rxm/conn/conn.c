@@ -134,7 +134,7 @@ static bool is_refused(struct rxm_conn *conn)
 void rxm_conn_settled(struct rxm_conn *conn)
 {
 	if (!conn->linked || !rxm_local_settled(conn) || conn->state == RXM_CONN_UP ||
-		conn->state == RXM_CONN_DOWN)
+		conn->state == RXM_CONN_DOWN || !wf_list_empty(&conn->failed_link))
 		return;
 	if (wf_unlikely(is_refused(conn))) {
 		conn->refused = true;
