@@ -333,6 +333,67 @@ static void records_of_no_kind(void **state)
 	}
 }
 
+/* ---- requests to connect that cross ---- */
+
+static int accept_one(int listener)
+{
+	int spare = -1, fd;
+
+	assert_int_equal(shm_socket_accept(listener, &spare, &fd), 0);
+	return fd;
+}
+
+/* The request of the endpoint reaches the test, which accepts it, writes a message, and
+ * leaves. Meanwhile it has sent a request of its own. The endpoint handles the latter
+ * first, and gets the message all the same. */
+static void a_message_comes_with_the_acceptance(void **state)
+{
+	uint64_t deadline = wf_deadline_ns(RAW_LIMIT_MS), word = 5, in = 0;
+	struct fi_cq_tagged_entry entry;
+	struct fi_cq_err_entry err = { 0 };
+	struct shm_region *unused;
+	struct shm_hello hello;
+	struct raw_names names;
+	struct raw raw;
+	int listener, asked, own, pass;
+
+	(void)state;
+	names = raw_open_alone(&raw, FI_WAIT_NONE);
+	assert_true(wf_addrstr_spell(raw.name, names.peer, strlen(names.peer) + 1));
+	assert_int_equal(shm_socket_listen(raw.name, &listener), 0);
+	assert_int_equal(
+		fi_trecv(raw.ep, &in, sizeof(in), NULL, FI_ADDR_UNSPEC, 7, 0, NULL), 0);
+	assert_int_equal(fi_tinject(raw.ep, &word, sizeof(word), raw.peer, 7), 0);
+	raw_drive(&raw);
+	asked = accept_one(listener);
+	assert_int_equal(shm_hello_recv(asked, &hello, &pass), 0);
+	assert_int_equal(shm_region_map(pass, &raw.region), 0);
+	close(pass);
+	/* The request that crosses: first in the endpoint's poll. */
+	assert_true(
+		wf_addrstr_spell(raw.name, names.endpoint, strlen(names.endpoint) + 1));
+	assert_int_equal(shm_socket_connect(raw.name, &own), 0);
+	hello = raw_hello(&raw, names.peer, SHM_HELLO);
+	assert_int_equal(shm_region_new(&pass, &unused), 0);
+	assert_int_equal(shm_hello_send(own, &hello, pass), 0);
+	close(pass);
+	shm_region_unmap(unused);
+	raw.out = (struct shm_writer){ .lane = &raw.region->lane[1], .next = 1 };
+	assert_true(raw_put(&raw, SHM_REC_TAGGED, 0, 7, &word, sizeof(word)));
+	hello = raw_hello(&raw, names.peer, SHM_WELCOME);
+	assert_int_equal(shm_hello_send(asked, &hello, -1), 0);
+	shm_socket_close(asked);
+	shm_socket_unlisten(listener);
+	/* The endpoint's own message may fail. */
+	while (in != word) {
+		assert_true(wf_now_ns() < deadline);
+		if (fi_cq_read(raw.cq, &entry, 1) == -FI_EAVAIL)
+			assert_int_equal(fi_cq_readerr(raw.cq, &err, 0), 1);
+	}
+	raw.fd = own;
+	raw_close(&raw);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -346,6 +407,7 @@ int main(void)
 		cmocka_unit_test(a_stream_into_several_buffers),
 		cmocka_unit_test(records_of_no_kind),
 		cmocka_unit_test(silent_caller),
+		cmocka_unit_test(a_message_comes_with_the_acceptance),
 	};
 	char limit[16];
 

@@ -99,25 +99,34 @@ static inline void raw_endpoint(
 	assert_int_equal(fi_enable(raw->ep), 0);
 }
 
-static inline void raw_meet(struct raw *raw, const char *endpoint, const char *peer)
+/* A packet of the exchange that opens a connection, from the test, named @peer. */
+static inline struct shm_hello raw_hello(
+	struct raw *raw, const char *peer, enum shm_hello_type type)
 {
 	struct shm_hello hello = {
 		.magic = SHM_HELLO_MAGIC,
 		.version = SHM_HELLO_VERSION,
-		.type = SHM_HELLO,
+		.type = (uint8_t)type,
 		.flags = SHM_HELLO_SLEEPS,
 		.region_size = sizeof(struct shm_region),
 		.instance = 4711,
 		.probe_addr = (uintptr_t)&raw->probe,
 		.probe_value = 4712,
 	};
+
+	raw->probe = hello.probe_value;
+	assert_true(wf_addrstr_spell(hello.name, peer, strlen(peer) + 1));
+	return hello;
+}
+
+static inline void raw_meet(struct raw *raw, const char *endpoint, const char *peer)
+{
+	struct shm_hello hello = raw_hello(raw, peer, SHM_HELLO);
 	uint64_t deadline = wf_deadline_ns(RAW_LIMIT_MS);
 	struct shm_hello answer;
 	int fd, pass;
 
-	raw->probe = hello.probe_value;
 	assert_true(wf_addrstr_spell(raw->name, endpoint, strlen(endpoint) + 1));
-	assert_true(wf_addrstr_spell(hello.name, peer, strlen(peer) + 1));
 	assert_int_equal(shm_socket_connect(raw->name, &raw->fd), 0);
 	assert_int_equal(shm_region_new(&fd, &raw->region), 0);
 	assert_int_equal(shm_hello_send(raw->fd, &hello, fd), 0);
@@ -131,20 +140,35 @@ static inline void raw_meet(struct raw *raw, const char *endpoint, const char *p
 	raw->in = (struct shm_reader){ .lane = &raw->region->lane[1], .next = 1 };
 }
 
-/* Open and connect the endpoint. @wait_obj: of its queue. */
-static inline void raw_open(struct raw *raw, enum fi_wait_obj wait_obj)
+/* Names of an endpoint and of the test, which is the greater one. */
+struct raw_names {
+	char endpoint[64], peer[64];
+};
+
+/* Open the endpoint, which knows the name of the test. @wait_obj: of its queue. */
+static inline struct raw_names raw_open_alone(
+	struct raw *raw, enum fi_wait_obj wait_obj)
 {
 	static unsigned int opened;
-	char endpoint[64], peer[64];
+	struct raw_names names;
 
 	memset(raw, 0, sizeof(*raw));
 	opened++;
-	(void)snprintf(endpoint, sizeof(endpoint), "fi_ns://lane-%d-%u", (int)getpid(),
-		opened);
-	(void)snprintf(peer, sizeof(peer), "fi_ns://raw-%d-%u", (int)getpid(), opened);
-	raw_endpoint(raw, endpoint, wait_obj);
-	assert_int_equal(fi_av_insert(raw->av, peer, 1, &raw->peer, 0, NULL), 1);
-	raw_meet(raw, endpoint, peer);
+	(void)snprintf(names.endpoint, sizeof(names.endpoint), "fi_ns://lane-%d-%u",
+		(int)getpid(), opened);
+	(void)snprintf(names.peer, sizeof(names.peer), "fi_ns://raw-%d-%u",
+		(int)getpid(), opened);
+	raw_endpoint(raw, names.endpoint, wait_obj);
+	assert_int_equal(fi_av_insert(raw->av, names.peer, 1, &raw->peer, 0, NULL), 1);
+	return names;
+}
+
+/* Open and connect the endpoint. */
+static inline void raw_open(struct raw *raw, enum fi_wait_obj wait_obj)
+{
+	struct raw_names names = raw_open_alone(raw, wait_obj);
+
+	raw_meet(raw, names.endpoint, names.peer);
 }
 
 static inline void raw_close(struct raw *raw)

@@ -148,6 +148,11 @@ static void active_ready(struct wf_watch *watch, uint32_t events)
 	shm_peer_connected(peer, conn);
 }
 
+void shm_attempt_poll(struct shm_attempt *attempt)
+{
+	active_ready(&attempt->base.watch, EPOLLIN);
+}
+
 static int send_hello(struct shm_attempt *attempt)
 {
 	struct shm_hello hello = shm_attempt_hello(attempt->ep, SHM_HELLO);

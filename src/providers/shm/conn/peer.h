@@ -86,6 +86,9 @@ bool shm_disconnect(
 /* attempt.c */
 int shm_attempt_start(struct shm_ep *ep, struct shm_peer *peer);
 void shm_attempt_drop(struct shm_attempt *attempt);
+/* Handle the answer of the peer to @attempt, one of this endpoint, if it has come. The
+ * peer then has a connection, or no attempt any more; otherwise nothing changes. */
+void shm_attempt_poll(struct shm_attempt *attempt);
 /* accept.c: the listener is ready. */
 void shm_attempt_accept_ready(struct wf_watch *watch, uint32_t events);
 /* attempt.c: wf_remote_ops.drop and .expired. */

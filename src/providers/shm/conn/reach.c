@@ -82,6 +82,9 @@ bool shm_disconnect(struct wf_ep *wf, fi_addr_t addr, int err, struct wf_unread 
 		return false;
 	/* shm_peers_tick frees the peer's memory later. */
 	shm_peer_schedule(ep, peer);
+	/* The peer may have accepted, and sent messages. */
+	if (peer->attempt)
+		shm_attempt_poll(peer->attempt);
 	if (peer->attempt)
 		shm_attempt_drop(peer->attempt);
 	if (peer->conn)
