@@ -407,6 +407,59 @@ static void injected_ones_arrive(void)
 	close_work(&w);
 }
 
+/* Before there is a connection, and with buffers that are overwritten when the calls
+ * have returned, as FI_INJECT permits. The result buffers stay. */
+static void injected_before_a_connection(void)
+{
+	static struct work w;
+	static struct fi_context2 contexts[3];
+	struct cf_side *from = &w.env.side[0];
+	uint64_t operands[2] = { 5, 6 }, compares[2] = { 0, 0 };
+	uint64_t kept[2] = { 1, 2 }, swapped[2] = { 9, 9 }, fetched[2] = { 9, 9 };
+	struct fi_ioc operand[2] = { { &operands[0], 1 }, { &operands[1], 1 } };
+	struct fi_ioc compare[2] = { { &compares[0], 1 }, { &compares[1], 1 } };
+	struct fi_ioc swap[2] = { { &swapped[0], 1 }, { &swapped[1], 1 } };
+	struct fi_ioc fetch = { fetched, 2 }, keep = { kept, 2 };
+	struct fi_rma_ioc target = { .count = 2 };
+	struct fi_cq_tagged_entry entry;
+	struct fi_msg_atomic msg = { .msg_iov = operand,
+		.iov_count = 2,
+		.rma_iov = &target,
+		.rma_iov_count = 1,
+		.datatype = FI_UINT64,
+		.op = FI_CSWAP,
+		.context = &contexts[0] };
+
+	open_work(&w);
+	msg.addr = from->peer;
+	target.key = w.region.key;
+	target.addr = w.region.addr;
+	CF_RETRY(from->tx_cq, fi_compare_atomicmsg(from->ep, &msg, compare, NULL, 2,
+				      swap, NULL, 2, FI_INJECT | FI_COMPLETION));
+	operands[0] = compares[0] = 77;
+	operands[1] = 4;
+	compares[1] = 78;
+	msg.op = FI_SUM;
+	msg.context = &contexts[1];
+	target.addr = w.region.addr + 16;
+	CF_RETRY(from->tx_cq, fi_fetch_atomicmsg(from->ep, &msg, &fetch, NULL, 1,
+				      FI_INJECT | FI_COMPLETION));
+	operands[0] = operands[1] = 99;
+	msg.msg_iov = &keep;
+	msg.iov_count = 1;
+	msg.context = &contexts[2];
+	target.addr = w.region.addr + 32;
+	CF_RETRY(from->tx_cq,
+		fi_atomicmsg(from->ep, &msg, FI_COMPLETION | FI_DELIVERY_COMPLETE));
+	for (size_t i = 0; i < CF_COUNT(contexts); i++)
+		cf_cq_wait(from->tx_cq, &entry);
+	CHECK(!swapped[0] && !swapped[1] && !fetched[0] && !fetched[1]);
+	CHECK(value_at(&w, 0) == 5 && value_at(&w, 1) == 6);
+	CHECK(value_at(&w, 2) == 77 && value_at(&w, 3) == 4);
+	CHECK(value_at(&w, 4) == 1 && value_at(&w, 5) == 2);
+	close_work(&w);
+}
+
 static void many_in_flight_all_count(void)
 {
 	enum { COUNT = 500 };
@@ -457,4 +510,5 @@ CF_SUITE(atomic, CF_CASE(base_operations_compute, "ATM-001 ATM-006 CQ-040", FI_A
 	CF_CASE(bad_operations_are_refused, "ATM-011 ATM-015", FI_ATOMIC),
 	CF_CASE(vectors_and_messages, "ATM-001 ATM-002 ATM-003", FI_ATOMIC),
 	CF_CASE(injected_ones_arrive, "ATM-019 CS-006", FI_ATOMIC),
+	CF_CASE(injected_before_a_connection, "ATM-019 CS-006", FI_ATOMIC),
 	CF_CASE(many_in_flight_all_count, "ATM-016 ATM-018", FI_ATOMIC));

@@ -25,15 +25,23 @@ static void keep_local(struct shm_span *local, const struct wf_op *op)
 		local->iov[i] = op->iov[i];
 }
 
+/* Copy what an injected operation sends. The comparands of an atomic operation are
+ * behind its operands. */
 static bool keep_buffers(struct shm_tx *tx, const struct wf_op *op)
 {
 	struct shm_span *local = &tx->local;
+	size_t comparands =
+		op->atomic ? wf_iov_len(op->atomic->compare, op->atomic->compare_count)
+			   : 0;
 
 	if (op->flags & FI_INJECT && op->len) {
-		tx->copy = malloc(op->len);
+		tx->copy = malloc(op->len + comparands);
 		if (!tx->copy)
 			return false;
 		tx->copy_len = wf_iov_gather(tx->copy, op->iov, op->iov_count);
+		if (comparands)
+			(void)wf_iov_gather(tx->copy + tx->copy_len,
+				op->atomic->compare, op->atomic->compare_count);
 		local->iov[0] = (struct iovec){ tx->copy, tx->copy_len };
 		local->count = 1;
 		return true;
@@ -52,6 +60,11 @@ static void keep_atomic(struct shm_tx *tx, const struct wf_op_atomic *atomic)
 		tx->result[i] = atomic->result[i];
 	for (size_t i = 0; i < atomic->compare_count; i++)
 		tx->compare[i] = atomic->compare[i];
+	if (tx->copy && tx->compare_count) {
+		tx->compare_count = 1;
+		tx->compare[0] =
+			(struct iovec){ tx->copy + tx->copy_len, atomic->size };
+	}
 }
 
 static void keep_op(struct shm_ep *ep, struct shm_tx *tx, const struct wf_op *op)
