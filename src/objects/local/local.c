@@ -196,7 +196,7 @@ static int try_open(struct wf_ep *above, struct wf_local_domain *domain,
 int wf_local_open(struct wf_ep *above, struct wf_local_domain *domain, bool forbidden,
 	struct wf_local **at)
 {
-	struct wf_local *below;
+	struct wf_local *below = NULL;
 	const char *why;
 	int ret;
 
