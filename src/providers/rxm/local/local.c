@@ -58,7 +58,11 @@ static void free_local(struct rxm_conn *conn)
 	struct rxm_local *local = conn->local;
 
 	wf_list_remove(&local->link);
-	wf_proof_done(&local->proof);
+	/* A forked child has no pages. */
+	if (wf_local_is_inherited(conn->ep->below))
+		wf_proof_hide(&local->proof);
+	else
+		wf_proof_done(&local->proof);
 	free(local);
 	conn->local = NULL;
 }
@@ -285,9 +289,7 @@ void rxm_local_end(struct rxm_conn *conn, int err)
 	if (!local)
 		return;
 	conn->ep->memory_conns -= rxm_local_uses_memory(conn);
-	if (wf_local_is_inherited(conn->ep->below))
-		wf_proof_hide(&local->proof);
-	else if (local->below != FI_ADDR_NOTAVAIL)
+	if (local->below != FI_ADDR_NOTAVAIL && !wf_local_is_inherited(conn->ep->below))
 		rxm_unread_take_over(conn, err);
 	free_local(conn);
 }
