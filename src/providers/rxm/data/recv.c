@@ -150,7 +150,7 @@ static void credit(struct rxm_conn *conn, const struct rxm_packet *packet)
 static void local(struct rxm_conn *conn, const struct rxm_packet *packet)
 {
 	(void)packet;
-	rxm_local_told(conn);
+	rxm_local_answered(conn);
 }
 
 void rxm_data_received(struct rxm_conn *conn, const void *buf, size_t len,

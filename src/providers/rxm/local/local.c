@@ -130,8 +130,7 @@ size_t rxm_local_answer(struct rxm_conn *conn, const uint8_t *card,
 	uint8_t data[RXM_HELLO_MAX], size_t len)
 {
 	uint8_t own[WF_PROOF_CARD];
-	struct rxm_local *local =
-		card ? new_local(conn, RXM_LOCAL_ANSWERED, own) : NULL;
+	struct rxm_local *local = card ? new_local(conn, RXM_LOCAL_AWAITS, own) : NULL;
 	enum wf_unreached unreached;
 
 	if (!local)
@@ -144,7 +143,7 @@ size_t rxm_local_answer(struct rxm_conn *conn, const uint8_t *card,
 	return len;
 }
 
-static void send_told(struct rxm_conn *conn)
+static void send_answered(struct rxm_conn *conn)
 {
 	struct rxm_hdr hdr;
 	ssize_t ret;
@@ -182,7 +181,7 @@ void rxm_local_accepted(struct rxm_conn *conn, const uint8_t *card)
 		wf_page_prove(local->proof.own, WF_PAGE_REFUSED);
 	/* The peer waits for the answer to its card. */
 	if (card)
-		send_told(conn);
+		send_answered(conn);
 	if (!unreached) {
 		begin_to_reach(local);
 		return;
@@ -191,11 +190,11 @@ void rxm_local_accepted(struct rxm_conn *conn, const uint8_t *card)
 	rxm_local_end(conn, 0);
 }
 
-void rxm_local_told(struct rxm_conn *conn)
+void rxm_local_answered(struct rxm_conn *conn)
 {
 	struct rxm_local *local = conn->local;
 
-	if (!local || local->state != RXM_LOCAL_ANSWERED) {
+	if (!local || local->state != RXM_LOCAL_AWAITS) {
 		rxm_conn_fail(conn, FI_EPROTO);
 		return;
 	}

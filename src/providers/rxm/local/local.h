@@ -28,8 +28,8 @@
  */
 enum rxm_local_state {
 	RXM_LOCAL_OFFERED,  /* This end's request has a card. */
-	RXM_LOCAL_ANSWERED, /* This end's acceptance has a card, whose answer is
-			       awaited. */
+	RXM_LOCAL_AWAITS,   /* This end's acceptance has a card, whose answer is
+				 awaited. */
 	RXM_LOCAL_REACHING, /* Both ends reach the memory; this end connects below. */
 	/* The own operations use the connection, those of the peer may use memory. */
 	RXM_LOCAL_SOCKET,
@@ -62,7 +62,7 @@ size_t rxm_local_answer(struct rxm_conn *conn, const uint8_t *card,
 void rxm_local_accepted(struct rxm_conn *conn, const uint8_t *card);
 
 /* RXM_LOCAL arrived. */
-void rxm_local_told(struct rxm_conn *conn);
+void rxm_local_answered(struct rxm_conn *conn);
 
 /* For FI_TCP_LOCAL=shm: must the peer with the address @peer be refused, because it is
  * on this machine, whose address is @own, and is not reached by memory? A refusal is
