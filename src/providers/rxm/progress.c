@@ -205,8 +205,11 @@ static bool poll_below(struct rxm_ep *ep, bool after_partial)
 			!wf_attempts_first(&ep->peers->remotes.attempts)))
 		return false;
 	wf_local_poll(ep->below);
-	if (!wf_list_empty(&ep->reaching))
+	if (wf_unlikely(!wf_list_empty(&ep->reaching))) {
 		rxm_local_tick(ep);
+		/* An application that seldom makes progress calls needs fewer. */
+		wf_local_poll(ep->below);
+	}
 	return (after_partial || ep->polls % MOVED_INTERVAL == 0) &&
 	       wf_local_moved(ep->below);
 }
@@ -245,10 +248,10 @@ void rxm_progress(struct wf_ep *wf)
 	ep->polls++;
 	ep->running = true;
 	heard = found = rxm_poll_cq(ep);
-	if (wf_unlikely(ep->below != NULL))
-		found |= poll_below(ep, calls != 0);
 	if (wf_unlikely(is_eq_due(ep, found)))
 		found |= poll_conns(ep);
+	if (wf_unlikely(ep->below != NULL))
+		found |= poll_below(ep, calls != 0);
 	rxm_peers_tick(ep);
 	if (wf_unlikely(!wf_list_empty(&ep->failed))) {
 		rxm_conns_end_failed(ep);
