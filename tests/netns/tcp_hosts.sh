@@ -3,13 +3,20 @@
 # Two hosts (hosts.sh), two processes on each, over tcp: those of one host talk by shared
 # memory, all others by sockets, receives take from both. The hosts share a kernel and a
 # process namespace, and have no shared memory in common. The last process keeps to
-# its sockets, and in another run it is one of the distribution's library, if that is here. With shm=shared in the environment the hosts have a
-# /dev/shm in common, as containers may: then all talk by memory, although no interface is
-# common to both.
+# its sockets, and in another run it is one of the distribution's library, if that is here.
+# In the environment: shm=shared gives the hosts a /dev/shm in common, as containers may have:
+# then all talk by memory, although no interface is common to both. provider=tcp;ofi_rxm takes
+# these endpoints, which reach themselves by sockets.
 # usage: tcp_hosts.sh PROGRAM LIBRARY. Exit status 77: namespaces are not permitted here.
 set -u
 
 program=$1 library=$2
+provider=${provider:-tcp}
+# What endpoints of another library with this wire are called, and whether they lack atomics.
+case $provider in
+tcp) self=1 twin=net lacks=(JOB_WITHOUT_ATOMICS=1) ;;
+*) self=0 twin='net;ofi_rxm' lacks=() ;;
+esac
 other=$(ldconfig -p | sed -n 's/^\tlibfabric\.so\.1 .*=> //p' | head -n 1)
 here=$(cd "$(dirname "$0")" && pwd)
 # shellcheck source=tests/netns/hosts.sh
@@ -22,8 +29,8 @@ run() {
 	at=$dir/$1
 	mkdir "$at"
 	for host in 0 1; do
-		on $host env FI_LOG_LEVEL=info FI_LOG_PROV=tcp "${@:2}" \
-			bash "$here/host.sh" "$program" "$library" "$at" 4 tcp $((2 * host)) \
+		on $host env FI_LOG_LEVEL=info FI_LOG_PROV=tcp,ofi_rxm "${@:2}" \
+			bash "$here/host.sh" "$program" "$library" "$at" 4 "$provider" $((2 * host)) \
 			$((2 * host + 1)) &
 		pids+=($!)
 	done
@@ -36,12 +43,14 @@ run() {
 	exit 1
 }
 
-# transports WHAT RANK COUNT: so many processes, itself included, are reached by memory
+# transports WHAT RANK COUNT: so many processes are reached by memory, itself included where
+# $self is 1
 transports() {
-	local count
+	local count wanted=$3
+	[ "$self" = 1 ] || wanted=$((wanted ? wanted - 1 : 0))
 	count=$(grep -c 'is reached by shared memory from now on' "$at/log.$2")
-	[ "$count" = "$3" ] && return
-	echo "not ok - $1: rank $2 reaches $count by memory, wanted $3"
+	[ "$count" = "$wanted" ] && return
+	echo "not ok - $1: rank $2 reaches $count by memory, wanted $wanted"
 	grep 'shared memory' "$at/log.$2" | sed 's/^/# /'
 	exit 1
 }
@@ -68,9 +77,7 @@ alone one_is_different
 }
 echo "ok - two hosts, and one process that keeps to its sockets"
 if [ -n "$other" ]; then
-	# There, endpoints of this wire are those of net, which has no atomic operations.
-	run another_library JOB_WITHOUT_ATOMICS=1 \
-		SETTING_3="JOB_LIBRARY=$other JOB_PROVIDER=net"
+	run another_library "${lacks[@]}" SETTING_3="JOB_LIBRARY=$other JOB_PROVIDER=$twin"
 	alone another_library
 	echo "ok - two hosts, and one process of another library"
 fi
