@@ -251,7 +251,12 @@ case " $WEFT_MONITORED " in
 	left_out
 	peers 0,1 tcp FI_TCP_LOCAL=tcp
 	case " $WEFT_MONITORED " in
-	*' shm '*) peers 1,0 tcp ;;
+	*' shm '*)
+		peers 1,0 tcp
+		if with ours "$our_info" -p 'tcp;ofi_rxm' >/dev/null 2>&1; then
+			peers 1,0 'tcp;ofi_rxm'
+		fi
+		;;
 	esac
 	;;
 esac
