@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* An endpoint of tcp;ofi_rxm with peers that are plain sockets: invalid bytes cost the
  * peer that sent them its connection, and do not affect others. */
-#include "../time_limits.h"
 #include "raw.h"
 
 /* After each of them, the connection is closed. */
