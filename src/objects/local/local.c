@@ -233,8 +233,8 @@ const char *wf_local_name(const struct wf_local *below)
 	return below ? below->name : NULL;
 }
 
-/* Remove peers whose last messages were received since their connection ended: more than
- * one for each that is inserted, so that they do not accumulate. */
+/* Remove peers whose last messages were received since their connection ended: more
+ * than one for each that is inserted, so that they do not accumulate. */
 static void remove_left(struct wf_local *below)
 {
 	for (int i = 0; i < 4; i++) {

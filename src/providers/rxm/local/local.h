@@ -102,12 +102,10 @@ static inline bool rxm_local_uses_memory(const struct rxm_conn *conn)
 	       conn->local->state == RXM_LOCAL_MEMORY;
 }
 
-/* unread.c: messages that a process left unread in memory when it died. For the
- * application they are complete; they wait for the next process at the address, before
- * all operations that were posted later, and use its connection, not memory. */
+/* unread.c: messages that a process left unread in memory when it died
+ * (objects/local/unread.h). They use the next connection to the peer, not memory. */
 
-/* End the connection below, as wf_local_remove. If @err is not 0, the messages that the
- * peer left unread are queued for the next connection. */
+/* End the connection below to the peer of @conn, as wf_local_take_over. */
 void rxm_unread_take_over(struct rxm_conn *conn, int err);
 /* @conn ends: messages that an earlier process left unread and that @conn has not sent
  * are queued for the next connection. */
