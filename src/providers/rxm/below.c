@@ -102,7 +102,7 @@ static int open_pep(struct rxm_ep *ep)
 	return ret;
 }
 
-static bool is_stream(const struct rxm_ep *ep)
+bool rxm_below_is_stream(const struct rxm_ep *ep)
 {
 	return domain_of(ep)->info->ep_attr->protocol == FI_PROTO_SOCK_TCP;
 }
@@ -130,7 +130,7 @@ static int open_srx(struct rxm_ep *ep)
 	if (ep->srx)
 		return 0;
 	attr.op_flags = 0;
-	if (!is_stream(ep))
+	if (!rxm_below_is_stream(ep))
 		attr.size = depth_of(SHARED_DEPTH);
 	ret = fi_srx_context(domain_of(ep)->domain, &attr, &ep->srx, NULL);
 	if (!ret)
@@ -150,7 +150,7 @@ static int open_buffers(struct rxm_ep *ep)
 		return 0;
 	ep->rx_depth = depth_of(shared ? SHARED_DEPTH : OWN_DEPTH);
 	/* A stream holds messages back until there are buffers. */
-	ep->counts_credits = !shared && !is_stream(ep);
+	ep->counts_credits = !shared && !rxm_below_is_stream(ep);
 	return shared ? rxm_bufs_new(ep, NULL, ep->srx, ep->rx_depth, &ep->bufs) : 0;
 }
 
@@ -182,9 +182,9 @@ void rxm_below_size(const struct rxm_ep *ep, struct fi_info *info)
 
 	if (rxm_params.msg_tx_size)
 		*tx = rxm_params.msg_tx_size;
-	else if (!is_stream(ep))
+	else if (!rxm_below_is_stream(ep))
 		*tx = *tx ? WF_MIN(*tx, (size_t)TX_DEPTH) : TX_DEPTH;
-	if (!is_stream(ep) && !ep->srx)
+	if (!rxm_below_is_stream(ep) && !ep->srx)
 		*rx = ep->rx_depth;
 }
 

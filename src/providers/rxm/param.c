@@ -6,8 +6,6 @@
 #include "providers/rxm/param.h"
 #include "sys/compiler.h"
 
-enum { SAR_BUFFERS = 8 }; /* default limit of segments of a message */
-
 struct rxm_params rxm_params = {
 	.buffer_size = 16384,
 	.sar_limit = SIZE_MAX,
@@ -32,7 +30,7 @@ static const struct wf_param rows[] = {
 		"the same at all peers (default: 16384)"),
 	SIZE("sar_limit", sar_limit, 0, SIZE_MAX,
 		"Longest message that is sent in segments; the receiver fetches longer "
-		"ones (default: 8 times the buffer size)"),
+		"ones (default: 8 times the buffer size; 4 times over tcp)"),
 	SIZE("tx_size", tx_size, 1, 1 << 24,
 		"Operations that may be pending (default: 2048)"),
 	SIZE("rx_size", rx_size, 1, 1 << 24,
@@ -89,6 +87,4 @@ void rxm_params_init(void)
 {
 	wf_params_read(&rxm_fi, rows, WF_ARRAY_SIZE(rows));
 	wf_params_read_fixed(&rxm_fi, fixed_rows, WF_ARRAY_SIZE(fixed_rows));
-	if (rxm_params.sar_limit == SIZE_MAX)
-		rxm_params.sar_limit = SAR_BUFFERS * rxm_params.buffer_size;
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include <stdlib.h>
 
+#include "providers/rxm/below.h"
 #include "providers/rxm/data/op.h"
 #include "providers/rxm/param.h"
 
@@ -21,12 +22,15 @@ static uint64_t flags_below(const struct rxm_op *op)
 /* The longest message that is cut into segments; buffer_size or less: none. */
 static size_t segmented_max(const struct rxm_ep *ep)
 {
-	enum { DEFAULT_SEGMENTS = 8 };
+	/* Segments are copied by the receiver, whose copy takes longer over a stream
+	 * than the request of a rendezvous from there on. */
+	enum { DEFAULT_SEGMENTS = 8, STREAM_SEGMENTS = 4 };
+	size_t count = rxm_below_is_stream(ep) ? STREAM_SEGMENTS : DEFAULT_SEGMENTS;
 
 	/* The length of a segment has 16 bits. */
 	if (ep->buffer_size > RXM_WIRE_SEGMENT_MAX)
 		return 0;
-	return rxm_params.sar_limit == SIZE_MAX ? DEFAULT_SEGMENTS * ep->buffer_size
+	return rxm_params.sar_limit == SIZE_MAX ? count * ep->buffer_size
 						: rxm_params.sar_limit;
 }
 
