@@ -55,8 +55,8 @@ static int compare(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-/* New pages, as in fi_bench: the time of large copies depends on what the pages of a heap
- * were used for before, and Open MPI keeps its heap. */
+/* New pages, as in fi_bench: the time of large copies depends on what the pages of a
+ * heap were used for before, and Open MPI keeps its heap. */
 static struct pool pool_of(const struct coll_group *group, size_t bytes)
 {
 	struct pool pool = { .stride = (bytes / LINE + 1) * LINE };

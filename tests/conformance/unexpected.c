@@ -337,10 +337,46 @@ static void an_address_goes_and_its_messages_come(void)
 	cf_close(&env);
 }
 
+/* A peer that is not in the AV sends, and has a source from its insertion on. */
+static void an_address_comes_after_its_messages(void)
+{
+	static const struct cf_options told = { .caps = FI_TAGGED | FI_SOURCE,
+		.cq_format = FI_CQ_FORMAT_TAGGED };
+	struct fi_context2 contexts[2];
+	struct fi_cq_tagged_entry entry;
+	char out = 1, in, name[256];
+	size_t len = sizeof(name);
+	struct cf_env env;
+	struct cf_side *from = &env.side[0], *to = &env.side[1];
+	fi_addr_t source, wanted = FI_ADDR_NOTAVAIL;
+
+	cf_need_connectionless();
+	cf_open_pair(&env, &told);
+	CHECK_OK(fi_getname(&from->ep->fid, name, &len));
+	CHECK_OK(fi_av_remove(to->av, &to->peer, 1, 0));
+	for (int round = 0; round < 3; round++) {
+		CF_RETRY(from->tx_cq,
+			fi_tsend(from->ep, &out, 1, NULL, from->peer, 0, &contexts[1]));
+		cf_cq_wait(from->tx_cq, &entry);
+		if (round == 1) {
+			CHECK_EQ(fi_av_insert(to->av, name, 1, &to->peer, 0, NULL), 1);
+			wanted = to->peer;
+		}
+		CF_RETRY(to->rx_cq, fi_trecv(to->ep, &in, 1, NULL, FI_ADDR_UNSPEC, 0, 0,
+					    &contexts[0]));
+		source = source_of_next(to->rx_cq, &entry);
+		CHECK(entry.op_context == &contexts[0]);
+		/* The second message may have arrived before the insertion. */
+		CHECK(source == wanted || (round == 1 && source == FI_ADDR_NOTAVAIL));
+	}
+	cf_close(&env);
+}
+
 CF_SUITE(unexpected, CF_CASE(many_small_ones, "MSG-018 TAG-002", FI_TAGGED),
 	CF_CASE(many_large_ones, "MSG-018 TAG-002", FI_TAGGED),
 	CF_CASE(sizes_are_mixed, "MSG-018 TAG-002", FI_TAGGED),
 	CF_CASE(untagged_ones_wait_too, "MSG-012 MSG-018", FI_MSG | FI_TAGGED),
 	CF_CASE(an_address_goes_before_its_messages, "AV-032 MSG-011", FI_TAGGED),
 	CF_CASE(an_address_goes_and_its_messages_come, "AV-032 CQ-014",
-		FI_TAGGED | FI_SOURCE));
+		FI_TAGGED | FI_SOURCE),
+	CF_CASE(an_address_comes_after_its_messages, "CQ-014", FI_TAGGED | FI_SOURCE));

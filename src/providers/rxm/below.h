@@ -10,8 +10,8 @@
 int rxm_below_open(struct rxm_ep *ep);
 void rxm_below_close(struct rxm_ep *ep);
 
-/* Are the connections byte streams (tcp)? These hold messages back until the receiver has
- * buffers. */
+/* Are the connections byte streams (tcp)? These hold messages back until the receiver
+ * has buffers. */
 bool rxm_below_is_stream(const struct rxm_ep *ep);
 
 /* The info for opening an endpoint below with the source address @src. NULL: no memory.

@@ -16,10 +16,18 @@ static void log_result(const struct rxm_conn *conn, const char *what)
 		wf_sockaddr_uri(&conn->peer->ip.addr, text, sizeof(text)), what);
 }
 
+/* An endpoint that sends to itself has two connections, which it uses. */
+static bool is_to_itself(const struct rxm_conn *conn)
+{
+	return conn->peer_pid == conn->ep->peers->pid;
+}
+
 static void log_unreached(const struct rxm_conn *conn, enum wf_unreached unreached)
 {
 	char text[WF_SOCKADDR_STRLEN];
 
+	if (is_to_itself(conn))
+		return;
 	rxm_log(FI_LOG_INFO, FI_LOG_EP_CTRL,
 		"%s has no shared memory with this process: %s\n",
 		wf_sockaddr_uri(&conn->peer->ip.addr, text, sizeof(text)),
@@ -119,9 +127,6 @@ static enum wf_unreached examine(struct rxm_local *local, const uint8_t *card)
 
 	if (conn->peer_pid == conn->peer->barred_pid)
 		return WF_UNREACHED_FAILED;
-	/* An endpoint that sends to itself has two connections. */
-	if (conn->peer_pid == conn->ep->peers->pid)
-		return WF_UNREACHED_STRANGER;
 	unreached = wf_proof_read(&local->proof, card, conn->peer_pid, local->name);
 	return unreached ? unreached : know(local);
 }
