@@ -135,9 +135,11 @@ size_t rxm_local_answer(struct rxm_conn *conn, const uint8_t *card,
 	uint8_t data[RXM_HELLO_MAX], size_t len)
 {
 	uint8_t own[WF_PROOF_CARD];
-	struct rxm_local *local = card ? new_local(conn, RXM_LOCAL_AWAITS, own) : NULL;
+	struct rxm_local *local = NULL;
 	enum wf_unreached unreached;
 
+	if (card && !is_to_itself(conn))
+		local = new_local(conn, RXM_LOCAL_AWAITS, own);
 	if (!local)
 		return len;
 	unreached = examine(local, card);
