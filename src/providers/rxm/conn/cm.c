@@ -211,7 +211,8 @@ static void requested(struct rxm_ep *ep, const struct fi_eq_cm_entry *entry, siz
 		/* Free the peer if it has no connection. */
 		wf_remote_let_go(&ep->peers->remotes, &peer->ip.remote);
 	}
-	if (reason == RXM_REASON_NONE && !req.card && rxm_local_possible(ep->domain) &&
+	if (reason == RXM_REASON_NONE && !req.card && req.hello.pid != ep->peers->pid &&
+		rxm_local_possible(ep->domain) &&
 		rxm_local_refuses(&req.own, &req.from))
 		reason = RXM_REASON_REFUSED;
 	if (reason == RXM_REASON_NONE) {

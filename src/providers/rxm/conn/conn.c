@@ -126,7 +126,8 @@ static bool is_refused(struct rxm_conn *conn)
 	size_t len = sizeof(own);
 
 	return wf_local_mode == WF_LOCAL_ONLY && !rxm_local_uses_memory(conn) &&
-	       !rxm_unread_waits(conn->peer) && rxm_local_possible(conn->ep->domain) &&
+	       !rxm_local_is_to_itself(conn) && !rxm_unread_waits(conn->peer) &&
+	       rxm_local_possible(conn->ep->domain) &&
 	       !fi_getname(&conn->below.fid->fid, &own, &len) &&
 	       rxm_local_refuses(&own, &conn->peer->ip.addr);
 }

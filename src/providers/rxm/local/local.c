@@ -16,8 +16,7 @@ static void log_result(const struct rxm_conn *conn, const char *what)
 		wf_sockaddr_uri(&conn->peer->ip.addr, text, sizeof(text)), what);
 }
 
-/* An endpoint that sends to itself has two connections, which it uses. */
-static bool is_to_itself(const struct rxm_conn *conn)
+bool rxm_local_is_to_itself(const struct rxm_conn *conn)
 {
 	return conn->peer_pid == conn->ep->peers->pid;
 }
@@ -26,7 +25,7 @@ static void log_unreached(const struct rxm_conn *conn, enum wf_unreached unreach
 {
 	char text[WF_SOCKADDR_STRLEN];
 
-	if (is_to_itself(conn))
+	if (rxm_local_is_to_itself(conn))
 		return;
 	rxm_log(FI_LOG_INFO, FI_LOG_EP_CTRL,
 		"%s has no shared memory with this process: %s\n",
@@ -138,7 +137,7 @@ size_t rxm_local_answer(struct rxm_conn *conn, const uint8_t *card,
 	struct rxm_local *local = NULL;
 	enum wf_unreached unreached;
 
-	if (card && !is_to_itself(conn))
+	if (card && !rxm_local_is_to_itself(conn))
 		local = new_local(conn, RXM_LOCAL_AWAITS, own);
 	if (!local)
 		return len;

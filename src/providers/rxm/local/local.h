@@ -64,6 +64,10 @@ void rxm_local_accepted(struct rxm_conn *conn, const uint8_t *card);
 /* RXM_LOCAL arrived. */
 void rxm_local_answered(struct rxm_conn *conn);
 
+/* Is the peer of @conn, whose peer_pid is known, this endpoint? It has two connections
+ * to itself, which it uses. Only ep.lock is held. */
+bool rxm_local_is_to_itself(const struct rxm_conn *conn);
+
 /* For FI_TCP_LOCAL=shm: must the peer with the address @peer be refused, because it is
  * on this machine, whose address is @own, and is not reached by memory? A refusal is
  * logged. Only ep.lock is held. */
