@@ -248,7 +248,7 @@ const char *wf_unreached_text(enum wf_unreached unreached)
 		[WF_UNREACHED_STRANGER] = "that memory is not its own",
 		[WF_UNREACHED_DIRECTORY] = "another directory of shared memory",
 		[WF_UNREACHED_NAME] = "its name there is invalid",
-		[WF_UNREACHED_FAILED] = "shared memory has failed before",
+		[WF_UNREACHED_FAILED] = "shared memory is not usable for it",
 		[WF_UNREACHED_REFUSED] = "the peer cannot reach this process",
 	};
 

@@ -37,7 +37,9 @@ enum wf_unreached {
 	WF_UNREACHED_STRANGER,
 	WF_UNREACHED_DIRECTORY, /* the peer has another directory of shared memory */
 	WF_UNREACHED_NAME,      /* the peer's endpoint below has an invalid name */
-	WF_UNREACHED_FAILED,  /* memory failed before, for this instance of the peer */
+	/* Memory failed before, for this instance of the peer; or it has a connection
+	 * at another of its addresses. */
+	WF_UNREACHED_FAILED,
 	WF_UNREACHED_REFUSED, /* the peer refuses */
 	WF_UNREACHED_COUNT,
 };

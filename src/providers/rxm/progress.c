@@ -24,7 +24,7 @@ enum {
 	/* Number of partial progress calls (struct wf_local_pace) between two full
 	 * ones: if all connections use memory; and otherwise, after IDLE full calls
 	 * without a packet. */
-	PARTIAL_ALL = 256,
+	PARTIAL_ALL = 2048,
 	PARTIAL_MIXED = 16,
 	IDLE = 1024,
 	/* Progress calls without a sleep after which the endpoint assumes that no

@@ -41,7 +41,7 @@ enum {
 	 * listener are those of peers that are reached through memory. */
 	PARTIAL_HOT = 16,
 	PARTIAL_MIXED = 32,
-	PARTIAL_ALL = 256,
+	PARTIAL_ALL = 2048,
 	/* Number of progress calls that all poll the set, after a poll that found
 	 * something. */
 	EPOLL_AGAIN = 16,

@@ -221,9 +221,8 @@ bool rxm_local_refuses(const union wf_sockaddr *own, const union wf_sockaddr *pe
 		(!wf_sockaddr_is_loopback(peer) && !wf_sockaddr_same_host(own, peer)))
 		return false;
 	FI_WARN_SPARSE(&rxm_fi, FI_LOG_EP_CTRL,
-		"FI_TCP_LOCAL=shm: %s is on this machine, and refused: it is not "
-		"reached "
-		"by shared memory\n",
+		"FI_TCP_LOCAL=shm: %s is on this machine, and refused: shared memory "
+		"does not reach it\n",
 		wf_sockaddr_uri(peer, text, sizeof(text)));
 	return true;
 }
