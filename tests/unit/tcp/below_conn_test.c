@@ -198,8 +198,8 @@ static void wake(struct end *end)
 static void most_calls_are_partial(void **state)
 {
 	/* The coarse clock is read in each eighth call, and a sequence has at most
-	 * 256 calls. */
-	enum { READS = 4096, MOST = READS / 8 + 1, FEWEST = READS / 257 };
+	 * 2048 calls. */
+	enum { READS = 16384, MOST = READS / 8 + 1, FEWEST = READS / 2049 };
 	struct wf_progress *item;
 	struct end a, b;
 	uint32_t epoch;
