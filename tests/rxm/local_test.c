@@ -61,6 +61,14 @@ static bool has_card(const struct far *far)
 	return far->reply.len == CARD_AT + WF_PROOF_CARD;
 }
 
+/* Open the endpoint, which accepts the card of the peer and sends its own. */
+static void open_asked(struct far *far)
+{
+	open_far(far);
+	ask(far, PID);
+	assert_true(has_card(far));
+}
+
 /* The instance of the endpoint: what its acceptance has as process id. */
 static uint64_t instance_of(const struct far *far)
 {
@@ -149,9 +157,7 @@ static void test_no_answer_in_the_page(void **state)
 	struct far far;
 
 	(void)state;
-	open_far(&far);
-	ask(&far, PID);
-	assert_true(has_card(&far));
+	open_asked(&far);
 	inject(&far);
 	assert_true(is_silent(&far));
 	tell(&far);
@@ -167,9 +173,7 @@ static void test_a_refusal_and_a_wrong_number(void **state)
 	for (int i = 0; i < 2; i++) {
 		struct far far;
 
-		open_far(&far);
-		ask(&far, PID);
-		assert_true(has_card(&far));
+		open_asked(&far);
 		wf_page_prove(far.proof.own, i ? WF_PAGE_REFUSED : 12345);
 		tell(&far);
 		inject(&far);
@@ -186,9 +190,7 @@ static void test_nobody_is_below(void **state)
 	struct far far;
 
 	(void)state;
-	open_far(&far);
-	ask(&far, PID);
-	assert_true(has_card(&far));
+	open_asked(&far);
 	assert_int_equal(wf_proof_read(&far.proof, far.reply.data + CARD_AT,
 				 instance_of(&far), name),
 		WF_UNREACHED_NOT);
@@ -206,9 +208,7 @@ static void test_the_peer_says_nothing(void **state)
 	struct far far;
 
 	(void)state;
-	open_far(&far);
-	ask(&far, PID);
-	assert_true(has_card(&far));
+	open_asked(&far);
 	inject(&far);
 	expect_end(&far);
 	close_far(&far);

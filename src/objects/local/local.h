@@ -8,6 +8,7 @@
 #include "objects/lower/endpoint.h"
 #include "sys/clock.h"
 #include "sys/forks.h"
+#include "sys/peer_counts.h"
 
 /*
  * While messages go through memory, most progress calls of the endpoint above are
@@ -92,27 +93,24 @@ int wf_local_insert(struct wf_local *below, const union wf_sockaddr *addr,
 int wf_local_reach(struct wf_local *below, fi_addr_t peer);
 /* As struct wf_xfer_ops.is_reached. */
 bool wf_local_is_reached(struct wf_local *below, fi_addr_t peer);
-/* Less than a second has passed since the first call. *@since_ns: 0 at first. */
-static inline bool wf_local_waits(uint64_t *since_ns)
-{
-	const uint64_t limit_ns = UINT64_C(1000000000);
-	uint64_t now = wf_now_ns();
-
-	if (!*since_ns)
-		*since_ns = now;
-	return now - *since_ns < limit_ns;
-}
-
 /* The socket connection to the peer has been closed by the peer: is it too early to end
  * it, because the peer has not closed its end of the memory? A process that dies closes
  * both, one after the other; one that lives may receive more first. Only then it is
  * known which messages the peer left unread. They go to the next connection, which
  * therefore has to wait; at most a second, because a live peer may never close its end.
- */
+ * *@since_ns: 0 at first. */
 static inline bool wf_local_lingers(
 	struct wf_local *below, fi_addr_t peer, uint64_t *since_ns)
 {
-	return wf_local_is_reached(below, peer) && wf_local_waits(since_ns);
+	const uint64_t limit_ns = UINT64_C(1000000000);
+	uint64_t now;
+
+	if (!wf_local_is_reached(below, peer))
+		return false;
+	now = wf_now_ns();
+	if (!*since_ns)
+		*since_ns = now;
+	return now - *since_ns < limit_ns;
 }
 
 /* End the connection to it, as struct wf_xfer_ops.disconnect, and remove it. */
@@ -138,6 +136,19 @@ void wf_local_set_partial(struct wf_local *below, uint32_t calls);
 /* The length from which on messages do not take the fast path; 0 without an endpoint
  * below. Any thread. */
 size_t wf_local_small_limit(const struct wf_local *below);
+/* struct wf_xfer_ops.peer_counts of the endpoint above: @memory of its @all connections
+ * use memory. Any thread. */
+static inline void wf_local_peer_counts(
+	const atomic_uint *memory, const atomic_uint *all, struct wf_peer_counts *ret)
+{
+	/* relaxed: the counts of one moment are not needed. */
+	unsigned int shm = atomic_load_explicit(memory, memory_order_relaxed);
+	unsigned int count = atomic_load_explicit(all, memory_order_relaxed);
+
+	ret->shm = shm;
+	ret->sockets = count - WF_MIN(count, shm);
+}
+
 /* Has the endpoint below, not NULL, moved data since the last call? */
 bool wf_local_moved(struct wf_local *below);
 /* As in struct wf_xfer_ops; without an endpoint below they return true, true and false.

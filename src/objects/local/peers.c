@@ -151,19 +151,31 @@ static void give_address(const struct wf_local_peers *peers, fi_addr_t below,
 	entry->err_data_size = wf_sockaddr_len(addr);
 }
 
+/* @entry with the address of the peer @below, a copy in @addr, and its index above. */
+static struct fi_cq_err_entry named(struct wf_local_peers *peers, fi_addr_t below,
+	const struct fi_cq_err_entry *entry, union wf_sockaddr *addr)
+{
+	struct fi_cq_err_entry copy = *entry;
+
+	lock(peers);
+	give_address(peers, below, &copy, addr);
+	copy.src_addr = copy.err_data ? peers->at[below].index : FI_ADDR_NOTAVAIL;
+	unlock(peers);
+	return copy;
+}
+
+static struct wf_local_peers *peers_of(struct fid_peer_cq *port)
+{
+	return wf_container_of(port, struct wf_local_cq, port)->peers;
+}
+
 static ssize_t write_tx_err(
 	struct fid_peer_cq *port, const struct fi_cq_err_entry *entry)
 {
-	struct wf_local_cq *cq = wf_container_of(port, struct wf_local_cq, port);
-	struct wf_local_peers *peers = cq->peers;
-	struct fi_cq_err_entry copy = *entry;
 	union wf_sockaddr addr;
+	struct fi_cq_err_entry copy =
+		named(peers_of(port), entry->src_addr, entry, &addr);
 
-	lock(peers);
-	give_address(peers, entry->src_addr, &copy, &addr);
-	copy.src_addr =
-		copy.err_data ? peers->at[entry->src_addr].index : FI_ADDR_NOTAVAIL;
-	unlock(peers);
 	return wf_cq_write_err(port->fid.context, &copy);
 }
 
@@ -172,18 +184,16 @@ static ssize_t write_tx_err(
 static ssize_t write_rx_err(
 	struct fid_peer_cq *port, const struct fi_cq_err_entry *entry)
 {
-	struct wf_local_cq *cq = wf_container_of(port, struct wf_local_cq, port);
-	struct wf_local_peers *peers = cq->peers;
+	struct wf_local_peers *peers = peers_of(port);
 	struct fi_cq_err_entry copy = *entry;
 	union wf_sockaddr addr;
-	fi_addr_t below;
 
 	if (entry->err == FI_EADDRNOTAVAIL && entry->err_data) {
-		below = wf_av_index(
-			peers->below, entry->err_data, entry->err_data_size);
-		lock(peers);
-		give_address(peers, below, &copy, &addr);
-		unlock(peers);
+		copy = named(peers,
+			wf_av_index(
+				peers->below, entry->err_data, entry->err_data_size),
+			entry, &addr);
+		copy.src_addr = entry->src_addr;
 	}
 	return wf_cq_write_err(port->fid.context, &copy);
 }

@@ -4,7 +4,6 @@
 #include "providers/rxm/conn/peer.h"
 #include "providers/rxm/local/local.h"
 #include "providers/rxm/param.h"
-#include "sys/peer_counts.h"
 
 /* Opening, naming, enabling and closing endpoints. */
 
@@ -119,13 +118,8 @@ static void rxm_finish_tables(struct wf_ep *wf)
 static void rxm_peer_counts(const struct wf_ep *wf, struct wf_peer_counts *ret)
 {
 	const struct rxm_ep *ep = wf_container_of(wf, const struct rxm_ep, ep);
-	/* relaxed: the counts of one moment are not needed. */
-	unsigned int memory =
-		atomic_load_explicit(&ep->memory_conns, memory_order_relaxed);
-	unsigned int all = atomic_load_explicit(&ep->conn_count, memory_order_relaxed);
 
-	ret->shm = memory;
-	ret->sockets = all - WF_MIN(all, memory);
+	wf_local_peer_counts(&ep->memory_conns, &ep->conn_count, ret);
 }
 
 static void rxm_addr_removed(struct wf_ep *wf, uint64_t index)

@@ -12,7 +12,6 @@
 #include "providers/tcp/conn/peer.h"
 #include "providers/tcp/data/unexp.h"
 #include "providers/tcp/local/below.h"
-#include "sys/peer_counts.h"
 
 /* Opening, naming, enabling and closing endpoints. */
 
@@ -170,13 +169,8 @@ static int tcp_forbid_shared_memory(struct wf_ep *wf)
 static void tcp_peer_counts(const struct wf_ep *wf, struct wf_peer_counts *ret)
 {
 	const struct tcp_ep *ep = wf_container_of(wf, const struct tcp_ep, ep);
-	/* relaxed: the counts of one moment are not needed. */
-	unsigned int memory =
-		atomic_load_explicit(&ep->memory_conns, memory_order_relaxed);
-	unsigned int all = atomic_load_explicit(&ep->conn_count, memory_order_relaxed);
 
-	ret->shm = memory;
-	ret->sockets = all - WF_MIN(all, memory);
+	wf_local_peer_counts(&ep->memory_conns, &ep->conn_count, ret);
 }
 
 static size_t tcp_tx_left(struct wf_ep *wf)

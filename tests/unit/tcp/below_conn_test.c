@@ -110,6 +110,33 @@ static void set_memory_conns(struct end *end, unsigned int memory_conns)
 	wf_unlock(&end->pair.tcp->ep.lock);
 }
 
+/* The peer accepts, sends, and leaves before this end has read the acceptance: the
+ * message is received when this end ends the connection. */
+static void a_message_with_the_acceptance(void **state)
+{
+	uint64_t deadline = wf_deadline_ns(limit_ms(10000));
+	struct fi_cq_tagged_entry entry;
+	struct end a, b;
+	char in[16] = "";
+
+	(void)state;
+	open_two(&a, &b);
+	assert_int_equal(
+		fi_trecv(a.pair.ep, in, sizeof(in), NULL, FI_ADDR_UNSPEC, 7, 0, in), 0);
+	assert_int_equal(reach(&a), -FI_EAGAIN);
+	while (!is_reached(&b)) {
+		assert_false(wf_expired(deadline));
+		(void)fi_cq_read(b.pair.cq, NULL, 0);
+	}
+	assert_int_equal(start(&b, "below", 6, &b), 0);
+	part(&b);
+	part(&a);
+	assert_string_equal(in, "below");
+	assert_int_equal(fi_cq_read(a.pair.cq, &entry, 1), 1);
+	close_end(&a);
+	close_end(&b);
+}
+
 static ssize_t send_small(struct end *end, const char *text)
 {
 	ssize_t ret;
@@ -243,6 +270,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_connection_begins_and_ends),
 		cmocka_unit_test(what_a_peer_leaves_unread),
+		cmocka_unit_test(a_message_with_the_acceptance),
 		cmocka_unit_test(a_forked_child_uses_nothing),
 		cmocka_unit_test(a_child_has_its_own_name),
 		cmocka_unit_test(most_calls_are_partial),

@@ -273,17 +273,11 @@ void rxm_local_failed(struct rxm_conn *conn)
 
 bool rxm_local_lingers(struct rxm_conn *conn)
 {
-	struct rxm_local *local = conn->local;
 	struct wf_local *below = conn->ep->below;
 
-	if (!local || conn->data.quiet || conn->err == FI_EPROTO ||
-		wf_local_is_inherited(below))
-		return false;
-	/* The peer may have connected below, sent messages there, and closed. */
-	if (local->state == RXM_LOCAL_REACHING)
-		return wf_local_waits(&local->linger_ns);
-	return local->state == RXM_LOCAL_MEMORY &&
-	       wf_local_lingers(below, local->below, &local->linger_ns);
+	return rxm_local_uses_memory(conn) && !conn->data.quiet &&
+	       conn->err != FI_EPROTO && !wf_local_is_inherited(below) &&
+	       wf_local_lingers(below, conn->local->below, &conn->local->linger_ns);
 }
 
 void rxm_local_end(struct rxm_conn *conn, int err)

@@ -85,8 +85,7 @@ bool rxm_local_give_up(struct rxm_conn *conn);
  * of the peer is reached by sockets from now on. Only ep.lock is held. */
 void rxm_local_failed(struct rxm_conn *conn);
 
-/* Is it too early to end @conn, which the peer has closed (wf_local_lingers)? Messages
- * of the peer may be in memory also while this end still connects there. */
+/* Is it too early to end @conn, which the peer has closed (wf_local_lingers)? */
 bool rxm_local_lingers(struct rxm_conn *conn);
 
 /* The connection ends, and so do its operations below, with the positive fi_errno @err;
