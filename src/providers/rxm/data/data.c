@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "providers/rxm/data/data.h"
 
+#include "providers/rxm/below.h"
 #include "providers/rxm/data/op.h"
 #include "providers/rxm/data/recv.h"
 
@@ -10,6 +11,8 @@ int rxm_data_init(struct rxm_ep *ep)
 
 	ep->data.size = ep->ep.info->tx_attr->size;
 	ep->data.iov_limit = WF_MAX(below->tx_attr->iov_limit, 1);
+	ep->data.is_stream = rxm_below_is_stream(ep);
+	wf_pool_init(&ep->data.ops, sizeof(struct rxm_op));
 	wf_list_init(&ep->data.buffers);
 	wf_list_init(&ep->data.slabs);
 	return 0;
@@ -19,6 +22,7 @@ void rxm_data_done(struct rxm_ep *ep)
 {
 	wf_unexp_break(&ep->data.raw, FI_ECANCELED);
 	rxm_buffers_free(ep);
+	wf_pool_done(&ep->data.ops);
 	wf_id_map_done(&ep->data.ids);
 }
 

@@ -11,6 +11,7 @@
 #include "objects/op/op.h"
 #include "sys/id_map.h"
 #include "sys/list.h"
+#include "sys/pool.h"
 
 /*
  * Functions of data/ for the rest of the provider: operations, and packets that arrive.
@@ -41,6 +42,10 @@ struct rxm_data {
 	 * the upper half is a running number. */
 	struct wf_id_map ids;
 	uint32_t generation;
+	struct wf_pool ops; /* of struct rxm_op without a copy of the payload */
+	/* rxm_ep.polls when a message last completed early; see is_early(). */
+	uint32_t early_polls;
+	bool is_stream; /* rxm_below_is_stream() */
 	bool quiet; /* Set from outside data/: operations that end are not reported. */
 	size_t iov_limit; /* limit of the buffers of one message below */
 	/* Registered memory from which the provider below sends; see packet.h. */

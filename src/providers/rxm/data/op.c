@@ -11,10 +11,12 @@ enum { MAX_NUMBERS = 1 << 30 };
 struct rxm_op *rxm_op_new(struct rxm_ep *ep, const struct wf_op *from,
 	const struct rxm_work_ops *ops, size_t copy_len)
 {
-	struct rxm_op *op = malloc(sizeof(*op) + copy_len);
+	struct rxm_op *op = copy_len ? malloc(sizeof(*op) + copy_len)
+				     : wf_pool_get_inline(&ep->data.ops);
 
 	if (!op)
 		return NULL;
+	op->pooled = !copy_len;
 	op->work.ops = ops;
 	wf_list_init(&op->work.link);
 	op->ep = ep;
@@ -73,7 +75,10 @@ static void release(struct rxm_op *op)
 	if (op->conn && !--op->conn->data.begun)
 		rxm_fence_check(op->conn);
 	ep->data.pending--;
-	free(op);
+	if (op->pooled)
+		wf_pool_put_inline(&ep->data.ops, op);
+	else
+		free(op);
 }
 
 /* The error entry names the peer. */
@@ -237,15 +242,38 @@ bool rxm_op_is_left(const struct rxm_work *work)
 	return work->ops->fresh && work->ops->fresh(work) && rxm_op_of(work)->left;
 }
 
-/* Can the message be injected below, and is it complete then? If the application polls
- * for a completion, it polls the queue below, too: the provider below then knows that
- * it is polled, and may gather messages until then. */
+/* May the message complete as soon as it is injected below? A stream would complete it
+ * when the system has it, which is at once for the first message after a progress call.
+ * The next ones wait for their completion from below: the provider below then knows
+ * that the application polls for it, and may gather messages until then. */
+static bool is_early(const struct rxm_ep *ep)
+{
+	return ep->data.is_stream && ep->data.early_polls != ep->polls;
+}
+
+/* Can the message be injected below, and is it complete then? */
 static bool is_immediate(const struct rxm_ep *ep, const struct wf_op *op)
 {
 	const uint64_t later = WF_OP_NOT_SMALL | FI_TRANSMIT_COMPLETE | FI_MORE;
 
-	return is_message(op) && !wf_op_is_reported(op->flags) &&
-	       !(op->flags & later) && RXM_HEADER + op->len <= ep->inject_size;
+	return is_message(op) && !(op->flags & later) &&
+	       RXM_HEADER + op->len <= ep->inject_size &&
+	       (!wf_op_is_reported(op->flags) || is_early(ep));
+}
+
+/* Send a message that is_immediate(). */
+static ssize_t send_immediate(struct rxm_conn *conn, const struct wf_op *op)
+{
+	struct rxm_message msg = rxm_message_of(op);
+	struct rxm_ep *ep = conn->ep;
+	ssize_t ret = rxm_send_now(conn, &msg, op->iov, op->iov_count);
+
+	if (wf_unlikely(ret))
+		return ret;
+	if (wf_op_is_reported(op->flags))
+		ep->data.early_polls = ep->polls;
+	wf_ep_op_end(&ep->ep, op, 0);
+	return 0;
 }
 
 static int check_atomic(struct rxm_ep *ep, const struct wf_op *op)
@@ -345,7 +373,6 @@ static ssize_t start_op(struct rxm_conn *conn, const struct wf_op *from)
 static ssize_t start_on(struct rxm_conn *conn, const struct wf_op *op)
 {
 	struct rxm_ep *ep = conn->ep;
-	struct rxm_message msg;
 	ssize_t ret;
 
 	if (!wf_list_empty(&conn->waiting))
@@ -356,13 +383,8 @@ static ssize_t start_on(struct rxm_conn *conn, const struct wf_op *op)
 			conn->data.fence = conn->waiting.next;
 		return ret;
 	}
-	if (is_immediate(ep, op)) {
-		msg = rxm_message_of(op);
-		if (!rxm_send_now(conn, &msg, op->iov, op->iov_count)) {
-			wf_ep_op_end(&ep->ep, op, 0);
-			return 0;
-		}
-	}
+	if (is_immediate(ep, op) && !send_immediate(conn, op))
+		return 0;
 	return start_op(conn, op);
 }
 

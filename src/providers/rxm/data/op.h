@@ -36,6 +36,7 @@ struct rxm_op {
 	int err; /* positive fi_errno; 0: no error */
 	/* An earlier process left the message unread: its end was reported before. */
 	bool left;
+	bool pooled; /* The memory is of data.ops. */
 	uint32_t refs;
 	/* Message id, whose lower half is an index of data.ids; 0: none. */
 	uint64_t msg_id;

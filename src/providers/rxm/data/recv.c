@@ -98,26 +98,28 @@ static void keep(struct rxm_conn *conn, const struct rxm_packet *packet,
 	unexp->note = WF_UNEXP_WHOLE;
 }
 
-/* The fast path: a receive with one buffer. The source is in the AV, or neither
- * matching nor completions need the source. */
+/* The fast path: a receive with one buffer. The source is in the AV, or completions do
+ * not need it. */
 static bool deliver(struct rxm_conn *conn, const struct rxm_packet *packet)
 {
 	struct wf_ep *ep = &conn->ep->ep;
-	fi_addr_t index = index_of(conn);
 	struct wf_srx_arrival arrival = {
 		.buf = packet->payload,
 		.len = packet->payload_len,
 		.tag = packet->tag,
 		.flags = packet->has_data ? FI_REMOTE_CQ_DATA : 0,
 		.data = packet->data,
-		.addr = index,
+		.addr = index_of(conn),
 		.src = FI_ADDR_NOTAVAIL,
 	};
+	fi_addr_t index;
 
-	if (wf_unlikely(index == FI_ADDR_NOTAVAIL))
-		return false;
-	if (conn->ep->unexp.wants.source)
+	if (conn->ep->unexp.wants.source) {
+		index = rxm_peer_index(conn->ep, conn->peer);
+		if (wf_unlikely(index == FI_ADDR_NOTAVAIL))
+			return false;
 		arrival.src = wf_ep_source(ep, index);
+	}
 	return wf_ep_deliver(
 		ep, packet->op == RXM_OP_TAGGED ? FI_TAGGED : FI_MSG, &arrival);
 }
