@@ -21,10 +21,13 @@ static inline void wf_copy_small(void *to_, const void *from_, size_t len)
 	size_t at = 0;
 
 	if (wf_likely(len >= 16)) {
-		for (; at + 16 <= len; at += 16)
+		for (; at + 32 < len; at += 32) {
 			memcpy(to + at, from + at, 16);
-		if (at < len)
-			memcpy(to + len - 16, from + len - 16, 16);
+			memcpy(to + at + 16, from + at + 16, 16);
+		}
+		if (at + 16 < len)
+			memcpy(to + at, from + at, 16);
+		memcpy(to + len - 16, from + len - 16, 16);
 	} else if (len >= 8) {
 		memcpy(to, from, 8);
 		memcpy(to + len - 8, from + len - 8, 8);

@@ -21,7 +21,8 @@ size_t lnx_hex_read(const char *text, uint8_t bytes[LNX_NAME_LEN])
 	if (len % 2 || len / 2 > LNX_NAME_LEN)
 		return 0;
 	for (size_t i = 0; i < len; i++) {
-		const char *digit = memchr(digits, tolower((unsigned char)hex[i]), 16);
+		int c = tolower((unsigned char)hex[i]);
+		const char *digit = memchr(digits, c, sizeof(digits) - 1);
 
 		if (!digit)
 			return 0;

@@ -109,7 +109,7 @@ static ssize_t send_copied(struct rxm_conn *conn, struct rxm_sending *sending,
 /* Copy the payload into one buffer, because the provider below takes no more. */
 static bool join(struct rxm_sending *sending, struct iovec *iov, size_t count)
 {
-	sending->copy = malloc(wf_iov_len(iov, count));
+	sending->copy = malloc(WF_MAX(wf_iov_len(iov, count), (size_t)1));
 	if (!sending->copy)
 		return false;
 	iov->iov_len = wf_iov_gather(sending->copy, iov, count);

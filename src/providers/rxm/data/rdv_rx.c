@@ -297,9 +297,15 @@ static struct rxm_rdv *rdv_new(struct rxm_conn *conn, const struct rxm_packet *p
 	return rdv;
 }
 
+/* The payload of an unexpected message that has to be fetched. */
+struct reference {
+	struct rxm_rdv *rdv;
+};
+
 void rxm_rdv(struct rxm_conn *conn, const struct rxm_packet *packet)
 {
 	struct rxm_rdv *rdv = rdv_new(conn, packet);
+	struct reference reference = { rdv };
 	struct fi_peer_rx_entry *entry = NULL;
 	int ret = rdv ? rxm_match(conn, packet, &entry) : -FI_ENOMEM;
 
@@ -308,7 +314,7 @@ void rxm_rdv(struct rxm_conn *conn, const struct rxm_packet *packet)
 		return;
 	}
 	if (ret == -FI_ENOENT)
-		rdv->unexp = rxm_unexp_new(conn, packet, entry, sizeof(rdv));
+		rdv->unexp = rxm_unexp_new(conn, packet, entry, sizeof(reference));
 	else
 		rxm_conn_fail(conn, FI_ENOMEM);
 	if (rdv && !rdv->unexp) {
@@ -316,7 +322,7 @@ void rxm_rdv(struct rxm_conn *conn, const struct rxm_packet *packet)
 		return;
 	}
 	if (rdv) {
-		memcpy(wf_srx_payload(rdv->unexp), &rdv, sizeof(rdv));
+		memcpy(wf_srx_payload(rdv->unexp), &reference, sizeof(reference));
 		rdv->unexp->note = RXM_UNEXP_RDV;
 	}
 }
@@ -324,11 +330,11 @@ void rxm_rdv(struct rxm_conn *conn, const struct rxm_packet *packet)
 void rxm_rdv_start(struct rxm_conn *conn, struct wf_srx_unexpected *unexp,
 	struct fi_peer_rx_entry *entry)
 {
-	struct rxm_rdv *rdv;
+	struct reference reference;
 
 	(void)conn;
-	memcpy(&rdv, wf_srx_payload(unexp), sizeof(rdv));
-	fetch(rdv, entry);
+	memcpy(&reference, wf_srx_payload(unexp), sizeof(reference));
+	fetch(reference.rdv, entry);
 }
 
 void rxm_rdv_written(struct rxm_conn *conn, const struct rxm_packet *packet)

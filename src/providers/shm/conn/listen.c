@@ -180,7 +180,7 @@ static int new_socket(int *ret_fd)
 
 static int listen_at(const struct sockaddr_un *addr, int *ret_fd)
 {
-	int fd, ret = new_socket(&fd);
+	int fd = -1, ret = new_socket(&fd);
 
 	if (ret)
 		return ret;
@@ -243,7 +243,7 @@ static int connect_in(const struct shm_dirs *dirs, const char *name, int fd)
 int shm_socket_connect(const char *name, int *ret_fd)
 {
 	struct shm_dirs dirs;
-	int fd, ret = new_socket(&fd);
+	int fd = -1, ret = new_socket(&fd);
 
 	if (ret)
 		return ret;
