@@ -12,6 +12,7 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdlib.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "sanitizer.h"
@@ -63,6 +64,15 @@ static inline int limit_ms(int ms)
 static inline unsigned int limit_s(unsigned int seconds)
 {
 	return seconds * limit_factor();
+}
+
+/* Seconds of the monotonic clock. */
+static inline time_t now_s(void)
+{
+	struct timespec ts;
+
+	(void)clock_gettime(CLOCK_MONOTONIC, &ts);
+	return ts.tv_sec;
 }
 
 /* Do tests that take long because of their numbers (messages, bytes, random operations)

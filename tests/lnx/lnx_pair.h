@@ -107,14 +107,6 @@ static inline fi_addr_t end_insert(struct end *end, const void *addr)
 	return index;
 }
 
-static inline time_t now_s(void)
-{
-	struct timespec ts;
-
-	(void)clock_gettime(CLOCK_MONOTONIC, &ts);
-	return ts.tv_sec;
-}
-
 /* Send a tagged message of @from to @addr, which arrives at @to. An error of an earlier
  * attempt does not matter: the messages that the old process of a restarted peer had
  * not received are sent again. Returns the source in the completion of @to. */

@@ -126,14 +126,6 @@ static inline void drive(struct target *t)
 	}
 }
 
-static inline time_t now_s(void)
-{
-	struct timespec ts;
-
-	(void)clock_gettime(CLOCK_MONOTONIC, &ts);
-	return ts.tv_sec;
-}
-
 /* The next completion. */
 static inline struct fi_cq_tagged_entry completion(struct target *t)
 {

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Work that is put off until no lock is held: its order, and what wakes sleepers. */
-#include <poll.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <cmocka.h>
 
+#include "../../readable.h"
 #include "objects/progress/later.h"
 
 enum { ITEMS = 3 };
@@ -60,13 +60,6 @@ static void the_others_wait_for_one_that_is_refused(void **state)
 	wf_later_done(&later);
 }
 
-static bool is_readable(int fd)
-{
-	struct pollfd pollfd = { .fd = fd, .events = POLLIN };
-
-	return poll(&pollfd, 1, 0) == 1;
-}
-
 static void sleepers_are_woken(void **state)
 {
 	struct wf_later later;
@@ -84,12 +77,12 @@ static void sleepers_are_woken(void **state)
 	item->run(item);
 	expect_all_in_order();
 	assert_true(item->arm(item));
-	assert_false(is_readable(fd));
+	assert_false(is_readable(fd, 0));
 	done_count = 0;
 	wf_later_add(&later, &items[0]);
-	assert_true(is_readable(fd));
+	assert_true(is_readable(fd, 0));
 	assert_false(item->arm(item));
-	assert_false(is_readable(fd));
+	assert_false(is_readable(fd, 0));
 	item->run(item);
 	assert_int_equal(done_count, 1);
 	assert_true(item->arm(item));

@@ -2,8 +2,6 @@
 /* fi_cancel among many posted receives: it cancels the right one, without a search. */
 #include "srx_fixture.h"
 
-#include <time.h>
-
 #include "../../time_limits.h"
 
 #define M (FI_MSG | FI_RECV)
@@ -18,14 +16,6 @@ static struct fk *open_large(struct fk_around *a, size_t size)
 	fk = fk_open(a->f, info);
 	fk_enable_with(fk, a, 0);
 	return fk;
-}
-
-static time_t now_s(void)
-{
-	struct timespec ts;
-
-	(void)clock_gettime(CLOCK_MONOTONIC, &ts);
-	return ts.tv_sec;
 }
 
 /* A walk over the receives for each of them would take some minutes; this takes less

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "raw_fixture.h"
 
-#include <poll.h>
 #include <sys/mman.h>
+
+#include "../../readable.h"
 
 /* What an endpoint writes into a lane, and what it makes of records that no endpoint
  * would write. */
@@ -108,13 +109,6 @@ static void fenced_behind_a_stream(void **state)
 }
 
 /* ---- sleepers ---- */
-
-static bool is_readable(int fd, int timeout_ms)
-{
-	struct pollfd poll_fd = { .fd = fd, .events = POLLIN };
-
-	return poll(&poll_fd, 1, timeout_ms) == 1;
-}
 
 /* Nothing is left to do but to sleep on the queue's descriptor. */
 static void fall_asleep(struct raw *raw, int fd)

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include <fcntl.h>
-#include <poll.h>
 #include <signal.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
@@ -8,18 +7,12 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "../../readable.h"
 #include "../../time_limits.h"
 #include "sys/fds.h"
 #include "unit.h"
 
 #define LIMIT_MS limit_ms(20000) /* how long an event may take to come */
-
-static int readable(int fd, int timeout_ms)
-{
-	struct pollfd entry = { .fd = fd, .events = POLLIN };
-
-	return poll(&entry, 1, timeout_ms);
-}
 
 /* A child that lives until it is killed, and has begun. */
 static pid_t start_child(void)
@@ -35,7 +28,7 @@ static pid_t start_child(void)
 		for (;;)
 			(void)pause();
 	}
-	assert_int_equal(readable(begun[0], LIMIT_MS), 1);
+	assert_true(is_readable(begun[0], LIMIT_MS));
 	close(begun[0]);
 	close(begun[1]);
 	return pid;
@@ -60,8 +53,8 @@ static void children_close_what_is_owned(void **state)
 	pid = start_child();
 	wf_fds_close(owned[0]);
 	close(other[0]);
-	assert_int_equal(readable(owned[1], 0), 1);
-	assert_int_equal(readable(other[1], 0), 0);
+	assert_true(is_readable(owned[1], 0));
+	assert_false(is_readable(other[1], 0));
 	end_child(pid);
 	close(owned[1]);
 	close(other[1]);
@@ -82,9 +75,9 @@ static void numbers_are_used_again(void **state)
 	close(pair[0]);
 	pid = start_child();
 	close(fd);
-	assert_int_equal(readable(pair[1], 0), 0);
+	assert_false(is_readable(pair[1], 0));
 	end_child(pid);
-	assert_int_equal(readable(pair[1], LIMIT_MS), 1);
+	assert_true(is_readable(pair[1], LIMIT_MS));
 	close(pair[1]);
 }
 
@@ -160,10 +153,10 @@ static void refused_with_a_spare_one(void **state)
 	assert_true(spare >= 0);
 	assert_int_equal(
 		connect(fd, (struct sockaddr *)&addr, sizeof(sa_family_t) + 6), 0);
-	assert_int_equal(readable(listener, 0), 1);
+	assert_true(is_readable(listener, 0));
 	assert_true(wf_fds_refuse(listener, &spare));
 	assert_true(spare >= 0);
-	assert_int_equal(readable(listener, 0), 0);
+	assert_false(is_readable(listener, 0));
 	assert_int_equal(recv(fd, &byte, 1, 0), 0);
 	close(fd);
 	close(spare);
