@@ -369,24 +369,22 @@ static void both_methods(void **state)
 	for (uint64_t id = 1; id <= MESSAGES; id++)
 		shared += receive_one(p, id);
 	assert_in_range(shared, 2, MESSAGES);
-	assert_non_null(p->conn->methods);
+	assert_non_null(p->conn->methods[SHM_USE_MESSAGE]);
 }
 
 /* Nothing is measured where parameters say so, or nothing may be read. */
 static void one_way(void **state)
 {
 	struct pair *p = *state;
-	struct shm_sink sink = { .conn = p->conn, .len = LARGE };
+	struct shm_chosen chosen;
 
-	sink.to.len = LARGE;
 	for (int i = 0; i < 3000; i++) {
 		shm_params.measure_copies = i % 3 != 0;
 		shm_params.cma_size = i % 3 == 1 ? LARGE + 1 : SIZE_MAX;
-		shm_method_begin(&sink, i % 3 != 2);
-		assert_int_equal(sink.method, SHM_METHOD_LANE);
-		assert_int_equal(sink.measured, i % 3 == 2);
-		shm_method_end(&sink);
-		sink.measured = false;
+		shm_method_begin(p->conn, i % SHM_USES, LARGE, i % 3 != 2, &chosen);
+		assert_int_equal(chosen.method, SHM_METHOD_LANE);
+		assert_int_equal(chosen.measured, i % 3 == 2);
+		shm_method_end(p->conn, &chosen, LARGE);
 	}
 	shm_params.measure_copies = 1;
 	shm_params.cma_size = SIZE_MAX;
@@ -401,16 +399,15 @@ static void forced_way(void **state)
 		[SHM_COPY_BOTH] = SHM_METHOD_SHARE,
 	};
 	struct pair *p = *state;
-	struct shm_sink sink = { .conn = p->conn, .len = LARGE };
+	struct shm_chosen chosen;
 
-	sink.to.len = LARGE;
 	for (int copy = SHM_COPY_RING; copy <= SHM_COPY_BOTH; copy++) {
 		shm_params.copy = copy;
-		shm_method_begin(&sink, true);
-		assert_int_equal(sink.method, methods[copy]);
-		shm_method_begin(&sink, false);
-		assert_int_equal(sink.method, SHM_METHOD_LANE);
-		assert_false(sink.measured);
+		shm_method_begin(p->conn, SHM_USE_MESSAGE, LARGE, true, &chosen);
+		assert_int_equal(chosen.method, methods[copy]);
+		shm_method_begin(p->conn, SHM_USE_MESSAGE, LARGE, false, &chosen);
+		assert_int_equal(chosen.method, SHM_METHOD_LANE);
+		assert_false(chosen.measured);
 	}
 	shm_params.copy = SHM_COPY_AUTO;
 }

@@ -129,6 +129,7 @@ struct shm_conn *shm_conn_new(struct shm_ep *ep, struct shm_peer *peer, int fd,
 	wf_list_init(&conn->settling);
 	wf_list_init(&conn->shares);
 	wf_list_init(&conn->sinks);
+	wf_list_init(&conn->puts);
 	if (!enter(ep, conn))
 		goto err_free;
 	if (wf_watch_set(&ep->watches, &conn->watch, EPOLLIN))
@@ -245,7 +246,8 @@ void shm_conn_end(struct shm_conn *conn, int err)
 	shm_region_unmap(conn->region);
 	conn->region = NULL;
 	free(conn->acks);
-	free(conn->methods);
+	for (unsigned int i = 0; i < SHM_USES; i++)
+		free(conn->methods[i]);
 	free(conn->ids);
 	wf_list_push(&ep->dead, &conn->failed_link);
 }

@@ -12,6 +12,8 @@ struct shm_peer;
 struct shm_granting;
 struct shm_window;
 struct shm_methods;
+struct shm_lease;
+struct shm_sink;
 
 /* Local memory of a transfer: the application's buffers, or segments of registered
  * memory. */
@@ -28,6 +30,17 @@ struct shm_span {
 		struct iovec iov[SHM_IOV_LIMIT];
 		struct fi_rma_iov seg[SHM_RMA_LIMIT];
 	};
+};
+
+/* Transfers whose methods are chosen for each of them alone (data/method.h): messages
+ * and reads that this endpoint receives, and its writes. */
+enum shm_use { SHM_USE_MESSAGE, SHM_USE_WRITE, SHM_USE_READ, SHM_USES };
+
+/* The method that was chosen for one transfer. */
+struct shm_chosen {
+	uint8_t method; /* SHM_METHOD_* */
+	uint8_t use;    /* enum shm_use */
+	bool measured;  /* its cost is counted */
 };
 
 /* The objects of this endpoint that a peer's record can refer to by an id. */
@@ -63,6 +76,7 @@ struct shm_tx {
 	 * were written; seg[] is the receiver's memory. 0: no such copy. */
 	uint64_t piece;
 	uint32_t written;
+	bool is_shared; /* the receiver asked for pieces */
 	uint8_t datatype, atomic_op;
 	uint8_t result_count, compare_count, seg_count;
 	bool asked; /* rendezvous: the request to send was written */
@@ -71,6 +85,14 @@ struct shm_tx {
 	/* A replayed message, whose completion was written before: its end is not
 	 * reported. */
 	bool is_completed;
+	/* A PUT (data/put.h) that the peer has not answered; or @how is chosen. */
+	bool put, is_chosen;
+	struct shm_chosen how; /* of a large read or write */
+	/* The answer to a GET (data/get.c): the region's memory that the peer reads;
+	 * NULL: none. */
+	struct shm_lease *lease;
+	/* A GET: the sink that reads the peer's memory; NULL: none yet. */
+	struct shm_sink *reader;
 	/* Heap memory that is freed with the operation: an injected payload, or the
 	 * blob of an answer. NULL: none. */
 	uint8_t *copy;
@@ -81,15 +103,22 @@ struct shm_tx {
 	struct iovec result[SHM_IOV_LIMIT], compare[SHM_IOV_LIMIT];
 };
 
-/* The destination of DATA records: a matched rendezvous message, or a peer's write that
- * is longer than one record. */
+/* The destination of DATA records, and of copies by the kernel: a matched rendezvous
+ * message, a peer's write that is longer than one record, or a large read. */
 struct shm_sink {
 	struct wf_list link; /* link in conn->sinks */
 	/* Link in ep->pulls while this endpoint reads, or may decide to read, the
 	 * payload from the peer's memory. */
 	struct wf_list pull_link;
 	struct shm_conn *conn;
-	struct fi_peer_rx_entry *entry; /* the matched receive; NULL: a peer's write */
+	struct fi_peer_rx_entry *entry; /* the matched receive; NULL: no message */
+	struct shm_tx *tx;              /* the read of this endpoint; NULL: no read */
+	/* A peer's PUT: link in conn->puts, and the end of its payload. The region's
+	 * memory is written under the lease; NULL: it is written by DATA records. */
+	struct wf_list put_link;
+	struct shm_lease *lease;
+	struct fi_rma_iov seg;
+	uint8_t tail[SHM_TAIL];
 	struct shm_span to;
 	uint64_t id;      /* id of the sink in records of the peer; 0: a write */
 	uint64_t request; /* the peer's id of the operation */
@@ -101,15 +130,15 @@ struct shm_sink {
 	/* This endpoint reads the payload from the peer's memory, and has taken the
 	 * token. */
 	bool pull;
-	/* The sender may write pieces (share.c). */
+	/* Pieces are taken by the token's words, and the sender may write some
+	 * (share.c).
+	 */
 	bool shared;
 	/* While pull is set: length of a piece in bytes, number of pieces, and number
 	 * of pieces from the front that this endpoint took. */
 	uint64_t piece;
 	uint32_t pieces, front;
-	/* method.c: the method that was chosen, and whether its cost is counted. */
-	uint8_t method;
-	bool measured;
+	struct shm_chosen how;
 	int err;
 	struct iovec from[SHM_IOV_LIMIT]; /* addresses in the peer's process */
 };
@@ -156,6 +185,8 @@ struct shm_conn {
 	bool full; /* The last flush ended because the lane had no space. */
 	bool wake; /* The peer may sleep: write to its socket when it is armed. */
 	bool cma;  /* The peer's memory can be accessed (cross-memory attach). */
+	/* The peer knows PUT and GET records (SHM_HELLO_COPIES), and copies writes. */
+	bool copies;
 	/* Index in region->lane of the lane that this endpoint writes. */
 	uint8_t out_lane;
 	int err;           /* positive fi_errno that ends the connection; 0: none */
@@ -176,6 +207,13 @@ struct shm_conn {
 	struct wf_list sinks;
 	/* The peer's write to which DATA records with word 0 belong; NULL: none. */
 	struct shm_sink *writing;
+	/* The peer's PUTs in their order, struct shm_sink by put_link, and their
+	 * number: the first one is being copied. */
+	struct wf_list puts;
+	uint32_t put_count;
+	/* Number of PUTs of this endpoint that the peer has not answered: operations
+	 * that are no PUTs wait for them, so that they keep their order. */
+	uint32_t unput;
 	uint64_t *acks; /* ids of the peer that have to be acknowledged */
 	uint32_t ack_count, ack_capacity, answer_count;
 	/* Number of operations with an id that the peer has not answered. */
@@ -193,9 +231,9 @@ struct shm_conn {
 	 * of the peer that this endpoint may access; NULL: none yet. */
 	struct shm_granting *granting;
 	struct shm_window *windows;
-	/* Choices of the method for large messages (data/method.h); NULL: none was
-	 * received. */
-	struct shm_methods *methods;
+	/* Choices of the method for large transfers (data/method.h); NULL: there was
+	 * none. */
+	struct shm_methods *methods[SHM_USES];
 	/* Number of a record; the peer is known to have read all records up to it. */
 	uint32_t drained;
 	/* The peer accesses memory directly: report the reader's position after every
@@ -236,6 +274,8 @@ void shm_id_free(struct shm_conn *conn, uint64_t id);
 
 /* tx.c: operations that do not end in the call that posts them. ep.lock is held, as for
  * the rest of this file. */
+/* An answer to the peer, on no list; NULL: no memory. */
+struct shm_tx *shm_tx_blank(struct shm_ep *ep);
 struct shm_tx *shm_tx_new(struct shm_ep *ep, const struct wf_op *op);
 /* The same for an operation whose record is in the lane: stores only the fields that
  * its end needs. */
@@ -331,6 +371,8 @@ int shm_recv_rts(struct shm_conn *conn, const struct shm_record *rec);
 int shm_recv_cts(struct shm_conn *conn, const struct shm_record *rec);
 int shm_recv_data(struct shm_conn *conn, const struct shm_record *rec);
 int shm_recv_share(struct shm_conn *conn, const struct shm_record *rec);
+int shm_recv_put(struct shm_conn *conn, const struct shm_record *rec);
+int shm_recv_offer(struct shm_conn *conn, const struct shm_record *rec);
 /* Handle a write in one slot, without flags, to one segment with a single piece of
  * memory. False: shm_recv_write has to handle it. */
 bool shm_recv_small_write(struct shm_conn *conn, uint64_t head);
@@ -356,7 +398,7 @@ void shm_recv_end(
  * receiver's memory. */
 void shm_share_write(struct shm_conn *conn);
 /* Has a sender written pieces for which a receiver waits? */
-bool shm_share_has_news(const struct shm_ep *ep);
+bool shm_share_has_news(struct shm_ep *ep);
 
 /* bulk.c: rendezvous messages, and other streams of DATA records. */
 int shm_bulk_start(struct shm_conn *conn, const struct shm_rts *rts,
@@ -368,6 +410,10 @@ struct shm_sink *shm_bulk_write(struct shm_conn *conn, uint64_t request);
 void shm_bulk_free(struct shm_sink *sink);
 /* access.c: all bytes of a peer's write have arrived. */
 void shm_access_written(struct shm_conn *conn, struct shm_sink *sink);
+/* access.c: end a peer's write to @seg that has the id @id: count it and acknowledge
+ * it, or refuse it with @err, a negative fi_errno. @flags: SHM_FLAG_* of its record. */
+void shm_access_end_write(struct shm_conn *conn, const struct shm_span *to, uint64_t id,
+	uint8_t flags, uint64_t data, int err);
 void shm_bulk_end(struct shm_conn *conn, int err, bool quiet);
 
 extern const struct wf_unexp_ops shm_unexp_ops;

@@ -28,8 +28,10 @@ enum shm_refusal {
 	SHM_REFUSE_MEMORY,
 };
 
-/* Flag: threads of the sender sleep and have to be woken. */
-enum { SHM_HELLO_SLEEPS = 1 };
+/* Flags. SLEEPS: threads of the sender sleep and have to be woken. COPIES: the sender
+ * knows the records SHM_REC_PUT, SHM_REC_GET and SHM_REC_OFFER; earlier versions do not
+ * set the flag, and ignore it. */
+enum { SHM_HELLO_SLEEPS = 1 << 0, SHM_HELLO_COPIES = 1 << 1 };
 
 struct shm_hello {
 	uint32_t magic;

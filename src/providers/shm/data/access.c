@@ -5,6 +5,7 @@
 #include "objects/atomic/ops.h"
 #include "objects/endpoint/life/target.h"
 #include "providers/shm/conn/conn.h"
+#include "providers/shm/data/put.h"
 
 /* Peers' RMA and atomic operations on local memory. */
 
@@ -83,8 +84,7 @@ static void done_there(struct shm_conn *conn, struct wf_mr *mr,
 	wf_target_release(map_of(conn));
 }
 
-/* End a write whose payload is complete. */
-static void written(struct shm_conn *conn, const struct shm_span *to, uint64_t id,
+void shm_access_end_write(struct shm_conn *conn, const struct shm_span *to, uint64_t id,
 	uint8_t flags, uint64_t data, int err)
 {
 	uint64_t comp_flags = FI_RMA | FI_REMOTE_WRITE;
@@ -103,7 +103,8 @@ static void written(struct shm_conn *conn, const struct shm_span *to, uint64_t i
 
 void shm_access_written(struct shm_conn *conn, struct shm_sink *sink)
 {
-	written(conn, &sink->to, sink->request, sink->flags, sink->data, sink->err);
+	shm_access_end_write(
+		conn, &sink->to, sink->request, sink->flags, sink->data, sink->err);
 	conn->writing = NULL;
 	shm_bulk_free(sink);
 }
@@ -196,7 +197,7 @@ int shm_recv_write(struct shm_conn *conn, const struct shm_record *rec)
 		return -FI_EPROTO;
 	if (!err && req.len)
 		err = shm_span_put(conn->ep, &span, 0, req.payload, req.payload_len);
-	written(conn, &span, req.id, rec->flags, rec->data, err);
+	shm_access_end_write(conn, &span, req.id, rec->flags, rec->data, err);
 	return 0;
 }
 
@@ -238,6 +239,9 @@ int shm_recv_read(struct shm_conn *conn, const struct shm_record *rec)
 		shm_tx_ack(conn, req.id);
 		return 0;
 	}
+	if (rec->kind == SHM_REC_GET && req.segs == 1 &&
+		shm_get_offer(conn, req.seg, req.id))
+		return 0;
 	tx = shm_tx_stream(conn, req.id);
 	if (tx)
 		set_span(&tx->local, &req);

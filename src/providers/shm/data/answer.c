@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "providers/shm/conn/conn.h"
+#include "providers/shm/data/put.h"
 
 /* Peers' answers to RMA and atomic operations, and acknowledgements of messages. */
 
@@ -27,19 +28,27 @@ static bool may_end(const struct shm_tx *tx)
 	       (tx->op != WF_OP_READ || !tx->local.len);
 }
 
+/* 0 or -FI_EPROTO. */
+static int acked(struct shm_conn *conn, struct shm_tx *tx)
+{
+	if (!tx || !may_end(tx))
+		return -FI_EPROTO;
+	if (tx->op == WF_OP_COUNT)
+		return shm_get_acked(conn, tx);
+	shm_tx_settle(conn, tx, 0);
+	return 0;
+}
+
 int shm_recv_ack(struct shm_conn *conn, const struct shm_record *rec)
 {
-	struct shm_tx *tx;
 	uint64_t id;
 
 	if (rec->len % sizeof(id))
 		return -FI_EPROTO;
 	for (size_t at = 0; at < rec->len; at += sizeof(id)) {
 		memcpy(&id, rec->blob + at, sizeof(id));
-		tx = shm_id_find(conn, id, SHM_ID_TX);
-		if (!tx || !may_end(tx))
+		if (acked(conn, shm_id_find(conn, id, SHM_ID_TX)))
 			return -FI_EPROTO;
-		shm_tx_settle(conn, tx, 0);
 	}
 	return 0;
 }
@@ -76,6 +85,9 @@ int shm_recv_error(struct shm_conn *conn, const struct shm_record *rec)
 	err = code && code < FI_ERRNO_MAX ? (int)code : FI_EIO;
 	if (!tx)
 		return silent_failed(conn, rec->word, err);
+	/* Only the peer's operations are refused. */
+	if (tx->op == WF_OP_COUNT)
+		return -FI_EPROTO;
 	shm_tx_settle(conn, tx, err);
 	return 0;
 }

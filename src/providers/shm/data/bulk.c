@@ -2,11 +2,14 @@
 #include <stdlib.h>
 
 #include "providers/shm/data/bulk.h"
+#include "providers/shm/data/lease.h"
 #include "providers/shm/data/method.h"
+#include "providers/shm/data/put.h"
 #include "sys/clock.h"
 
 /*
- * Rendezvous messages, and other streams of DATA records.
+ * Rendezvous messages, and other streams of DATA records. Large reads and writes that
+ * the kernel copies (put.h) are received in the same way.
  *
  * When a message is matched, the receiver sends a clear to send (CTS), and the sender
  * writes the payload into the lane while the receiver reads the earlier pieces: two
@@ -31,6 +34,7 @@ static struct shm_sink *new_sink(struct shm_conn *conn)
 	}
 	sink->conn = conn;
 	wf_list_init(&sink->pull_link);
+	wf_list_init(&sink->put_link);
 	wf_list_push(&conn->sinks, &sink->link);
 	return sink;
 }
@@ -39,6 +43,13 @@ static void free_sink(struct shm_sink *sink)
 {
 	if (sink->id)
 		shm_id_free(sink->conn, sink->id);
+	if (sink->lease)
+		shm_lease_end(sink->lease);
+	if (sink->tx)
+		sink->tx->reader = NULL;
+	if (!wf_list_empty(&sink->put_link))
+		sink->conn->put_count--;
+	wf_list_remove(&sink->put_link);
 	wf_list_remove(&sink->pull_link);
 	wf_list_remove(&sink->link);
 	free(sink);
@@ -46,8 +57,46 @@ static void free_sink(struct shm_sink *sink)
 
 void shm_bulk_clear(struct shm_sink *sink)
 {
+	if (!sink->id)
+		sink->id = shm_id_new(sink->conn, SHM_ID_SINK, sink);
+	if (!sink->id) {
+		shm_conn_fail(sink->conn, FI_ENOMEM);
+		return;
+	}
 	shm_out_answer(
 		sink->conn, SHM_REC_CTS, sink->request, &sink->id, sizeof(sink->id));
+}
+
+bool shm_bulk_is_whole(const struct shm_rts *rts)
+{
+	uint64_t left = rts->len;
+
+	for (uint32_t i = 0; i < rts->count; i++) {
+		if (rts->iov[i].len > left)
+			return false;
+		left -= rts->iov[i].len;
+	}
+	return !left;
+}
+
+void shm_bulk_set_source(struct shm_sink *sink, const struct shm_rts *rts)
+{
+	sink->request = rts->id;
+	sink->len = rts->len;
+	sink->token = rts->token;
+	sink->from_count = (uint8_t)rts->count;
+	for (uint32_t i = 0; i < rts->count; i++)
+		sink->from[i] = (struct iovec){ (void *)(uintptr_t)rts->iov[i].base,
+			rts->iov[i].len };
+}
+
+void shm_bulk_add_pull(struct shm_sink *sink)
+{
+	struct shm_ep *ep = sink->conn->ep;
+
+	ep->chores = true;
+	wf_list_push(&ep->pulls, &sink->pull_link);
+	shm_poll_soon(ep);
 }
 
 static void set_buffers(struct shm_sink *sink, const struct fi_peer_rx_entry *entry)
@@ -78,26 +127,17 @@ int shm_bulk_start(struct shm_conn *conn, const struct shm_rts *rts,
 		return 0;
 	}
 	sink->entry = entry;
-	sink->request = rts->id;
-	sink->len = rts->len;
+	shm_bulk_set_source(sink, rts);
 	sink->data = data;
 	sink->flags = flags;
-	sink->token = rts->token;
 	set_buffers(sink, entry);
 	sink->to.past = shm_is_past(rts->len);
-	sink->from_count = (uint8_t)rts->count;
-	for (uint32_t i = 0; i < rts->count; i++)
-		sink->from[i] = (struct iovec){ (void *)(uintptr_t)rts->iov[i].base,
-			rts->iov[i].len };
-	shm_method_begin(sink, may_read);
-	if (may_read) {
-		conn->ep->chores = true;
-		wf_list_push(&conn->ep->pulls, &sink->pull_link);
-		shm_poll_soon(conn->ep);
-	}
-	if (sink->method != SHM_METHOD_LANE &&
+	shm_method_begin(conn, SHM_USE_MESSAGE, sink->len, may_read, &sink->how);
+	if (may_read)
+		shm_bulk_add_pull(sink);
+	if (sink->how.method != SHM_METHOD_LANE &&
 		shm_bulk_take_token(shm_bulk_sink_token(sink), sink->request)) {
-		if (sink->method == SHM_METHOD_SHARE)
+		if (sink->how.method == SHM_METHOD_SHARE)
 			shm_share_begin(sink);
 		else
 			shm_bulk_pull_alone(sink);
@@ -112,7 +152,15 @@ void shm_bulk_finish(struct shm_sink *sink)
 {
 	struct shm_conn *conn = sink->conn;
 
-	shm_method_end(sink);
+	if (sink->tx) {
+		shm_get_finish(sink, 0);
+		return;
+	}
+	if (!sink->entry) {
+		shm_put_finish(sink);
+		return;
+	}
+	shm_method_end(conn, &sink->how, sink->len);
 	if (sink->pull || sink->flags & SHM_FLAG_ACK)
 		shm_tx_ack(conn, sink->request);
 	shm_recv_done(conn, sink->entry, sink->flags, sink->len, sink->data);
@@ -140,8 +188,11 @@ void shm_bulk_end(struct shm_conn *conn, int err, bool quiet)
 		struct shm_sink *sink =
 			wf_list_entry(conn->sinks.next, struct shm_sink, link);
 
-		if (sink->shared)
-			shm_share_revoke(sink);
+		if (shm_lease_enter(sink->lease)) {
+			if (sink->shared)
+				shm_share_revoke(sink);
+			shm_lease_leave(sink->lease);
+		}
 		if (sink->entry)
 			shm_recv_end(conn, sink->entry, err, quiet);
 		free_sink(sink);

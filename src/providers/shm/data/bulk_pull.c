@@ -3,6 +3,8 @@
 
 #include "providers/shm/conn/socket.h"
 #include "providers/shm/data/bulk.h"
+#include "providers/shm/data/lease.h"
+#include "providers/shm/data/put.h"
 #include "sys/clock.h"
 
 /* Payloads that are read from the sender's memory, whole or in pieces. */
@@ -75,15 +77,25 @@ static size_t read_on(const struct shm_sink *sink, uint64_t end)
  * the payload into the lane instead. */
 static void give_up(struct shm_sink *sink)
 {
-	if (sink->shared)
-		shm_share_revoke(sink);
 	sink->conn->cma = false;
 	sink->pull = false;
 	sink->done = 0;
 	wf_list_remove(&sink->pull_link);
 	atomic_store_explicit(
 		&shm_bulk_sink_token(sink)->id, sink->request, memory_order_release);
-	shm_bulk_clear(sink);
+	if (sink->entry || sink->tx)
+		shm_bulk_clear(sink);
+	else
+		shm_put_clear(sink);
+}
+
+/* The region that this end writes or reads was closed. */
+static void revoked(struct shm_sink *sink)
+{
+	if (sink->tx)
+		shm_get_finish(sink, FI_EKEYREJECTED);
+	else
+		shm_put_revoked(sink);
 }
 
 /* The payload was read. If the peer's socket is still open, the peer and its buffers
@@ -96,7 +108,24 @@ static void pulled(struct shm_sink *sink)
 		shm_bulk_finish(sink);
 }
 
-static void pull(struct shm_sink *sink)
+/* What becomes of a transfer after a step. */
+enum step { STEP_ON, STEP_OVER, STEP_FAILED, STEP_REVOKED };
+
+static enum step after_front(struct shm_sink *sink)
+{
+	if (!sink->shared)
+		return STEP_OVER;
+	if (sink->tx)
+		shm_share_tell_read(sink);
+	if (shm_share_next(sink))
+		return STEP_ON;
+	if (sink->tx && shm_share_is_revoked(sink))
+		return STEP_REVOKED;
+	return shm_share_is_over(sink) ? STEP_OVER : STEP_ON;
+}
+
+/* Read the next bytes; the lease is entered. */
+static enum step read_step(struct shm_sink *sink)
 {
 	uint64_t end = end_of_front(sink);
 	size_t got = 0;
@@ -104,16 +133,30 @@ static void pull(struct shm_sink *sink)
 	if (sink->done < end) {
 		got = read_on(sink, end);
 		if (!got) {
-			give_up(sink);
-			return;
+			if (sink->shared)
+				shm_share_revoke(sink);
+			return STEP_FAILED;
 		}
 		sink->done += got;
 		wf_progress_found_some(&sink->conn->ep->ep.progress);
 	}
-	if (sink->done < end || (sink->shared && shm_share_next(sink)))
-		return;
-	if (!sink->shared || shm_share_is_over(sink))
+	return sink->done < end ? STEP_ON : after_front(sink);
+}
+
+static void pull(struct shm_sink *sink)
+{
+	enum step step = STEP_REVOKED;
+
+	if (shm_lease_enter(sink->lease)) {
+		step = read_step(sink);
+		shm_lease_leave(sink->lease);
+	}
+	if (step == STEP_OVER)
 		pulled(sink);
+	else if (step == STEP_FAILED)
+		give_up(sink);
+	else if (step == STEP_REVOKED)
+		revoked(sink);
 }
 
 /* The sender of a message with a clear to send makes no progress: read the payload.

@@ -3,6 +3,7 @@
 
 #include "providers/shm/data/bulk.h"
 #include "providers/shm/data/pieces.h"
+#include "providers/shm/data/put.h"
 
 /*
  * Streams of DATA records. A clear to send from the peer begins the stream of a message
@@ -32,6 +33,11 @@ int shm_recv_cts(struct shm_conn *conn, const struct shm_record *rec)
 							   tx->token - 1u),
 				      tx->id)))
 		return 0;
+	/* The target of a write does not copy: it is not asked again. */
+	if (tx->put)
+		conn->copies = false;
+	if (tx->lease)
+		shm_get_stream(tx);
 	tx->begun = true;
 	tx->sink = sink;
 	wf_list_remove(&tx->link);
@@ -87,7 +93,9 @@ int shm_recv_data(struct shm_conn *conn, const struct shm_record *rec)
 	sink = shm_id_find(conn, rec->word, SHM_ID_SINK);
 	if (!sink || sink->pull || rec->len > sink->len - sink->done || !rec->len)
 		return -FI_EPROTO;
-	(void)shm_span_put(conn->ep, &sink->to, sink->done, rec->blob, rec->len);
+	if (!sink->err)
+		sink->err = shm_span_put(
+			conn->ep, &sink->to, sink->done, rec->blob, rec->len);
 	sink->done += rec->len;
 	if (sink->done == sink->len)
 		shm_bulk_finish(sink);

@@ -11,6 +11,7 @@
 
 #include "providers/shm/conn/socket.h"
 #include "providers/shm/data/await.h"
+#include "providers/shm/data/lease.h"
 #include "sys/mapping.h"
 #include "sys/membarrier.h"
 
@@ -221,10 +222,33 @@ static void await(const struct shm_grant *grant)
 			shm_conn_name(grant->conn));
 }
 
+/* Has the region been removed from the map? Else the application has bound a counter,
+ * or changed the mapping: transfers under way go on, and are counted when they end. */
+static bool is_closed(const struct wf_mr *mr, struct shm_conn *conn)
+{
+	struct wf_mr *found;
+
+	return wf_mr_lookup(wf_ep_mr_map(&conn->ep->ep), mr->fid.key, mr->base, 0, 0,
+		       &found) ||
+	       found != mr;
+}
+
+static struct shm_grant *grant_at(struct wf_list *link)
+{
+	return wf_list_entry(link, struct shm_grant, link);
+}
+
+static void revoke_lease(struct shm_grant *grant)
+{
+	if (!is_closed(grant->mr, grant->conn))
+		return;
+	shm_lease_revoke(grant->lease);
+	forget(grant);
+}
+
 void shm_grant_revoke(struct wf_mr *mr)
 {
-	const struct shm_grant *first =
-		wf_list_entry(mr->grants.next, struct shm_grant, link);
+	const struct shm_grant *first = grant_at(mr->grants.next);
 
 	/* A forked child does not use the connections of its parent. */
 	if (first->conn->ep->pid != getpid()) {
@@ -233,13 +257,18 @@ void shm_grant_revoke(struct wf_mr *mr)
 	}
 	wf_list_foreach(it, &mr->grants)
 	{
-		invalidate(wf_list_entry(it, struct shm_grant, link));
+		if (!grant_at(it)->lease)
+			invalidate(grant_at(it));
 	}
 	(void)wf_membarrier();
 	wf_list_foreach_safe(it, &mr->grants)
 	{
-		struct shm_grant *grant = wf_list_entry(it, struct shm_grant, link);
+		struct shm_grant *grant = grant_at(it);
 
+		if (grant->lease) {
+			revoke_lease(grant);
+			continue;
+		}
 		await(grant);
 		forget(grant);
 	}

@@ -41,7 +41,10 @@ struct shm_grant_packet {
 struct shm_grant {
 	struct wf_list link; /* link in mr->grants */
 	struct shm_conn *conn;
-	struct wf_mr *mr; /* NULL: the entry is free */
+	struct wf_mr *mr; /* NULL: the entry is free, or revoked */
+	/* The grant is for one transfer that the kernel copies (lease.h); NULL: it is
+	 * one for direct access. */
+	struct shm_lease *lease;
 };
 
 /* The grants of one connection, at the target. */

@@ -3,7 +3,6 @@
 
 #include <stdlib.h>
 
-#include "providers/shm/data/bulk.h"
 #include "sys/choice.h"
 #include "sys/clock.h"
 
@@ -17,7 +16,7 @@ enum {
 };
 
 struct shm_methods {
-	/* Time (wf_now_ns) when the last message of a measured class ended, its class
+	/* Time (wf_now_ns) when the last transfer of a measured class ended, its class
 	 * and its method; 0: none has ended. */
 	uint64_t ended_ns;
 	uint8_t class;
@@ -33,7 +32,8 @@ static unsigned int class_of(uint64_t len)
 	return WF_MIN(class, CLASSES - 1u);
 }
 
-static struct wf_choice *choice_of(struct shm_conn *conn, uint64_t len, bool may_read)
+static struct wf_choice *choice_of(
+	struct shm_conn *conn, enum shm_use use, uint64_t len, bool may_read)
 {
 	unsigned int methods = 1u << SHM_METHOD_LANE, class = class_of(len);
 	unsigned int kept = SHM_METHOD_LANE;
@@ -43,77 +43,84 @@ static struct wf_choice *choice_of(struct shm_conn *conn, uint64_t len, bool may
 		methods |= 1u << SHM_METHOD_SHARE;
 		kept = class < SHARED_CLASS ? SHM_METHOD_LANE : SHM_METHOD_SHARE;
 	}
-	if (!conn->methods)
-		conn->methods = calloc(1, sizeof(*conn->methods));
-	if (!conn->methods)
+	if (!conn->methods[use])
+		conn->methods[use] = calloc(1, sizeof(*conn->methods[use]));
+	if (!conn->methods[use])
 		return NULL; /* no memory: measurements can wait */
-	choice = &conn->methods->choice[class];
+	choice = &conn->methods[use]->choice[class];
 	if (choice->methods != methods)
 		wf_choice_init(choice, methods, kept);
 	return choice;
 }
 
-void shm_method_begin(struct shm_sink *sink, bool may_read)
+void shm_method_begin(struct shm_conn *conn, enum shm_use use, uint64_t len,
+	bool may_read, struct shm_chosen *ret)
 {
 	static const uint8_t forced[] = {
 		[SHM_COPY_RING] = SHM_METHOD_LANE,
 		[SHM_COPY_READ] = SHM_METHOD_READ,
 		[SHM_COPY_BOTH] = SHM_METHOD_SHARE,
 	};
-	uint64_t len = shm_bulk_len(sink);
 	struct wf_choice *choice;
 
-	sink->method = SHM_METHOD_LANE;
+	*ret = (struct shm_chosen){ .method = SHM_METHOD_LANE, .use = (uint8_t)use };
 	if (shm_params.cma_size != SIZE_MAX) {
-		if (may_read && sink->len >= shm_params.cma_size)
-			sink->method = SHM_METHOD_READ;
+		if (may_read && len >= shm_params.cma_size)
+			ret->method = SHM_METHOD_READ;
 		return;
 	}
 	if (shm_params.copy != SHM_COPY_AUTO) {
 		if (may_read)
-			sink->method = forced[shm_params.copy];
+			ret->method = forced[shm_params.copy];
 		return;
 	}
 	if (!shm_params.measure_copies || len < MEASURED_MIN)
 		return;
-	choice = choice_of(sink->conn, len, may_read);
+	choice = choice_of(conn, use, len, may_read);
 	if (!choice)
 		return;
-	sink->method = (uint8_t)wf_choice_take(choice);
-	sink->measured = true;
+	ret->method = (uint8_t)wf_choice_take(choice);
+	ret->measured = true;
 }
 
-static void tell(
-	const struct shm_conn *conn, const struct wf_choice *choice, unsigned int class)
+static void tell(const struct shm_conn *conn, enum shm_use use,
+	const struct wf_choice *choice, unsigned int class)
 {
+	static const char *const what[] = {
+		[SHM_USE_MESSAGE] = "messages",
+		[SHM_USE_WRITE] = "writes",
+		[SHM_USE_READ] = "reads",
+	};
+
 	shm_log(FI_LOG_INFO, FI_LOG_EP_DATA,
-		"messages of %llu bytes and more from %s come %s (ns from one to the "
-		"next: %llu by shared memory, %llu by the kernel)\n",
-		(unsigned long long)MEASURED_MIN << class, shm_conn_name(conn),
+		"%s of %llu bytes and more %s %s go %s (ns from one to the next: %llu "
+		"by shared memory, %llu by the kernel)\n",
+		what[use], (unsigned long long)MEASURED_MIN << class,
+		use == SHM_USE_WRITE ? "to" : "from", shm_conn_name(conn),
 		choice->kept == SHM_METHOD_SHARE ? "from memory to memory"
 						 : "by shared memory",
 		(unsigned long long)choice->median[SHM_METHOD_LANE],
 		(unsigned long long)choice->median[SHM_METHOD_SHARE]);
 }
 
-void shm_method_end(struct shm_sink *sink)
+void shm_method_end(
+	struct shm_conn *conn, const struct shm_chosen *chosen, uint64_t len)
 {
-	struct shm_conn *conn = sink->conn;
 	unsigned int class;
 	/* A message for which the lane was chosen may have been read in the end,
 	 * because the sender did not begin: its time is what the choice cost. */
-	uint8_t method = sink->method;
-	struct shm_methods *methods = conn->methods;
+	uint8_t method = chosen->method;
+	struct shm_methods *methods = conn->methods[chosen->use];
 	uint64_t now, cost = 0;
 
-	if (!sink->measured || !methods)
+	if (!chosen->measured || !methods)
 		return;
-	class = class_of(shm_bulk_len(sink));
+	class = class_of(len);
 	now = wf_now_ns();
 	if (methods->ended_ns && methods->class == class && methods->method == method)
 		cost = now - methods->ended_ns + 1;
 	if (wf_choice_add(&methods->choice[class], method, cost) && cost)
-		tell(conn, &methods->choice[class], class);
+		tell(conn, chosen->use, &methods->choice[class], class);
 	methods->ended_ns = now;
 	methods->class = (uint8_t) class;
 	methods->method = method;

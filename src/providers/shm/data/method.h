@@ -5,26 +5,31 @@
 #include "providers/shm/conn/conn.h"
 
 /*
- * Method for the payload of a rendezvous message: either it goes through the lane, or
- * the kernel copies it from memory to memory, in pieces that both ends move (share.c).
- * Which one is faster depends on the machine, on the caches that hold the buffers, and
- * on whether the peer has a processor for itself. So both are measured, for each
- * connection and for messages of about the same length, unless parameters decide;
- * parameters can also choose that this endpoint reads the whole payload. ep.lock.
+ * Method for the payload of a rendezvous message, or of a large read or write: either
+ * it goes through the lane, or the kernel copies it from memory to memory, in pieces
+ * that both ends move (share.c). Which one is faster depends on the machine, on the
+ * caches that hold the buffers, and on whether the peer has a processor for itself. So
+ * both are measured, for each connection, each use and transfers of about the same
+ * length, unless parameters decide; parameters can also choose that the receiver reads
+ * the whole payload. ep.lock.
  *
- * The cost of a message is the time from the end of the previous message to its own
- * end, if both used the same method. That is more than the time of the copy, and has to
- * be: a method that leaves cache lines in the wrong cache costs time when the
- * application reads what it received, or writes its next message.
+ * The cost of a transfer is the time from the end of the previous one to its own end,
+ * if both used the same method. That is more than the time of the copy, and has to be:
+ * a method that leaves cache lines in the wrong cache costs time when the application
+ * reads what it received, or writes its next message.
+ *
+ * The receiver of a message chooses, and the initiator of a read or write.
  */
 
 enum { SHM_METHOD_LANE, SHM_METHOD_SHARE, SHM_METHOD_READ, SHM_METHODS };
 
-/* Choose the method for a message whose buffers are known. @may_read: the peer has sent
- * the addresses of the payload, and its memory can be accessed. */
-void shm_method_begin(struct shm_sink *sink, bool may_read);
+/* Choose the method for a transfer of @len bytes: *ret. @may_read: the kernel may copy
+ * it. */
+void shm_method_begin(struct shm_conn *conn, enum shm_use use, uint64_t len,
+	bool may_read, struct shm_chosen *ret);
 
-/* The payload is complete: count the cost of the method. */
-void shm_method_end(struct shm_sink *sink);
+/* The transfer of @len bytes is complete: count the cost of its method. */
+void shm_method_end(
+	struct shm_conn *conn, const struct shm_chosen *chosen, uint64_t len);
 
 #endif

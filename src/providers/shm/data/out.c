@@ -67,7 +67,7 @@ void shm_out_flush(struct shm_conn *conn)
 		return;
 	done = flush_lane(conn);
 	if (done)
-		conn->idle = wf_list_empty(&conn->txq) && !conn->err;
+		conn->idle = wf_list_empty(&conn->txq) && !conn->unput && !conn->err;
 	/* Pieces need no space in the lane. */
 	if (!wf_list_empty(&conn->shares) && !conn->err)
 		shm_share_write(conn);

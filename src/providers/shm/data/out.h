@@ -62,6 +62,15 @@ static inline void shm_blob_end(struct shm_conn *conn, const struct shm_blob *bl
 	shm_out_wake(conn);
 }
 
+/* out_op.c: give the operation an id. False: no memory, and the connection failed. */
+bool shm_out_need_id(struct shm_conn *conn, struct shm_tx *tx);
+/* Describe the payload of @tx, which has an id, and allocate a token for it;
+ * SHM_TOKENS: none is free. From now on the peer may answer. */
+void shm_out_fill_rts(struct shm_conn *conn, struct shm_tx *tx, struct shm_rts *ret);
+/* The operation now waits for the peer's answer, which contains its id. Returns
+ * SHM_SENT. */
+int shm_out_settle_later(struct shm_conn *conn, struct shm_tx *tx);
+
 /* Does the operation need an acknowledgement that the message was received, or matched?
  */
 static inline bool shm_tx_wants_ack(const struct shm_tx *tx)
@@ -78,7 +87,7 @@ bool shm_out_send_answers(struct shm_conn *conn);
 bool shm_out_send_ops(struct shm_conn *conn);
 /* Can the next operation be written? The end of a stream may complete the operation
  * that its fence waited for. */
-bool shm_out_may_send_ops(const struct shm_conn *conn);
+bool shm_out_may_send_ops(struct shm_conn *conn);
 /* Write a piece of a stream. SHM_FULL: no space, or the memory is no longer registered
  * (*ret_err is a negative fi_errno). */
 int shm_out_send_piece(

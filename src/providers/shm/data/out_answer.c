@@ -39,8 +39,9 @@ void shm_out_answer(struct shm_conn *conn, uint8_t kind, uint64_t word,
 {
 	struct shm_blob blob;
 
-	/* Earlier acknowledgements are sent before the answer. */
-	if (!conn->idle || (conn->ack_count && !shm_out_send_acks(conn)) ||
+	/* Earlier acknowledgements and answers are sent before the answer. */
+	if (conn->err || !wf_list_empty(&conn->answers) ||
+		(conn->ack_count && !shm_out_send_acks(conn)) ||
 		!shm_blob_begin(conn, &blob, len)) {
 		shm_tx_answer(conn, kind, word, from, len);
 		return;

@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "providers/shm/data/out.h"
+#include "providers/shm/data/put.h"
 
 /* Writes the application's operations into the lane. */
 
@@ -10,7 +11,7 @@ static uint8_t data_flag(const struct shm_tx *tx)
 	return tx->op_flags & FI_REMOTE_CQ_DATA ? SHM_FLAG_DATA : 0;
 }
 
-static bool need_id(struct shm_conn *conn, struct shm_tx *tx)
+bool shm_out_need_id(struct shm_conn *conn, struct shm_tx *tx)
 {
 	if (tx->id)
 		return true;
@@ -22,8 +23,7 @@ static bool need_id(struct shm_conn *conn, struct shm_tx *tx)
 	return tx->id != 0;
 }
 
-/* The operation now waits for the peer's answer, which contains its id. */
-static int settle_later(struct shm_conn *conn, struct shm_tx *tx)
+int shm_out_settle_later(struct shm_conn *conn, struct shm_tx *tx)
 {
 	wf_list_remove(&tx->link);
 	wf_list_push(&conn->settling, &tx->link);
@@ -51,26 +51,33 @@ static uint32_t alloc_token(struct shm_conn *conn, struct shm_tx *tx)
 	return at;
 }
 
+void shm_out_fill_rts(struct shm_conn *conn, struct shm_tx *tx, struct shm_rts *ret)
+{
+	*ret = (struct shm_rts){ .id = tx->id,
+		.len = tx->local.len,
+		.token = alloc_token(conn, tx),
+		.count = tx->local.count };
+	tx->asked = true;
+	for (unsigned int i = 0; i < tx->local.count; i++) {
+		ret->iov[i].base = (uintptr_t)tx->local.iov[i].iov_base;
+		ret->iov[i].len = tx->local.iov[i].iov_len;
+	}
+}
+
 static int send_rts(struct shm_conn *conn, struct shm_tx *tx)
 {
-	struct shm_rts rts = { .len = tx->local.len, .count = tx->local.count };
+	struct shm_rts rts;
 	struct shm_blob blob;
 
-	if (!need_id(conn, tx) || !shm_blob_begin(conn, &blob, sizeof(rts)))
+	if (!shm_out_need_id(conn, tx) || !shm_blob_begin(conn, &blob, sizeof(rts)))
 		return SHM_FULL;
-	tx->asked = true;
-	rts.id = tx->id;
-	rts.token = alloc_token(conn, tx);
-	for (unsigned int i = 0; i < tx->local.count; i++) {
-		rts.iov[i].base = (uintptr_t)tx->local.iov[i].iov_base;
-		rts.iov[i].len = tx->local.iov[i].iov_len;
-	}
+	shm_out_fill_rts(conn, tx, &rts);
 	memcpy(blob.at, &rts, sizeof(rts));
 	shm_blob_end(conn, &blob,
 		tx->op == WF_OP_TSEND ? SHM_REC_TAGGED_RTS : SHM_REC_RTS,
 		data_flag(tx) | (shm_tx_wants_ack(tx) ? SHM_FLAG_ACK : 0), tx->tag,
 		tx->data);
-	return settle_later(conn, tx);
+	return shm_out_settle_later(conn, tx);
 }
 
 static int send_message(struct shm_conn *conn, struct shm_tx *tx)
@@ -86,7 +93,7 @@ static int send_message(struct shm_conn *conn, struct shm_tx *tx)
 	else if (tx->op_flags & FI_DELIVERY_COMPLETE)
 		flags |= SHM_FLAG_ACK;
 	if (flags & (SHM_FLAG_MATCH | SHM_FLAG_ACK)) {
-		if (!need_id(conn, tx))
+		if (!shm_out_need_id(conn, tx))
 			return SHM_FULL;
 		head = sizeof(uint64_t);
 	}
@@ -97,7 +104,7 @@ static int send_message(struct shm_conn *conn, struct shm_tx *tx)
 	shm_blob_end(conn, &blob, tx->op == WF_OP_TSEND ? SHM_REC_TAGGED : SHM_REC_MSG,
 		flags, tx->tag, tx->data);
 	if (head)
-		return settle_later(conn, tx);
+		return shm_out_settle_later(conn, tx);
 	wf_list_remove(&tx->link);
 	shm_tx_complete(conn->ep, tx);
 	return SHM_SENT;
@@ -112,7 +119,7 @@ static int send_access(struct shm_conn *conn, struct shm_tx *tx, uint8_t kind,
 	struct shm_blob blob;
 	uint8_t *to;
 
-	if (!need_id(conn, tx) ||
+	if (!shm_out_need_id(conn, tx) ||
 		!shm_blob_begin(conn, &blob, sizeof(tx->id) + segs + payload + compare))
 		return SHM_FULL;
 	memcpy(blob.at, &tx->id, sizeof(tx->id));
@@ -151,11 +158,13 @@ static int send_write(struct shm_conn *conn, struct shm_tx *tx)
 	bool stream = tx->local.len > SHM_CHUNK;
 	int ret, err = 0;
 
+	if (shm_put_is_chosen(conn, tx) && !tx->begun && conn->tokens != UINT64_MAX)
+		return shm_put_send(conn, tx);
 	if (!tx->begun) {
 		ret = send_access(conn, tx, SHM_REC_WRITE, stream ? SHM_FLAG_MORE : 0,
 			stream ? 0 : tx->local.len);
 		if (ret != SHM_SENT || !stream)
-			return ret == SHM_SENT ? settle_later(conn, tx) : ret;
+			return ret == SHM_SENT ? shm_out_settle_later(conn, tx) : ret;
 		tx->begun = true;
 	}
 	while (tx->done < tx->local.len) {
@@ -163,15 +172,21 @@ static int send_write(struct shm_conn *conn, struct shm_tx *tx)
 		if (ret != SHM_SENT)
 			return ret;
 	}
-	return settle_later(conn, tx);
+	return shm_out_settle_later(conn, tx);
 }
 
 static int send_other(struct shm_conn *conn, struct shm_tx *tx)
 {
 	size_t payload = tx->op == WF_OP_READ ? 0 : tx->local.len;
-	int ret = send_access(conn, tx, shm_access_kinds[tx->op], 0, payload);
+	uint8_t kind = shm_access_kinds[tx->op];
+	int ret;
 
-	return ret == SHM_SENT ? settle_later(conn, tx) : ret;
+	if (shm_put_is_chosen(conn, tx)) {
+		kind = SHM_REC_GET;
+		tx->asked = true;
+	}
+	ret = send_access(conn, tx, kind, 0, payload);
+	return ret == SHM_SENT ? shm_out_settle_later(conn, tx) : ret;
 }
 
 /* Has @tx a fence, and is an earlier operation unanswered? */
@@ -181,9 +196,22 @@ static bool is_fenced(const struct shm_conn *conn, const struct shm_tx *tx)
 	       !(tx->id && conn->unsettled == 1);
 }
 
+/* Does @tx have to wait until the peer has answered writes whose payload the kernel
+ * copies? Such writes keep their order at the peer, if there are tokens for them. */
+static bool is_behind_puts(struct shm_conn *conn, struct shm_tx *tx)
+{
+	return conn->unput && (tx->op != WF_OP_WRITE || conn->tokens == UINT64_MAX ||
+				      !shm_put_is_chosen(conn, tx));
+}
+
+static bool is_held(struct shm_conn *conn, struct shm_tx *tx)
+{
+	return is_fenced(conn, tx) || is_behind_puts(conn, tx);
+}
+
 static int send_op(struct shm_conn *conn, struct shm_tx *tx)
 {
-	if (wf_unlikely(is_fenced(conn, tx)))
+	if (wf_unlikely(is_held(conn, tx)))
 		return SHM_WAITS;
 	switch ((enum wf_op_kind)tx->op) {
 	case WF_OP_SEND:
@@ -205,8 +233,8 @@ bool shm_out_send_ops(struct shm_conn *conn)
 	return ret != SHM_FULL;
 }
 
-bool shm_out_may_send_ops(const struct shm_conn *conn)
+bool shm_out_may_send_ops(struct shm_conn *conn)
 {
 	return !conn->err && !wf_list_empty(&conn->txq) &&
-	       !is_fenced(conn, wf_list_entry(conn->txq.next, struct shm_tx, link));
+	       !is_held(conn, wf_list_entry(conn->txq.next, struct shm_tx, link));
 }

@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "providers/shm/data/bulk.h"
 #include "providers/shm/data/pieces.h"
 #include "sys/copy.h"
 
@@ -145,20 +146,12 @@ int shm_recv_msg(struct shm_conn *conn, const struct shm_record *rec)
 /* Copy a request to send once, and check the copy. */
 static int read_rts(const struct shm_record *rec, struct shm_rts *rts)
 {
-	uint64_t left;
-
 	if (rec->len != sizeof(*rts))
 		return -FI_EPROTO;
 	memcpy(rts, rec->blob, sizeof(*rts));
-	left = rts->len;
 	if (!rts->id || rts->token > SHM_TOKENS || rts->count > SHM_IOV_LIMIT)
 		return -FI_EPROTO;
-	for (uint32_t i = 0; i < rts->count; i++) {
-		if (rts->iov[i].len > left)
-			return -FI_EPROTO;
-		left -= rts->iov[i].len;
-	}
-	return left ? -FI_EPROTO : 0;
+	return shm_bulk_is_whole(rts) ? 0 : -FI_EPROTO;
 }
 
 int shm_recv_rts(struct shm_conn *conn, const struct shm_record *rec)

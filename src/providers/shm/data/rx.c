@@ -38,6 +38,9 @@ static int (*const handlers[SHM_REC_KINDS])(
 	[SHM_REC_ERROR] = shm_recv_error,
 	[SHM_REC_ASK] = shm_recv_ask,
 	[SHM_REC_SHARE] = shm_recv_share,
+	[SHM_REC_PUT] = shm_recv_put,
+	[SHM_REC_GET] = shm_recv_read,
+	[SHM_REC_OFFER] = shm_recv_offer,
 };
 
 /* The address of the blob in the byte ring; NULL: length or position are impossible. */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "providers/shm/data/await.h"
 #include "providers/shm/data/bulk.h"
+#include "providers/shm/data/lease.h"
 
 /*
  * Payloads that both ends copy, each with a system call of the kernel: the receiver
@@ -23,6 +24,9 @@ enum {
 	PIECE_MAX = 512 << 10,
 };
 
+/* The sender writes no more. */
+#define ENDED (SHM_SHARE_STOPPED | SHM_SHARE_REVOKED)
+
 static void bad_pieces(struct shm_sink *sink)
 {
 	shm_log(FI_LOG_WARN, FI_LOG_EP_DATA,
@@ -31,29 +35,56 @@ static void bad_pieces(struct shm_sink *sink)
 	shm_conn_fail(sink->conn, FI_EPROTO);
 }
 
+uint64_t shm_share_piece(uint64_t len)
+{
+	uint64_t piece = (len / 2 + PIECE_ALIGN - 1) / PIECE_ALIGN * PIECE_ALIGN;
+
+	return WF_MIN(piece, (uint64_t)PIECE_MAX);
+}
+
+bool shm_share_is_piece(uint64_t piece, uint64_t len)
+{
+	/* The count of pieces has 32 bits. */
+	return piece && piece < len && len / piece < UINT32_MAX;
+}
+
+static void set_pieces(struct shm_sink *sink, uint64_t piece)
+{
+	uint64_t len = shm_bulk_len(sink);
+
+	sink->shared = true;
+	sink->piece = piece;
+	sink->pieces = (uint32_t)(len / piece + (len % piece != 0));
+}
+
+/* Ask the sender to write pieces. */
+static void ask(struct shm_sink *sink)
+{
+	struct shm_share share = { .piece = sink->piece };
+	struct iovec to[SHM_IOV_LIMIT];
+
+	share.count =
+		shm_bulk_rest(sink->to.iov, sink->to.count, 0, shm_bulk_len(sink), to);
+	for (unsigned int i = 0; i < share.count; i++) {
+		share.iov[i].base = (uintptr_t)to[i].iov_base;
+		share.iov[i].len = to[i].iov_len;
+	}
+	shm_out_answer(sink->conn, SHM_REC_SHARE, sink->request, &share, sizeof(share));
+}
+
 void shm_share_begin(struct shm_sink *sink)
 {
-	struct shm_share share = { .count = sink->to.count };
 	struct shm_token *token = shm_bulk_sink_token(sink);
-	uint64_t len = shm_bulk_len(sink), piece;
+	uint64_t len = shm_bulk_len(sink), piece = shm_share_piece(len);
 
-	piece = (len / 2 + PIECE_ALIGN - 1) / PIECE_ALIGN * PIECE_ALIGN;
-	piece = WF_MIN(piece, (uint64_t)PIECE_MAX);
 	shm_bulk_pull_alone(sink);
-	/* The count of pieces has 32 bits. */
-	if (piece >= len || len / piece >= UINT32_MAX)
+	if (!shm_share_is_piece(piece, len))
 		return;
-	sink->shared = true;
-	sink->piece = share.piece = piece;
-	sink->pieces = (uint32_t)((len + piece - 1) / piece);
-	for (unsigned int i = 0; i < sink->to.count; i++) {
-		share.iov[i].base = (uintptr_t)sink->to.iov[i].iov_base;
-		share.iov[i].len = sink->to.iov[i].iov_len;
-	}
+	set_pieces(sink, piece);
 	atomic_store_explicit(&token->written, 0, memory_order_relaxed);
 	/* The receiver takes the first piece. The record publishes this word. */
 	atomic_store_explicit(&token->taken, 1, memory_order_relaxed);
-	shm_out_answer(sink->conn, SHM_REC_SHARE, sink->request, &share, sizeof(share));
+	ask(sink);
 }
 
 /* Do the numbers agree with the pieces that this endpoint took? */
@@ -95,6 +126,23 @@ bool shm_share_next(struct shm_sink *sink)
 	return take_front(sink, 1);
 }
 
+void shm_share_accept(struct shm_sink *sink, uint64_t piece, bool invite)
+{
+	sink->pull = true;
+	set_pieces(sink, piece);
+	/* False: the target has withdrawn all of them. */
+	(void)take_front(sink, 1);
+	if (invite)
+		ask(sink);
+}
+
+void shm_share_tell_read(const struct shm_sink *sink)
+{
+	/* release, pairs with the acquire in is_reading (share_tx.c). */
+	atomic_store_explicit(
+		&shm_bulk_sink_token(sink)->read, sink->front, memory_order_release);
+}
+
 /* Number of pieces that the sender took, and has not written. It writes no more than
  * these. */
 static uint64_t unwritten(const struct shm_sink *sink, bool *ret_stopped)
@@ -103,8 +151,15 @@ static uint64_t unwritten(const struct shm_sink *sink, bool *ret_stopped)
 	uint64_t written = atomic_load_explicit(
 		&shm_bulk_sink_token(sink)->written, memory_order_acquire);
 
-	*ret_stopped = written & SHM_SHARE_STOPPED;
-	return shm_share_back(load_taken(sink)) - (written & ~SHM_SHARE_STOPPED);
+	*ret_stopped = written & ENDED;
+	return shm_share_back(load_taken(sink)) - (written & ~ENDED);
+}
+
+bool shm_share_is_revoked(const struct shm_sink *sink)
+{
+	return atomic_load_explicit(
+		       &shm_bulk_sink_token(sink)->written, memory_order_acquire) &
+	       SHM_SHARE_REVOKED;
 }
 
 bool shm_share_is_over(struct shm_sink *sink)
@@ -124,16 +179,27 @@ bool shm_share_is_over(struct shm_sink *sink)
 	return !left;
 }
 
-bool shm_share_has_news(const struct shm_ep *ep)
+/* Can the next step be made? */
+static bool has_news(const struct shm_sink *sink)
 {
 	bool stopped;
 
+	return sink->shared && (!unwritten(sink, &stopped) || stopped);
+}
+
+bool shm_share_has_news(struct shm_ep *ep)
+{
+
 	wf_list_foreach(link, &ep->pulls)
 	{
-		const struct shm_sink *sink =
-			wf_list_entry(link, struct shm_sink, pull_link);
+		struct shm_sink *sink = wf_list_entry(link, struct shm_sink, pull_link);
+		bool news = true;
 
-		if (sink->shared && (!unwritten(sink, &stopped) || stopped))
+		if (shm_lease_enter(sink->lease)) {
+			news = has_news(sink);
+			shm_lease_leave(sink->lease);
+		}
+		if (news)
 			return true;
 	}
 	return false;

@@ -3,7 +3,9 @@
 #include <sys/uio.h>
 
 #include "providers/shm/conn/socket.h"
+#include "providers/shm/data/await.h"
 #include "providers/shm/data/bulk.h"
+#include "providers/shm/data/lease.h"
 
 /* The sender of a message of which both ends copy pieces; see share.c. */
 
@@ -15,9 +17,11 @@ int shm_recv_share(struct shm_conn *conn, const struct shm_record *rec)
 	if (rec->len != sizeof(share))
 		return -FI_EPROTO;
 	memcpy(&share, rec->blob, sizeof(share));
-	if (!tx || !tx->asked || !tx->token || tx->begun || tx->piece || !share.piece ||
-		share.count > SHM_IOV_LIMIT)
+	if (!tx || !tx->asked || !tx->token || tx->begun || tx->is_shared ||
+		!share.piece || share.count > SHM_IOV_LIMIT ||
+		(tx->piece && share.piece != tx->piece))
 		return -FI_EPROTO;
+	tx->is_shared = true;
 	/* The receiver then moves the whole payload. */
 	if (!conn->cma)
 		return 0;
@@ -39,6 +43,11 @@ static size_t receiver_iov(const struct shm_tx *tx, struct iovec *iov)
 		iov[i] = (struct iovec){ (void *)(uintptr_t)tx->seg[i].addr,
 			tx->seg[i].len };
 	return wf_iov_len(iov, tx->seg_count);
+}
+
+static uint64_t pieces_of(const struct shm_tx *tx, uint64_t len)
+{
+	return len / tx->piece + (len % tx->piece != 0);
 }
 
 /* Take a piece from the back; false: none is left. */
@@ -82,21 +91,14 @@ static void stop(struct shm_conn *conn, struct shm_tx *tx)
 	wf_list_push(&conn->settling, &tx->link);
 }
 
-/* The receiver reports when a message is complete, also if the sender moved the last
- * piece. */
-void shm_share_write(struct shm_conn *conn)
+/* Take a piece and write it. */
+static void write_next(struct shm_conn *conn, struct shm_tx *tx)
 {
-	struct shm_tx *tx = wf_list_entry(conn->shares.next, struct shm_tx, link);
 	struct shm_token *token = shm_bulk_token(conn, conn->out_lane, tx->token - 1u);
 	struct iovec there[SHM_IOV_LIMIT];
 	uint64_t len = WF_MIN((uint64_t)receiver_iov(tx, there), tx->local.len);
-	uint64_t pieces = len / tx->piece + (len % tx->piece != 0), at;
+	uint64_t pieces = pieces_of(tx, len), at;
 
-	/* The process id of a peer that has died may belong to another process now. */
-	if (shm_socket_ended(conn->watch.fd)) {
-		shm_conn_fail(conn, FI_ECONNRESET);
-		return;
-	}
 	if (!take_back(tx, &token->taken, pieces)) {
 		stop(conn, tx);
 		return;
@@ -114,5 +116,60 @@ void shm_share_write(struct shm_conn *conn)
 			memory_order_release);
 		stop(conn, tx);
 	}
+	shm_out_wake(conn);
+}
+
+/* The receiver reports when a message is complete, also if the sender moved the last
+ * piece. */
+void shm_share_write(struct shm_conn *conn)
+{
+	struct shm_tx *tx = wf_list_entry(conn->shares.next, struct shm_tx, link);
+
+	/* The process id of a peer that has died may belong to another process now. */
+	if (shm_socket_ended(conn->watch.fd)) {
+		shm_conn_fail(conn, FI_ECONNRESET);
+		return;
+	}
+	if (!shm_lease_enter(tx->lease)) {
+		stop(conn, tx);
+		return;
+	}
+	write_next(conn, tx);
+	shm_lease_leave(tx->lease);
+}
+
+/* The pieces of a read that its initiator took and has not read. */
+struct reading {
+	struct shm_token *token;
+	uint64_t front;
+};
+
+static bool is_reading(const void *arg)
+{
+	const struct reading *reading = arg;
+
+	/* acquire, pairs with the release in shm_share_tell_read. */
+	return atomic_load_explicit(&reading->token->read, memory_order_acquire) <
+	       reading->front;
+}
+
+void shm_share_withdraw(struct shm_conn *conn, const struct shm_tx *tx)
+{
+	struct shm_token *token = shm_bulk_token(conn, conn->out_lane, tx->token - 1u);
+	uint64_t taken = atomic_load_explicit(&token->taken, memory_order_relaxed);
+	uint64_t pieces = pieces_of(tx, tx->local.len);
+	struct reading reading = { .token = token };
+
+	do {
+		reading.front = WF_MIN(shm_share_front(taken), pieces);
+	} while (!atomic_compare_exchange_weak_explicit(&token->taken, &taken,
+		reading.front | (pieces - reading.front) << 32, memory_order_relaxed,
+		memory_order_relaxed));
+	if (!shm_await(conn, is_reading, &reading))
+		shm_log(FI_LOG_WARN, FI_LOG_MR,
+			"a region is closed that %s is reading, and does not go on\n",
+			shm_conn_name(conn));
+	(void)atomic_fetch_or_explicit(
+		&token->written, SHM_SHARE_REVOKED, memory_order_release);
 	shm_out_wake(conn);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include <string.h>
 
-#include "providers/shm/conn/conn.h"
+#include "providers/shm/data/put.h"
 
 /*
  * RMA and atomic operations that fit one slot, written by the call that posts them: an
@@ -128,6 +128,8 @@ bool shm_small_start(struct shm_conn *conn, const struct wf_op *op, ssize_t *ret
 		!shm_out_has_space(conn))
 		return false;
 	if (!silent) {
+		if (shm_put_is_possible(conn, op))
+			return false;
 		if (ep->tx_pending >= ep->tx_size)
 			return false;
 		id = settle_later(conn, op);

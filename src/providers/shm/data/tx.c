@@ -3,11 +3,14 @@
 #include <string.h>
 
 #include "providers/shm/conn/conn.h"
+#include "providers/shm/data/lease.h"
+#include "providers/shm/data/method.h"
+#include "providers/shm/data/put.h"
 
 /* Operations that could not end in the call that posted them, and answers to peers'
  * operations. */
 
-static struct shm_tx *blank(struct shm_ep *ep)
+struct shm_tx *shm_tx_blank(struct shm_ep *ep)
 {
 	struct shm_tx *tx = wf_pool_get(&ep->tx_pool);
 
@@ -87,7 +90,7 @@ static void keep_op(struct shm_ep *ep, struct shm_tx *tx, const struct wf_op *op
 
 struct shm_tx *shm_tx_new(struct shm_ep *ep, const struct wf_op *op)
 {
-	struct shm_tx *tx = blank(ep);
+	struct shm_tx *tx = shm_tx_blank(ep);
 
 	if (!tx)
 		return NULL;
@@ -101,7 +104,7 @@ struct shm_tx *shm_tx_new(struct shm_ep *ep, const struct wf_op *op)
 
 struct shm_tx *shm_tx_sent(struct shm_ep *ep, const struct wf_op *op)
 {
-	struct shm_tx *tx = blank(ep);
+	struct shm_tx *tx = shm_tx_blank(ep);
 
 	if (!tx)
 		return NULL;
@@ -121,6 +124,8 @@ void shm_tx_free(struct shm_ep *ep, struct shm_tx *tx)
 {
 	if (!is_silent(tx))
 		ep->tx_pending--;
+	if (wf_unlikely(tx->lease))
+		shm_lease_end(tx->lease);
 	free(tx->copy);
 	wf_pool_put(&ep->tx_pool, tx);
 }
@@ -171,10 +176,23 @@ void shm_tx_fail(struct shm_ep *ep, struct shm_tx *tx, int err, const char *peer
 	shm_tx_free(ep, tx);
 }
 
+/* A large read or write ends, for which a method was chosen. */
+static void end_chosen(struct shm_conn *conn, struct shm_tx *tx, int err)
+{
+	if (!err)
+		shm_method_end(conn, &tx->how, tx->local.len);
+	if (tx->reader)
+		shm_get_drop(tx);
+	if (tx->put)
+		shm_put_settle(conn, tx);
+}
+
 void shm_tx_settle(struct shm_conn *conn, struct shm_tx *tx, int err)
 {
 	struct shm_ep *ep = conn->ep;
 
+	if (wf_unlikely(tx->is_chosen))
+		end_chosen(conn, tx, err);
 	if (tx->id) {
 		shm_id_free(conn, tx->id);
 		conn->unsettled--;
@@ -212,7 +230,7 @@ void shm_tx_fail_silent(struct shm_conn *conn, enum wf_op_kind kind, int err)
 void shm_tx_answer(struct shm_conn *conn, uint8_t kind, uint64_t word, const void *blob,
 	size_t len)
 {
-	struct shm_tx *tx = blank(conn->ep);
+	struct shm_tx *tx = shm_tx_blank(conn->ep);
 
 	if (tx && len)
 		tx->copy = malloc(len);
@@ -234,7 +252,7 @@ void shm_tx_answer(struct shm_conn *conn, uint8_t kind, uint64_t word, const voi
 
 struct shm_tx *shm_tx_stream(struct shm_conn *conn, uint64_t sink)
 {
-	struct shm_tx *tx = blank(conn->ep);
+	struct shm_tx *tx = shm_tx_blank(conn->ep);
 
 	if (!tx) {
 		shm_conn_fail(conn, FI_ENOMEM);

@@ -70,6 +70,16 @@ enum shm_kind {
 	 * message with id @word into the memory of its sender, which receives the
 	 * message. */
 	SHM_REC_SHARE,
+	/* Large RMA operations that the kernel may copy (put.c, get.c), between peers
+	 * that both said SHM_HELLO_COPIES. PUT: request of a write whose payload is at
+	 * the sender; word: enum shm_copying; blob: struct shm_put. */
+	SHM_REC_PUT,
+	/* Like SHM_REC_READ, and may be answered by SHM_REC_OFFER. */
+	SHM_REC_GET,
+	/* Answer to a GET; word: the id in it; blob: struct shm_offer. The receiver of
+	 * this record may read the memory of its sender, and acknowledges that it has.
+	 */
+	SHM_REC_OFFER,
 	SHM_REC_KINDS,
 };
 
@@ -149,9 +159,15 @@ struct shm_token {
 	/* Number of pieces that the sender has written. SHM_SHARE_STOPPED is set when
 	 * it writes no more, though it may have taken one more piece. */
 	_Atomic uint64_t written;
+	/* For a read of registered memory (get.c): number of pieces that the receiver
+	 * has read, and does not access any more. */
+	_Atomic uint64_t read;
 };
 
 #define SHM_SHARE_STOPPED (1ull << 63)
+/* Set in @written when the region that is read was closed: the pieces that the sender
+ * took since are never written. */
+#define SHM_SHARE_REVOKED (1ull << 62)
 
 /*
  * Regions that the writer of a lane lets the reader of that lane access directly
@@ -199,6 +215,35 @@ struct shm_share {
 };
 
 static_assert(sizeof(struct shm_share) <= SHM_INLINE_MAX, "one slot");
+
+/* How the payload of a PUT is copied: by the target alone, or by both ends. */
+enum shm_copying { SHM_COPYING_ALONE = 1, SHM_COPYING_SHARED };
+
+/*
+ * A PUT. Of rts.iov[], only rts.count entries are sent. @tail is the end of the
+ * payload: the target stores it last, so a program that polls the last bytes of a write
+ * finds the whole of it.
+ */
+enum { SHM_TAIL = 8 };
+
+struct shm_put {
+	struct fi_rma_iov seg;
+	uint8_t tail[SHM_TAIL];
+	struct shm_rts rts;
+};
+
+/* An OFFER. Of rts.iov[], only rts.count entries are sent. */
+struct shm_offer {
+	uint64_t piece; /* as in struct shm_share */
+	struct shm_rts rts;
+};
+
+/* Bytes of a structure above, of which @count entries of rts.iov[] are sent. */
+#define SHM_RTS_SIZE(type, count)                                                      \
+	(sizeof(type) -                                                                \
+		(SHM_IOV_LIMIT - (count)) * sizeof(((struct shm_rts *)NULL)->iov[0]))
+
+static_assert(SHM_RTS_SIZE(struct shm_put, 3) <= SHM_INLINE_MAX, "one slot");
 
 /* Ids of RMA and atomic operations that are not acknowledged. If one fails, it is
  * reported to the application (SHM_ID_SILENT) or, if the application had a completion
