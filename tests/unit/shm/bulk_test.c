@@ -384,7 +384,7 @@ static void one_way(void **state)
 		shm_method_begin(p->conn, i % SHM_USES, LARGE, i % 3 != 2, &chosen);
 		assert_int_equal(chosen.method, SHM_METHOD_LANE);
 		assert_int_equal(chosen.measured, i % 3 == 2);
-		shm_method_end(p->conn, &chosen, LARGE);
+		shm_method_end(p->conn, &chosen, LARGE, i + 1);
 	}
 	shm_params.measure_copies = 1;
 	shm_params.cma_size = SIZE_MAX;

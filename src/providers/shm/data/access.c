@@ -6,6 +6,7 @@
 #include "objects/endpoint/life/target.h"
 #include "providers/shm/conn/conn.h"
 #include "providers/shm/data/put.h"
+#include "sys/clock.h"
 
 /* Peers' RMA and atomic operations on local memory. */
 
@@ -84,6 +85,14 @@ static void done_there(struct shm_conn *conn, struct wf_mr *mr,
 	wf_target_release(map_of(conn));
 }
 
+static void store_time(struct shm_conn *conn, uint64_t id)
+{
+	struct shm_token *tokens = conn->region->tokens[!conn->out_lane];
+
+	atomic_store_explicit(
+		&tokens[shm_time_index(id)].time, wf_now_ns(), memory_order_relaxed);
+}
+
 void shm_access_end_write(struct shm_conn *conn, const struct shm_span *to, uint64_t id,
 	uint8_t flags, uint64_t data, int err)
 {
@@ -97,8 +106,11 @@ void shm_access_end_write(struct shm_conn *conn, const struct shm_span *to, uint
 		comp_flags |= FI_REMOTE_CQ_DATA;
 	wf_target_done(&conn->ep->ep, to->seg, to->count, comp_flags, to->len, data,
 		shm_conn_source(conn));
-	if (id > SHM_ID_REPORTED)
-		shm_tx_ack(conn, id);
+	if (id <= SHM_ID_REPORTED)
+		return;
+	if (to->len >= SHM_PUT_MIN)
+		store_time(conn, id);
+	shm_tx_ack(conn, id);
 }
 
 void shm_access_written(struct shm_conn *conn, struct shm_sink *sink)

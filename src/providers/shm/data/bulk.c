@@ -160,7 +160,7 @@ void shm_bulk_finish(struct shm_sink *sink)
 		shm_put_finish(sink);
 		return;
 	}
-	shm_method_end(conn, &sink->how, sink->len);
+	shm_method_end(conn, &sink->how, sink->len, wf_now_ns());
 	if (sink->pull || sink->flags & SHM_FLAG_ACK)
 		shm_tx_ack(conn, sink->request);
 	shm_recv_done(conn, sink->entry, sink->flags, sink->len, sink->data);

@@ -4,7 +4,6 @@
 #include <stdlib.h>
 
 #include "sys/choice.h"
-#include "sys/clock.h"
 
 enum {
 	/* Classes of lengths: each one ends below twice the length with which it
@@ -103,21 +102,22 @@ static void tell(const struct shm_conn *conn, enum shm_use use,
 		(unsigned long long)choice->median[SHM_METHOD_SHARE]);
 }
 
-void shm_method_end(
-	struct shm_conn *conn, const struct shm_chosen *chosen, uint64_t len)
+void shm_method_end(struct shm_conn *conn, const struct shm_chosen *chosen,
+	uint64_t len, uint64_t now)
 {
 	unsigned int class;
 	/* A message for which the lane was chosen may have been read in the end,
 	 * because the sender did not begin: its time is what the choice cost. */
 	uint8_t method = chosen->method;
 	struct shm_methods *methods = conn->methods[chosen->use];
-	uint64_t now, cost = 0;
+	uint64_t cost = 0;
 
 	if (!chosen->measured || !methods)
 		return;
 	class = class_of(len);
-	now = wf_now_ns();
-	if (methods->ended_ns && methods->class == class && methods->method == method)
+	/* Times of a peer may be wrong. */
+	if (methods->ended_ns && methods->ended_ns <= now && methods->class == class &&
+		methods->method == method)
 		cost = now - methods->ended_ns + 1;
 	if (wf_choice_add(&methods->choice[class], method, cost) && cost)
 		tell(conn, chosen->use, &methods->choice[class], class);

@@ -28,8 +28,9 @@ enum { SHM_METHOD_LANE, SHM_METHOD_SHARE, SHM_METHOD_READ, SHM_METHODS };
 void shm_method_begin(struct shm_conn *conn, enum shm_use use, uint64_t len,
 	bool may_read, struct shm_chosen *ret);
 
-/* The transfer of @len bytes is complete: count the cost of its method. */
-void shm_method_end(
-	struct shm_conn *conn, const struct shm_chosen *chosen, uint64_t len);
+/* The transfer of @len bytes was complete at the time @now: count the cost of its
+ * method. All times of one use are of the same clock. */
+void shm_method_end(struct shm_conn *conn, const struct shm_chosen *chosen,
+	uint64_t len, uint64_t now);
 
 #endif

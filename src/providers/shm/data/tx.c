@@ -6,6 +6,7 @@
 #include "providers/shm/data/lease.h"
 #include "providers/shm/data/method.h"
 #include "providers/shm/data/put.h"
+#include "sys/clock.h"
 
 /* Operations that could not end in the call that posted them, and answers to peers'
  * operations. */
@@ -176,11 +177,25 @@ void shm_tx_fail(struct shm_ep *ep, struct shm_tx *tx, int err, const char *peer
 	shm_tx_free(ep, tx);
 }
 
+/* The time at which the peer had all of the write with the id @id. */
+static uint64_t time_of(struct shm_conn *conn, uint64_t id)
+{
+	const struct shm_token *tokens = conn->region->tokens[conn->out_lane];
+
+	/* relaxed: the acknowledgement was read with acquire. */
+	return atomic_load_explicit(
+		&tokens[shm_time_index(id)].time, memory_order_relaxed);
+}
+
 /* A large read or write ends, for which a method was chosen. */
 static void end_chosen(struct shm_conn *conn, struct shm_tx *tx, int err)
 {
-	if (!err)
-		shm_method_end(conn, &tx->how, tx->local.len);
+	uint64_t now;
+
+	if (!err && tx->how.measured) {
+		now = tx->op == WF_OP_WRITE ? time_of(conn, tx->id) : wf_now_ns();
+		shm_method_end(conn, &tx->how, tx->local.len, now);
+	}
 	if (tx->reader)
 		shm_get_drop(tx);
 	if (tx->put)

@@ -162,7 +162,18 @@ struct shm_token {
 	/* For a read of registered memory (get.c): number of pieces that the receiver
 	 * has read, and does not access any more. */
 	_Atomic uint64_t read;
+	/* Time (wf_now_ns) at which the target had all of a large write, stored before
+	 * it acknowledges it; the token is that of shm_time_index. The initiator may
+	 * find several acknowledgements together, and measures with these times. */
+	_Atomic uint64_t time;
 };
+
+/* Index of the token for the time of the write with the id @id. Two writes may have the
+ * same one: then one time is wrong. */
+static inline uint32_t shm_time_index(uint64_t id)
+{
+	return (uint32_t)id % SHM_TOKENS;
+}
 
 #define SHM_SHARE_STOPPED (1ull << 63)
 /* Set in @written when the region that is read was closed: the pieces that the sender
