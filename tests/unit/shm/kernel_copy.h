@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef WF_TESTS_UNIT_SHM_KERNEL_COPY_H
+#define WF_TESTS_UNIT_SHM_KERNEL_COPY_H
+
+/* For tests of large reads and writes that the kernel copies: the test is the peer, in
+ * the same process. */
+#include "conn_fixture.h"
+
+#include <pthread.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#include "providers/shm/data/bulk.h"
+#include "providers/shm/data/put.h"
+
+enum {
+	LARGE = 100 << 10,
+	PIECE = 52 << 10, /* half of it, in whole pages */
+	ID = 5,
+	TOKEN = 3,
+	AT = 1000, /* of the access, in the region */
+};
+
+static uint8_t local[LARGE], other[LARGE];
+
+static inline bool may_attach(struct pair *p)
+{
+	uint64_t copy = 0;
+	struct iovec to = { &copy, sizeof(copy) };
+	struct iovec from = { &p->probe, sizeof(copy) };
+
+	return process_vm_readv(getpid(), &to, 1, &from, 1, 0) == sizeof(copy) &&
+	       process_vm_writev(getpid(), &to, 1, &from, 1, 0) == sizeof(copy);
+}
+
+static inline void allow(struct pair *p)
+{
+	if (!may_attach(p))
+		skip();
+	p->conn->cma = true;
+	p->conn->copies = true;
+	fill(local, LARGE, 9);
+	memset(other, 0xee, sizeof(other));
+	memset(p->region, 0xee, sizeof(p->region));
+}
+
+/* All bytes of @mem from @from to @to are those of allow(). */
+static inline void assert_untouched(const uint8_t *mem, size_t from, size_t to)
+{
+	for (size_t at = from; at < to; at++)
+		assert_int_equal(mem[at], 0xee);
+}
+
+static inline void expect_error(struct pair *p, uint64_t word, uint32_t err)
+{
+	struct shm_record rec = peer_expect(p, SHM_REC_ERROR);
+	uint32_t code;
+
+	assert_int_equal(rec.word, word);
+	memcpy(&code, rec.blob, sizeof(code));
+	assert_int_equal(code, err);
+}
+
+static inline uint64_t expect_clearance(struct pair *p, uint64_t id)
+{
+	struct shm_record rec = peer_expect(p, SHM_REC_CTS);
+	uint64_t sink;
+
+	assert_int_equal(rec.word, id);
+	memcpy(&sink, rec.blob, sizeof(sink));
+	return sink;
+}
+
+static inline struct shm_share expect_share(struct pair *p, uint64_t id)
+{
+	struct shm_record rec = peer_expect(p, SHM_REC_SHARE);
+	struct shm_share share;
+
+	assert_int_equal(rec.word, id);
+	assert_int_equal(rec.len, sizeof(share));
+	memcpy(&share, rec.blob, sizeof(share));
+	return share;
+}
+
+static inline void stream_local(struct pair *p, uint64_t sink)
+{
+	for (size_t at = 0; at < LARGE; at += LARGE / 4)
+		peer_record(p, SHM_REC_DATA, 0, sink, local + at, LARGE / 4);
+}
+
+/* Expect the payload @from as a stream to @word. */
+static inline void expect_stream(struct pair *p, uint64_t word, const uint8_t *from)
+{
+	struct shm_record rec;
+
+	for (size_t got = 0; got < LARGE; got += rec.len) {
+		rec = peer_expect(p, SHM_REC_DATA);
+		assert_int_equal(rec.word, word);
+		assert_memory_equal(rec.blob, from + got, rec.len);
+		peer_tell(p);
+		pair_progress(p);
+	}
+}
+
+#endif

@@ -1,0 +1,685 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Large writes that the kernel copies: what the target accepts from an initiator, and
+ * the initiator from a target; and what becomes of a write when one of them stops, dies
+ * or says what cannot be.
+ */
+#include "kernel_copy.h"
+
+enum { BODY = LARGE - SHM_TAIL };
+
+/* ---- the endpoint is the target ---- */
+
+static struct shm_token *token_in(struct pair *p, uint32_t token)
+{
+	return &p->memory->tokens[1][token];
+}
+
+static struct shm_put make_put(const void *from)
+{
+	struct shm_put put = { .seg = { AT, LARGE, KEY },
+		.rts = { .id = ID, .len = LARGE, .token = TOKEN, .count = 2 } };
+
+	put.rts.iov[0].base = (uintptr_t)from;
+	put.rts.iov[0].len = 1000;
+	put.rts.iov[1].base = (uintptr_t)from + 1000;
+	put.rts.iov[1].len = LARGE - 1000;
+	memcpy(put.tail, local + BODY, SHM_TAIL);
+	return put;
+}
+
+static void request(
+	struct pair *p, const struct shm_put *put, uint64_t word, uint8_t flags)
+{
+	if (put->rts.token < SHM_TOKENS)
+		atomic_store(&token_in(p, put->rts.token)->id, put->rts.id);
+	peer_record(p, SHM_REC_PUT, flags, word, put,
+		SHM_RTS_SIZE(struct shm_put, WF_MIN(put->rts.count, SHM_IOV_LIMIT)));
+}
+
+/* One poll of the connection: the request is read, and no byte is copied yet. */
+static void let_it_read(struct pair *p)
+{
+	wf_lock(&p->shm->ep.lock);
+	(void)shm_rx_poll(p->conn);
+	wf_unlock(&p->shm->ep.lock);
+}
+
+static struct shm_share ask(struct pair *p, const void *from)
+{
+	struct shm_put put = make_put(from);
+	struct shm_share share;
+
+	request(p, &put, SHM_COPYING_SHARED, 0);
+	let_it_read(p);
+	share = expect_share(p, ID);
+	assert_int_equal(atomic_load(&token_in(p, TOKEN)->id), 0);
+	assert_int_equal(share.piece, PIECE);
+	assert_int_equal(share.count, 1);
+	assert_ptr_equal((void *)(uintptr_t)share.iov[0].base, p->region + AT);
+	assert_int_equal(share.iov[0].len, BODY);
+	return share;
+}
+
+static void expect_written(struct pair *p)
+{
+	pair_progress(p);
+	peer_expect_ack(p, ID);
+	peer_tell(p);
+	assert_memory_equal(p->region + AT, local, LARGE);
+	assert_untouched(p->region, 0, AT);
+	assert_untouched(p->region, AT + LARGE, REGION);
+	assert_true(wf_list_empty(&p->conn->sinks));
+	assert_int_equal(p->conn->put_count, 0);
+	assert_true(wf_list_empty(&wf_container_of(p->mr, struct wf_mr, fid)->grants));
+}
+
+/* An initiator that does nothing: the endpoint reads all. */
+static void idle_initiator(void **state)
+{
+	struct pair *p = *state;
+	struct shm_put put;
+
+	allow(p);
+	(void)ask(p, local);
+	expect_written(p);
+	memset(p->region, 0xee, REGION);
+	put = make_put(local);
+	request(p, &put, SHM_COPYING_ALONE, 0);
+	expect_written(p);
+	assert_int_equal(p->ended_count, 0);
+}
+
+/* The initiator writes the second piece. The end of the payload is stored last. */
+static void initiator_helps(void **state)
+{
+	struct pair *p = *state;
+
+	allow(p);
+	(void)ask(p, local);
+	atomic_fetch_add(&token_in(p, TOKEN)->taken, 1ull << 32);
+	pair_progress(p);
+	assert_false(peer_has_record(p));
+	assert_memory_equal(p->region + AT, local, PIECE);
+	assert_untouched(p->region, AT + PIECE, REGION);
+	memcpy(p->region + AT + PIECE, local + PIECE, BODY - PIECE);
+	atomic_store(&token_in(p, TOKEN)->written, 1);
+	expect_written(p);
+}
+
+/* The completion with remote CQ data is written when all bytes are there. */
+static void with_data(void **state)
+{
+	struct pair *p = *state;
+	struct shm_put put;
+
+	allow(p);
+	put = make_put(local);
+	request(p, &put, SHM_COPYING_SHARED, SHM_FLAG_DATA);
+	let_it_read(p);
+	(void)expect_share(p, ID);
+	atomic_fetch_add(&token_in(p, TOKEN)->taken, 1ull << 32);
+	pair_progress(p);
+	assert_int_equal(p->ended_count, 0);
+	atomic_store(&token_in(p, TOKEN)->written, SHM_SHARE_STOPPED);
+	expect_written(p);
+	assert_int_equal(p->ended_count, 1);
+	assert_int_equal(p->ended[0].data, SHM_COPYING_SHARED + 1000);
+	assert_true(p->ended[0].flags & FI_REMOTE_CQ_DATA);
+}
+
+/* Writes are copied one after the other. */
+static void in_order(void **state)
+{
+	struct pair *p = *state;
+	struct shm_put put;
+
+	allow(p);
+	(void)ask(p, local);
+	atomic_fetch_add(&token_in(p, TOKEN)->taken, 1ull << 32);
+	put = make_put(other);
+	put.rts.id = ID + 1;
+	put.rts.token = TOKEN + 1;
+	memset(put.tail, 0xdd, sizeof(put.tail));
+	request(p, &put, SHM_COPYING_SHARED, 0);
+	pair_progress(p);
+	assert_false(peer_has_record(p));
+	assert_int_equal(atomic_load(&token_in(p, TOKEN + 1)->id), ID + 1);
+	atomic_store(&token_in(p, TOKEN)->written, 1);
+	pair_progress(p);
+	peer_expect_ack(p, ID);
+	(void)expect_share(p, ID + 1);
+	peer_expect_ack(p, ID + 1);
+	assert_untouched(p->region, 0, AT + BODY);
+	assert_int_equal(p->region[AT + BODY], 0xdd);
+}
+
+/* Memory that is not the initiator's to write. */
+static void refused(void **state)
+{
+	static const struct {
+		uint64_t addr, key;
+		uint32_t err;
+	} rows[] = {
+		{ REGION - LARGE + 1, KEY, FI_EINVAL },
+		{ REGION, KEY, FI_EINVAL },
+		{ UINT64_MAX - LARGE / 2, KEY, FI_EINVAL },
+		{ 0, KEY + 1, FI_EKEYREJECTED },
+		{ 0, KEY + 2, FI_EACCES },
+	};
+	static uint8_t readable[LARGE];
+	struct pair *p = *state;
+	struct fid_mr *mr;
+
+	allow(p);
+	assert_int_equal(fi_mr_reg(p->domain, readable, LARGE, FI_REMOTE_READ, 0,
+				 KEY + 2, 0, &mr, NULL),
+		0);
+	for (size_t i = 0; i < WF_ARRAY_SIZE(rows); i++) {
+		struct shm_put put = make_put(local);
+
+		put.seg.addr = rows[i].addr;
+		put.seg.key = rows[i].key;
+		request(p, &put, SHM_COPYING_SHARED, 0);
+		pair_progress(p);
+		expect_error(p, ID, rows[i].err);
+		peer_tell(p);
+		assert_untouched(p->region, 0, REGION);
+	}
+	assert_int_equal(readable[0], 0);
+	(void)ask(p, local);
+	expect_written(p);
+	assert_int_equal(fi_close(&mr->fid), 0);
+}
+
+/* Requests that are none. */
+static void malformed(void **state)
+{
+	struct pair *p = *state;
+
+	for (int i = 0; i < 12; i++) {
+		struct shm_put put;
+		uint64_t word = SHM_COPYING_SHARED;
+		size_t cut = 0;
+
+		allow(p);
+		put = make_put(local);
+		switch (i) {
+		case 0:
+			put.rts.id = SHM_ID_REPORTED;
+			break;
+		case 1:
+			put.rts.token = SHM_TOKENS;
+			break;
+		case 2:
+			put.rts.count = SHM_IOV_LIMIT + 1;
+			break;
+		case 3:
+			put.rts.iov[1].len--;
+			break;
+		case 4:
+			put.rts.iov[1].len = UINT64_MAX - 999;
+			break;
+		case 5:
+			put.seg.len--;
+			break;
+		case 6:
+			put.seg.len = put.rts.len = LARGE + 1;
+			break;
+		case 7:
+			word = 0;
+			break;
+		case 8:
+			word = SHM_COPYING_SHARED + 1;
+			break;
+		case 9:
+			cut = 1;
+			break;
+		case 10:
+			cut = SHM_RTS_SIZE(struct shm_put, 2) - 1;
+			break;
+		default:
+			put.seg.len = put.rts.len = SHM_TAIL;
+			put.rts.iov[0].len = SHM_TAIL;
+			put.rts.count = 1;
+			break;
+		}
+		peer_record(p, SHM_REC_PUT, 0, word, &put,
+			SHM_RTS_SIZE(
+				struct shm_put, WF_MIN(put.rts.count, SHM_IOV_LIMIT)) -
+				cut);
+		pair_progress(p);
+		if (p->peer->conn)
+			fail_msg("row %d", i);
+		assert_refused(p);
+		assert_untouched(p->region, 0, REGION);
+		pair_again(p);
+	}
+}
+
+/* There are no more requests at a time than tokens. */
+static void too_many(void **state)
+{
+	struct pair *p = *state;
+	struct shm_put put;
+
+	allow(p);
+	(void)ask(p, local);
+	atomic_fetch_add(&token_in(p, TOKEN)->taken, 1ull << 32);
+	put = make_put(local);
+	for (unsigned int i = 1; i < SHM_TOKENS; i++) {
+		put.rts.id = ID + i;
+		request(p, &put, SHM_COPYING_SHARED, 0);
+		let_it_read(p);
+	}
+	assert_int_equal(p->conn->put_count, SHM_TOKENS);
+	assert_int_equal(p->conn->err, 0);
+	put.rts.id++;
+	request(p, &put, SHM_COPYING_SHARED, 0);
+	assert_refused(p);
+}
+
+/* The initiator's memory is not what it said: the payload comes through the lane. So it
+ * does where cross-memory attach is forbidden. */
+static void through_the_lane(void **state)
+{
+	struct pair *p = *state;
+	struct shm_put put;
+	uint64_t sink;
+
+	allow(p);
+	(void)ask(p, NULL);
+	pair_progress(p);
+	assert_int_equal((uint32_t)atomic_load(&token_in(p, TOKEN)->taken), 2);
+	assert_int_equal(atomic_load(&token_in(p, TOKEN)->id), ID);
+	stream_local(p, expect_clearance(p, ID));
+	expect_written(p);
+	assert_false(p->conn->cma);
+	memset(p->region, 0xee, REGION);
+	put = make_put(local);
+	request(p, &put, SHM_COPYING_SHARED, 0);
+	pair_progress(p);
+	stream_local(p, expect_clearance(p, ID));
+	expect_written(p);
+	/* The region is closed meanwhile. */
+	memset(p->region, 0xee, REGION);
+	request(p, &put, SHM_COPYING_ALONE, 0);
+	pair_progress(p);
+	sink = expect_clearance(p, ID);
+	pair_close_mr(p);
+	stream_local(p, sink);
+	pair_progress(p);
+	expect_error(p, ID, FI_EKEYREJECTED);
+	assert_untouched(p->region, 0, REGION);
+}
+
+/* The region is closed before a byte was copied. */
+static void region_closes(void **state)
+{
+	struct pair *p = *state;
+	struct shm_put put;
+
+	allow(p);
+	(void)ask(p, local);
+	pair_close_mr(p);
+	/* The initiator finds nothing to write. */
+	assert_int_equal(atomic_load(&token_in(p, TOKEN)->taken), 2);
+	pair_progress(p);
+	expect_error(p, ID, FI_EKEYREJECTED);
+	assert_untouched(p->region, 0, REGION);
+	assert_true(wf_list_empty(&p->conn->sinks));
+	pair_register(p);
+	put = make_put(local);
+	request(p, &put, SHM_COPYING_ALONE, 0);
+	let_it_read(p);
+	pair_close_mr(p);
+	pair_progress(p);
+	expect_error(p, ID, FI_EKEYREJECTED);
+	assert_untouched(p->region, 0, REGION);
+}
+
+static void *write_late(void *arg)
+{
+	struct pair *p = arg;
+
+	(void)usleep(20000);
+	memcpy(p->region + AT + PIECE, local + PIECE, BODY - PIECE);
+	atomic_store(&token_in(p, TOKEN)->written, 1);
+	return NULL;
+}
+
+/* Closing the region waits for a piece that the initiator is writing. Nothing is stored
+ * afterwards, also not the end of the payload. */
+static void region_closes_meanwhile(void **state)
+{
+	struct pair *p = *state;
+	pthread_t thread;
+
+	allow(p);
+	(void)ask(p, local);
+	atomic_fetch_add(&token_in(p, TOKEN)->taken, 1ull << 32);
+	assert_int_equal(pthread_create(&thread, NULL, write_late, p), 0);
+	pair_close_mr(p);
+	assert_int_equal(atomic_load(&token_in(p, TOKEN)->written), 1);
+	assert_int_equal(pthread_join(thread, NULL), 0);
+	pair_progress(p);
+	expect_error(p, ID, FI_EKEYREJECTED);
+	assert_untouched(p->region, AT + BODY, REGION);
+}
+
+/* A counter that is bound meanwhile ends no write, and counts it. */
+static void counter_is_bound(void **state)
+{
+	struct fi_cntr_attr attr = { .events = FI_CNTR_EVENTS_COMP };
+	struct pair *p = *state;
+	struct fid_cntr *cntr;
+
+	allow(p);
+	(void)ask(p, local);
+	assert_int_equal(fi_cntr_open(p->domain, &attr, &cntr, NULL), 0);
+	assert_int_equal(fi_mr_bind(p->mr, &cntr->fid, FI_REMOTE_WRITE), 0);
+	expect_written(p);
+	assert_int_equal(fi_cntr_read(cntr), 1);
+	pair_close_mr(p);
+	assert_int_equal(fi_close(&cntr->fid), 0);
+}
+
+static void initiator_dies(void **state)
+{
+	struct pair *p = *state;
+
+	allow(p);
+	(void)ask(p, local);
+	atomic_fetch_add(&token_in(p, TOKEN)->taken, 1ull << 32);
+	peer_dies(p);
+	assert_true(wf_list_empty(&wf_container_of(p->mr, struct wf_mr, fid)->grants));
+	assert_int_equal(p->ended_count, 0);
+}
+
+static void target_closes(void **state)
+{
+	struct pair *p = *state;
+
+	allow(p);
+	(void)ask(p, local);
+	assert_int_equal(fi_close(&p->ep->fid), 0);
+	p->ep = NULL;
+	assert_int_equal(atomic_load(&token_in(p, TOKEN)->taken), 2);
+	assert_true(wf_list_empty(&wf_container_of(p->mr, struct wf_mr, fid)->grants));
+}
+
+/* Numbers of pieces that cannot be. */
+static void bad_numbers(void **state)
+{
+	static const uint64_t cases[][2] = {
+		{ 0, 0 },
+		{ 2, 0 },
+		{ 1 | 2ull << 32, 0 },
+		{ 1 | 1ull << 32, 2 },
+	};
+	struct pair *p = *state;
+
+	for (size_t i = 0; i < WF_ARRAY_SIZE(cases); i++) {
+		allow(p);
+		(void)ask(p, local);
+		atomic_store(&token_in(p, TOKEN)->taken, cases[i][0]);
+		atomic_store(&token_in(p, TOKEN)->written, cases[i][1]);
+		assert_refused(p);
+		pair_again(p);
+	}
+}
+
+/* ---- the endpoint is the initiator ---- */
+
+static struct shm_put start(struct pair *p, int copy)
+{
+	struct iovec iov[] = { { local, 1000 }, { local + 1000, LARGE - 1000 } };
+	struct fi_rma_iov seg = { AT, LARGE, KEY };
+	struct fi_msg_rma msg = { .msg_iov = iov,
+		.iov_count = 2,
+		.addr = p->addr,
+		.rma_iov = &seg,
+		.rma_iov_count = 1,
+		.context = local };
+	struct shm_record rec;
+	struct shm_put put = { 0 };
+
+	shm_params.copy = copy;
+	assert_int_equal(fi_writemsg(p->ep, &msg, FI_COMPLETION), 0);
+	shm_params.copy = SHM_COPY_AUTO;
+	rec = peer_expect(p, SHM_REC_PUT);
+	assert_int_equal(rec.len, SHM_RTS_SIZE(struct shm_put, 2));
+	assert_int_equal(rec.word,
+		copy == SHM_COPY_READ ? SHM_COPYING_ALONE : SHM_COPYING_SHARED);
+	memcpy(&put, rec.blob, rec.len);
+	assert_memory_equal(&put.seg, &seg, sizeof(seg));
+	assert_memory_equal(put.tail, local + BODY, SHM_TAIL);
+	assert_ptr_equal((void *)(uintptr_t)put.rts.iov[0].base, local);
+	assert_int_equal(put.rts.len, LARGE);
+	return put;
+}
+
+static struct shm_token *token_out(struct pair *p, const struct shm_put *put)
+{
+	return &p->memory->tokens[0][put->rts.token];
+}
+
+/* Let the endpoint write pieces into the first @fit bytes of @other. */
+static void share(struct pair *p, const struct shm_put *put, uint32_t front, size_t fit)
+{
+	struct shm_share rec = { .piece = PIECE, .count = 1 };
+
+	rec.iov[0].base = (uintptr_t)other;
+	rec.iov[0].len = fit;
+	atomic_store(&token_out(p, put)->id, 0);
+	atomic_store(&token_out(p, put)->taken, front);
+	atomic_store(&token_out(p, put)->written, 0);
+	peer_record(p, SHM_REC_SHARE, 0, put->rts.id, &rec, sizeof(rec));
+	pair_progress(p);
+}
+
+static void acknowledge(struct pair *p, const struct shm_put *put)
+{
+	peer_record(p, SHM_REC_ACK, 0, 0, &put->rts.id, sizeof(put->rts.id));
+	pair_progress(p);
+	assert_one_ended(p, local, 0);
+	assert_int_equal(p->conn->tokens, 0);
+	assert_int_equal(p->conn->unsettled, 0);
+	assert_int_equal(p->conn->unput, 0);
+	assert_true(p->conn->idle);
+	peer_tell(p);
+}
+
+/* The endpoint writes what the target leaves, and not a byte more. */
+static void writes_the_rest(void **state)
+{
+	struct pair *p = *state;
+	struct shm_put put;
+
+	allow(p);
+	put = start(p, SHM_COPY_BOTH);
+	share(p, &put, 1, BODY);
+	assert_int_equal(atomic_load(&token_out(p, &put)->taken), 1 | 1ull << 32);
+	assert_int_equal(atomic_load(&token_out(p, &put)->written), 1);
+	assert_untouched(other, 0, PIECE);
+	assert_memory_equal(other + PIECE, local + PIECE, BODY - PIECE);
+	assert_untouched(other, BODY, LARGE);
+	assert_int_equal(p->ended_count, 0);
+	acknowledge(p, &put);
+	put = start(p, SHM_COPY_READ);
+	acknowledge(p, &put);
+}
+
+/* Other operations wait for such a write, but not the next write of that kind. */
+static void others_wait(void **state)
+{
+	static uint64_t word = 7;
+	struct pair *p = *state;
+	struct shm_put put[2];
+
+	allow(p);
+	put[0] = start(p, SHM_COPY_BOTH);
+	put[1] = start(p, SHM_COPY_BOTH);
+	assert_int_equal(fi_inject_write(p->ep, &word, 8, p->addr, AT, KEY), 0);
+	assert_int_equal(fi_inject(p->ep, &word, 8, p->addr), 0);
+	assert_int_equal(fi_read(p->ep, &word, 8, NULL, p->addr, AT, KEY, &word), 0);
+	pair_progress(p);
+	assert_false(peer_has_record(p));
+	/* An answer to the peer does not wait. */
+	peer_record(p, SHM_REC_READ, 0, shm_access_word(1, 0, 0),
+		(uint64_t[]){ 77, 0, 8, KEY }, 32);
+	pair_progress(p);
+	assert_int_equal(peer_expect(p, SHM_REC_DATA).word, 77);
+	peer_record(p, SHM_REC_ACK, 0, 0, &put[0].rts.id, sizeof(put->rts.id));
+	pair_progress(p);
+	assert_one_ended(p, local, 0);
+	assert_false(peer_has_record(p));
+	peer_record(p, SHM_REC_ACK, 0, 0, &put[1].rts.id, sizeof(put->rts.id));
+	pair_progress(p);
+	assert_one_ended(p, local, 0);
+	(void)peer_expect(p, SHM_REC_WRITE);
+	(void)peer_expect(p, SHM_REC_MSG);
+	(void)peer_expect(p, SHM_REC_READ);
+}
+
+/* The target wants the payload through the lane, and is not asked again. */
+static void cleared(void **state)
+{
+	struct pair *p = *state;
+	struct shm_put put;
+	uint64_t sink = 99;
+
+	allow(p);
+	put = start(p, SHM_COPY_BOTH);
+	peer_record(p, SHM_REC_CTS, 0, put.rts.id, &sink, sizeof(sink));
+	pair_progress(p);
+	expect_stream(p, sink, local);
+	assert_int_equal(p->ended_count, 0);
+	acknowledge(p, &put);
+	shm_params.copy = SHM_COPY_BOTH;
+	assert_int_equal(
+		fi_write(p->ep, local, LARGE, NULL, p->addr, AT, KEY, local), 0);
+	shm_params.copy = SHM_COPY_AUTO;
+	(void)peer_expect(p, SHM_REC_WRITE);
+}
+
+/* A peer of an earlier version gets no such request; nor does one whose memory cannot
+ * be accessed; nor are short writes, or several segments, requested so. */
+static void not_asked(void **state)
+{
+	struct fi_rma_iov segs[] = { { AT, LARGE / 2, KEY }, { 0, LARGE / 2, KEY } };
+	struct iovec iov = { local, LARGE };
+	struct fi_msg_rma msg = { .msg_iov = &iov,
+		.iov_count = 1,
+		.rma_iov = segs,
+		.rma_iov_count = 2,
+		.context = local };
+	struct pair *p = *state;
+
+	allow(p);
+	shm_params.copy = SHM_COPY_BOTH;
+	for (int i = 0; i < 4; i++) {
+		size_t len = i == 2 ? SHM_PUT_MIN - 1 : LARGE;
+
+		p->conn->copies = i != 0;
+		p->conn->cma = i != 1;
+		msg.addr = p->addr;
+		if (i == 3)
+			assert_int_equal(fi_writemsg(p->ep, &msg, 0), 0);
+		else
+			assert_int_equal(fi_write(p->ep, local, len, NULL, p->addr, AT,
+						 KEY, local),
+				0);
+		(void)peer_expect(p, SHM_REC_WRITE);
+		(void)peer_skip(p);
+		pair_progress(p);
+		(void)peer_skip(p);
+	}
+	shm_params.copy = SHM_COPY_AUTO;
+}
+
+/* What a target must not say. */
+static void bad_answers(void **state)
+{
+	struct pair *p = *state;
+
+	for (int i = 0; i < 3; i++) {
+		struct shm_share rec = { .piece = i == 0 ? 0 : PIECE,
+			.count = i == 1 ? SHM_IOV_LIMIT + 1 : 0 };
+		struct shm_put put;
+
+		allow(p);
+		put = start(p, SHM_COPY_BOTH);
+		if (i == 2) /* asked before */
+			peer_record(p, SHM_REC_SHARE, 0, put.rts.id, &rec, sizeof(rec));
+		peer_record(p, SHM_REC_SHARE, 0, put.rts.id, &rec, sizeof(rec));
+		assert_refused(p);
+		assert_one_ended(p, local, FI_EPROTO);
+		pair_again(p);
+	}
+}
+
+/* Buffers longer than the payload, of a target that wants more than there is. */
+static void greedy_target(void **state)
+{
+	static uint8_t more[2 * LARGE];
+	struct shm_share rec = { .piece = PIECE, .count = 1 };
+	struct pair *p = *state;
+	struct shm_put put;
+
+	allow(p);
+	put = start(p, SHM_COPY_BOTH);
+	memset(more, 0xee, sizeof(more));
+	rec.iov[0].base = (uintptr_t)more;
+	rec.iov[0].len = sizeof(more);
+	atomic_store(&token_out(p, &put)->taken, 0);
+	peer_record(p, SHM_REC_SHARE, 0, put.rts.id, &rec, sizeof(rec));
+	pair_progress(p);
+	assert_memory_equal(more, local, LARGE);
+	assert_untouched(more, LARGE, sizeof(more));
+	acknowledge(p, &put);
+}
+
+static void target_refuses(void **state)
+{
+	const uint32_t err = FI_EACCES;
+	struct pair *p = *state;
+	struct shm_put put;
+
+	allow(p);
+	put = start(p, SHM_COPY_BOTH);
+	peer_record(p, SHM_REC_ERROR, 0, put.rts.id, &err, sizeof(err));
+	pair_progress(p);
+	assert_one_ended(p, local, FI_EACCES);
+	assert_int_equal(p->conn->unput, 0);
+	assert_true(p->conn->idle);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		PAIR_TEST(idle_initiator),
+		PAIR_TEST(initiator_helps),
+		PAIR_TEST(with_data),
+		PAIR_TEST(in_order),
+		PAIR_TEST(refused),
+		PAIR_TEST(malformed),
+		PAIR_TEST(too_many),
+		PAIR_TEST(through_the_lane),
+		PAIR_TEST(region_closes),
+		PAIR_TEST(region_closes_meanwhile),
+		PAIR_TEST(counter_is_bound),
+		PAIR_TEST(initiator_dies),
+		PAIR_TEST(target_closes),
+		PAIR_TEST(bad_numbers),
+		PAIR_TEST(writes_the_rest),
+		PAIR_TEST(others_wait),
+		PAIR_TEST(cleared),
+		PAIR_TEST(not_asked),
+		PAIR_TEST(bad_answers),
+		PAIR_TEST(greedy_target),
+		PAIR_TEST(target_refuses),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
