@@ -244,6 +244,7 @@ static void malformed(void **state)
 			put.rts.count = 1;
 			break;
 		}
+		atomic_store(&token_in(p, TOKEN)->id, put.rts.id);
 		peer_record(p, SHM_REC_PUT, 0, word, &put,
 			SHM_RTS_SIZE(
 				struct shm_put, WF_MIN(put.rts.count, SHM_IOV_LIMIT)) -

@@ -149,6 +149,8 @@ static void pull(struct shm_sink *sink)
 
 	if (shm_lease_enter(sink->lease)) {
 		step = read_step(sink);
+		if (step == STEP_OVER && sink->lease)
+			shm_put_store_tail(sink);
 		shm_lease_leave(sink->lease);
 	}
 	if (step == STEP_OVER)

@@ -191,22 +191,17 @@ int shm_recv_put(struct shm_conn *conn, const struct shm_record *rec)
 	return 0;
 }
 
-/* Store the end of the payload after all other bytes. False: the region is closed. */
-static bool put_tail(struct shm_sink *sink)
+void shm_put_store_tail(struct shm_sink *sink)
 {
-	struct shm_span *to = &sink->to;
+	const struct shm_span *to = &sink->to;
 
-	if (!shm_lease_enter(sink->lease))
-		return false;
 	atomic_thread_fence(memory_order_release);
 	(void)wf_iov_scatter_at(to->iov, to->count, to->len, sink->tail, SHM_TAIL);
-	shm_lease_leave(sink->lease);
-	return true;
 }
 
 void shm_put_finish(struct shm_sink *sink)
 {
-	answer(sink, sink->lease && !put_tail(sink) ? -FI_EKEYREJECTED : sink->err);
+	answer(sink, sink->err);
 }
 
 void shm_put_revoked(struct shm_sink *sink)

@@ -38,6 +38,8 @@ bool shm_put_is_chosen(struct shm_conn *conn, struct shm_tx *tx);
 int shm_put_send(struct shm_conn *conn, struct shm_tx *tx);
 /* The write was answered. */
 void shm_put_settle(struct shm_conn *conn, struct shm_tx *tx);
+/* The target: all other bytes of the write are copied. Its lease is entered. */
+void shm_put_store_tail(struct shm_sink *sink);
 /* The target: all bytes of the write came, or its lease was revoked. Frees the sink. */
 void shm_put_finish(struct shm_sink *sink);
 void shm_put_revoked(struct shm_sink *sink);
