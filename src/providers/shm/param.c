@@ -53,13 +53,14 @@ static const struct wf_param rows[] = {
 		"that of this one: RMA and atomic operations are requests (default: "
 		"no)"),
 	SIZE("cma_size", cma_size, 0, SIZE_MAX,
-		"From this length on, messages that wait at the sender are read from "
-		"its memory where that is allowed, in bytes; shorter ones are copied "
+		"From this length on, messages that wait at the sender, and large "
+		"reads and writes, are copied by the receiver out of the sender's "
+		"memory where that is allowed, in bytes; shorter ones are copied "
 		"through shared memory (default: what is measured to take less time)"),
 	BOOL("measure_copies", measure_copies,
-		"Measure whether large messages take less time when they are read from "
-		"the sender's memory, unless cma_size is set; otherwise they are "
-		"copied through shared memory (default: yes)"),
+		"Measure whether large messages, reads and writes take less time when "
+		"they are copied from memory to memory, unless cma_size is set; "
+		"otherwise they are copied through shared memory (default: yes)"),
 	SIZE("nontemporal_size", nontemporal_size, 0, SIZE_MAX,
 		"From this length on, what comes through shared memory is stored past "
 		"the caches where the processor can do that, in bytes (default: 24 "
@@ -97,8 +98,9 @@ static void read_copy(void)
 	};
 
 	(void)fi_param_define(&shm_fi, "copy", FI_PARAM_STRING,
-		"How messages are copied that wait at the sender: ring (through shared "
-		"memory), read (by the receiver, from the sender's memory), both (from "
+		"How messages that wait at the sender, and large reads and writes, are "
+		"copied: ring (through shared memory), read (by the receiver, from the "
+		"sender's memory), both (from "
 		"memory to memory, each end a part), or auto (what is measured to take "
 		"less time; default)");
 	wf_param_read_name(

@@ -31,6 +31,8 @@
  *   rx.c, recv.c, unexp.c, access.c, answer.c   handling of peers' records
  *   pieces.c          messages that are sent at once, in pieces
  *   bulk.c, bulk_pull.c, bulk_stream.c   large messages and other streams
+ *   share.c, share_tx.c, method.c   copies by the kernel from memory to memory
+ *   put.c, get.c, lease.c   large writes and reads that the kernel copies
  *   grant.c, window.c, direct.c   operations on memory that both processes map
  *   progress.c        which connections are polled, and when; wait.c for
  *                     sleeping threads
