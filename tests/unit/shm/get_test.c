@@ -340,6 +340,29 @@ static void not_asked(void **state)
 	assert_untouched(other, 0, LARGE);
 }
 
+/* What belongs to messages and writes: the buffers of a read are not sent. */
+static void no_read(void **state)
+{
+	struct shm_share share = { .piece = PIECE };
+	struct pair *p = *state;
+	uint64_t sink = 99;
+
+	for (int i = 0; i < 2; i++) {
+		uint64_t id;
+
+		allow(p);
+		id = start(p, SHM_COPY_BOTH);
+		if (i)
+			peer_record(p, SHM_REC_SHARE, 0, id, &share, sizeof(share));
+		else
+			peer_record(p, SHM_REC_CTS, 0, id, &sink, sizeof(sink));
+		assert_refused(p);
+		assert_one_ended(p, other, FI_EPROTO);
+		assert_false(peer_has_record(p));
+		pair_again(p);
+	}
+}
+
 /* ---- the endpoint is the target ---- */
 
 static void request(struct pair *p, uint64_t addr, uint64_t len, uint64_t key)
@@ -602,6 +625,7 @@ int main(void)
 		PAIR_TEST(initiator_closes),
 		PAIR_TEST(bad_offers),
 		PAIR_TEST(not_asked),
+		PAIR_TEST(no_read),
 		PAIR_TEST(offers),
 		PAIR_TEST(refused),
 		PAIR_TEST(short_read),

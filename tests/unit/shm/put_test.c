@@ -368,6 +368,66 @@ static void region_closes_meanwhile(void **state)
 	assert_untouched(p->region, AT + BODY, REGION);
 }
 
+/* Read the next record: true: the endpoint asks for pieces; false: the write has ended.
+ */
+static bool is_invitation(struct pair *p)
+{
+	struct shm_record rec;
+
+	shm_reader_take(&p->in);
+	assert_true(shm_rx_decode(&p->in, shm_reader_head(&p->in), &rec));
+	(void)shm_reader_advance(&p->in);
+	peer_tell(p);
+	assert_true(rec.kind == SHM_REC_SHARE || rec.kind == SHM_REC_ACK ||
+		    rec.kind == SHM_REC_ERROR);
+	return rec.kind == SHM_REC_SHARE;
+}
+
+struct poller {
+	struct pair *p;
+	_Atomic bool over;
+};
+
+static void *poll_on(void *arg)
+{
+	struct poller *poller = arg;
+
+	while (!atomic_load(&poller->over))
+		(void)fi_cq_read(poller->p->cq, NULL, 0);
+	return NULL;
+}
+
+/* One thread closes the region while another one copies. */
+static void region_closes_in_a_thread(void **state)
+{
+	enum { ROUNDS = 200 };
+	struct pair *p = *state;
+	struct poller poller = { .p = p };
+	struct shm_put put;
+	pthread_t thread;
+
+	allow(p);
+	put = make_put(local);
+	assert_int_equal(pthread_create(&thread, NULL, poll_on, &poller), 0);
+	for (int i = 0; i < ROUNDS; i++) {
+		uint64_t deadline = wf_deadline_ns(limit_ms(20000));
+
+		request(p, &put, i % 2 ? SHM_COPYING_SHARED : SHM_COPYING_ALONE, 0);
+		for (int j = i % 20 * 50; j; j--)
+			wf_cpu_relax();
+		pair_close_mr(p);
+		memset(p->region, 0xee, REGION);
+		do {
+			while (!peer_has_record(p))
+				assert_true(wf_now_ns() < deadline);
+		} while (is_invitation(p));
+		assert_untouched(p->region, 0, REGION);
+		pair_register(p);
+	}
+	atomic_store(&poller.over, true);
+	assert_int_equal(pthread_join(thread, NULL), 0);
+}
+
 /* A counter that is bound meanwhile ends no write, and counts it. */
 static void counter_is_bound(void **state)
 {
@@ -669,6 +729,7 @@ int main(void)
 		PAIR_TEST(through_the_lane),
 		PAIR_TEST(region_closes),
 		PAIR_TEST(region_closes_meanwhile),
+		PAIR_TEST(region_closes_in_a_thread),
 		PAIR_TEST(counter_is_bound),
 		PAIR_TEST(initiator_dies),
 		PAIR_TEST(target_closes),

@@ -24,7 +24,8 @@ int shm_recv_cts(struct shm_conn *conn, const struct shm_record *rec)
 	 * this process before its clear to send arrived. */
 	if (!tx)
 		return 0;
-	if (!tx->asked)
+	/* Nothing is sent for a read. */
+	if (!tx->asked || tx->op == WF_OP_READ)
 		return -FI_EPROTO;
 	/* No effect if the stream has begun, or if the receiver has taken the token: it
 	 * then reads the payload. */
