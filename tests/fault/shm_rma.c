@@ -10,12 +10,15 @@
 
 enum { LEN = 1 << 20, WINDOW = 8, PEERS = 2, KEY = 77, ENOUGH = 50 };
 
+/* The region of this process. */
+static uint8_t memory[LEN];
+
 /* ---- operations under way ---- */
 
 struct stream {
 	fi_addr_t to;
 	bool reads;
-	uint8_t *bufs; /* WINDOW of LEN bytes */
+	uint8_t bufs[WINDOW][LEN];
 	struct fi_context2 contexts[WINDOW];
 	bool busy[WINDOW];
 	unsigned int done, failed;
@@ -27,17 +30,15 @@ static void stream_open(struct stream *s, fi_addr_t to, bool reads)
 	memset(s, 0, sizeof(*s));
 	s->to = to;
 	s->reads = reads;
-	s->bufs = malloc((size_t)WINDOW * LEN);
-	CHECK(s->bufs);
 	for (size_t i = 0; i < WINDOW; i++)
-		fill(s->bufs + i * LEN, LEN, 5);
+		fill(s->bufs[i], LEN, 5);
 }
 
 /* Start as many operations as the window has space for. */
 static void pump(struct node *node, struct stream *s)
 {
 	for (int i = 0; i < WINDOW; i++) {
-		uint8_t *buf = s->bufs + (size_t)i * LEN;
+		uint8_t *buf = s->bufs[i];
 		ssize_t ret;
 
 		if (s->busy[i])
@@ -104,9 +105,7 @@ static void serve(void *arg)
 	struct target *target = arg;
 	struct fid_mr *mr;
 	struct node node;
-	uint8_t *memory = malloc(LEN);
 
-	CHECK(memory);
 	fill(memory, LEN, 5);
 	CHECK_OK(node_try(&node, target->port, FI_RMA));
 	CHECK_OK(fi_mr_reg(node.domain, memory, LEN, FI_REMOTE_READ | FI_REMOTE_WRITE,
@@ -160,7 +159,7 @@ static void a_killed_target_fails_alone(bool reads)
 		one_ends(&node, streams, PEERS);
 	CHECK(streams[0].failed && !streams[1].failed);
 	/* What was written is what was read. */
-	CHECK(filled(streams[1].bufs, LEN, 5) || !reads);
+	CHECK(filled(streams[1].bufs[0], LEN, 5) || !reads);
 	node_close(&node);
 	kill_and_reap(pids[1]);
 }
@@ -216,7 +215,7 @@ static pid_t start_initiator(struct initiator *me, uint16_t port, bool reads)
 	return child(access_on, me, 120);
 }
 
-static struct fid_mr *reg(struct node *node, void *memory)
+static struct fid_mr *reg(struct node *node)
 {
 	struct fid_mr *mr;
 
@@ -239,15 +238,13 @@ static void stop(struct node *node, struct initiator *who, pid_t pid)
 static void an_initiator_is_killed(bool reads)
 {
 	struct initiator who[PEERS];
-	uint8_t *memory = malloc(LEN);
 	pid_t pids[PEERS];
 	struct fid_mr *mr;
 	struct node node;
 
-	CHECK(memory);
 	fill(memory, LEN, 5);
 	CHECK_OK(node_try(&node, 0, FI_RMA));
-	mr = reg(&node, memory);
+	mr = reg(&node);
 	for (int i = 0; i < PEERS; i++)
 		pids[i] = start_initiator(&who[i], node_port(&node), reads);
 	for (int i = 0; i < PEERS; i++)
@@ -276,15 +273,13 @@ static void a_region_closes(bool reads)
 {
 	enum { ROUNDS = 100 };
 	struct initiator who;
-	uint8_t *memory = malloc(LEN);
 	struct fid_mr *mr;
 	struct node node;
 	pid_t pid;
 
-	CHECK(memory);
 	fill(memory, LEN, 5);
 	CHECK_OK(node_try(&node, 0, FI_RMA));
-	mr = reg(&node, memory);
+	mr = reg(&node);
 	pid = start_initiator(&who, node_port(&node), reads);
 	node_drive_until(&node, &who.busy);
 	for (unsigned int i = 0; i < ROUNDS; i++) {
@@ -295,7 +290,7 @@ static void a_region_closes(bool reads)
 		node_idle(&node, 1);
 		CHECK(filled(memory, LEN, 9 + i));
 		fill(memory, LEN, 5);
-		mr = reg(&node, memory);
+		mr = reg(&node);
 		node_idle(&node, 1);
 	}
 	stop(&node, &who, pid);
