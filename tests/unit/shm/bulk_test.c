@@ -9,6 +9,7 @@
 #include <sys/uio.h>
 
 #include "providers/shm/data/method.h"
+#include "sys/choice.h"
 
 enum { LARGE = 100 << 10, TAG = 7 };
 
@@ -390,6 +391,29 @@ static void one_way(void **state)
 	shm_params.cma_size = SIZE_MAX;
 }
 
+/* A method with which several transfers end together is not taken for that, if it is no
+ * better. */
+static void ends_together(void **state)
+{
+	enum { TRANSFERS = 3000, ROUNDS = 6 };
+	struct pair *p = *state;
+	unsigned int shared = 0;
+	uint64_t now = 1000;
+
+	for (int i = 0; i < TRANSFERS; i++) {
+		struct shm_chosen chosen;
+
+		shm_method_begin(p->conn, SHM_USE_READ, LARGE, true, &chosen);
+		if (chosen.method == SHM_METHOD_SHARE) {
+			now += ++shared % 3 ? 10 : 2980;
+		} else {
+			now += 1000;
+		}
+		shm_method_end(p->conn, &chosen, LARGE, now);
+	}
+	assert_in_range(shared, WF_CHOICE_TRIES, ROUNDS * WF_CHOICE_TRIES);
+}
+
 /* The method that FI_SHM_COPY forces, where the memory of the peer may be accessed. */
 static void forced_way(void **state)
 {
@@ -475,6 +499,7 @@ int main(void)
 		PAIR_TEST(announced_wrongly),
 		PAIR_TEST(read_from_memory),
 		PAIR_TEST(both_methods),
+		PAIR_TEST(ends_together),
 		PAIR_TEST(one_way),
 		PAIR_TEST(forced_way),
 		PAIR_TEST(another_process),

@@ -18,6 +18,9 @@ struct shm_methods {
 	/* Time (wf_now_ns) when the last transfer of a measured class ended, its class
 	 * and its method; 0: none has ended. */
 	uint64_t ended_ns;
+	/* Time when the one before ended, if its class and its method were the same;
+	 * 0: they were not. */
+	uint64_t before_ns;
 	uint8_t class;
 	uint8_t method;
 	struct wf_choice choice[CLASSES]; /* by class */
@@ -115,10 +118,12 @@ void shm_method_end(struct shm_conn *conn, const struct shm_chosen *chosen,
 	if (!chosen->measured || !methods)
 		return;
 	class = class_of(len);
+	if (methods->class != class || methods->method != method)
+		methods->ended_ns = methods->before_ns = 0;
 	/* Times of a peer may be wrong. */
-	if (methods->ended_ns && methods->ended_ns <= now && methods->class == class &&
-		methods->method == method)
-		cost = now - methods->ended_ns + 1;
+	if (methods->before_ns && methods->before_ns < now)
+		cost = (now - methods->before_ns) / 2 + 1;
+	methods->before_ns = methods->ended_ns;
 	if (wf_choice_add(&methods->choice[class], method, cost) && cost)
 		tell(conn, chosen->use, &methods->choice[class], class);
 	methods->ended_ns = now;

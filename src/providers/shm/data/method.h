@@ -13,10 +13,11 @@
  * length, unless parameters decide; parameters can also choose that the receiver reads
  * the whole payload. ep.lock.
  *
- * The cost of a transfer is the time from the end of the previous one to its own end,
- * if both used the same method. That is more than the time of the copy, and has to be:
- * a method that leaves cache lines in the wrong cache costs time when the application
- * reads what it received, or writes its next message.
+ * The cost of a transfer is half of the time from the end of the one before the
+ * previous one to its own end, if all three used the same method. (Two that are under
+ * way at a time may end together.) That is more than the time of the copy, and has to
+ * be: a method that leaves cache lines in the wrong cache costs time when the
+ * application reads what it received, or writes its next message.
  *
  * The receiver of a message chooses, and the initiator of a read or write.
  */
