@@ -6,8 +6,8 @@
  * peer does, nothing outside of the buffers that the endpoint has out is touched (the
  * address sanitizer looks), and the endpoint can be closed.
  *
- * The first byte chooses progress, sleeping and the side that connects; then come
- * moves, see the table.
+ * The first byte chooses progress, sleeping, the side that connects, and whether the
+ * peer knows the records of large reads and writes; then come moves, see the table.
  */
 #include <poll.h>
 #include <stdio.h>
@@ -27,7 +27,7 @@
 enum { MOVES_MAX = 200, LAST_DRIVES = 8, IDS = 8, WAITS = 200, DOMAINS = 2 };
 
 /* Of the first byte. */
-enum { AUTO = 1, SLEEPS = 2, ACTIVE = 4 };
+enum { AUTO = 1, SLEEPS = 2, ACTIVE = 4, COPIES = 8 };
 
 struct fi_provider shm_fi = { .name = "shm" };
 
@@ -49,6 +49,7 @@ static struct {
 	uint64_t ids[IDS]; /* that the endpoint used last */
 	unsigned int id_count;
 	uint64_t probe;
+	bool copies; /* it says that it knows all records */
 } evil;
 
 static void open_all(void)
@@ -81,6 +82,7 @@ static struct shm_hello hello_of(enum shm_hello_type type)
 		.magic = SHM_HELLO_MAGIC,
 		.version = SHM_HELLO_VERSION,
 		.type = (uint8_t)type,
+		.flags = evil.copies ? SHM_HELLO_COPIES : 0,
 		.region_size = sizeof(struct shm_region),
 		.instance = 666,
 		.probe_addr = (uintptr_t)&evil.probe,
@@ -159,7 +161,7 @@ static void part(void)
 	evil.fd = -1;
 }
 
-static bool meet(bool active)
+static bool meet(bool active, bool copies)
 {
 	int listener = evil.listener, spare = evil.spare;
 
@@ -169,6 +171,7 @@ static bool meet(bool active)
 	evil.fd = -1;
 	evil.next = 1;
 	evil.reading = 1;
+	evil.copies = copies;
 	return active ? answer() : ask();
 }
 
@@ -277,7 +280,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	live_open(now, choice & SLEEPS);
 	live_open_ep(now, now->info);
 	must(fi_av_insert(now->av, evil_name, 1, &now->peer, 0, NULL) == 1);
-	if (meet(choice & ACTIVE))
+	if (meet(choice & ACTIVE, choice & COPIES))
 		for (int i = 0; i < MOVES_MAX && in.left; i++)
 			moves[byte_of(&in) % WF_ARRAY_SIZE(moves)](&in);
 	live_drive(now);
