@@ -152,7 +152,7 @@ static void tagged_messages_stay_in_order(void)
 
 /* ---- remote memory ---- */
 
-enum { LEN = 60000, ROUNDS = 30 };
+enum { LEN = 200000, ROUNDS = 30 };
 
 struct memory {
 	struct cf_env env;
