@@ -88,11 +88,13 @@ struct shm_tx {
 	/* A PUT (data/put.h) that the peer has not answered; or @how is chosen. */
 	bool put, is_chosen;
 	struct shm_chosen how; /* of a large read or write */
-	/* The answer to a GET (data/get.c): the region's memory that the peer reads;
-	 * NULL: none. */
-	struct shm_lease *lease;
-	/* A GET: the sink that reads the peer's memory; NULL: none yet. */
-	struct shm_sink *reader;
+	/* By @op; NULL: none. */
+	union {
+		/* WF_OP_COUNT: of the answer to a GET (data/get.c). */
+		struct shm_lease *lease;
+		/* WF_OP_READ: a GET: the sink that reads the peer's memory. */
+		struct shm_sink *reader;
+	};
 	/* Heap memory that is freed with the operation: an injected payload, or the
 	 * blob of an answer. NULL: none. */
 	uint8_t *copy;

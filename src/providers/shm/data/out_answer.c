@@ -34,14 +34,19 @@ void shm_out_acks(struct shm_conn *conn)
 		shm_out_dirty(conn);
 }
 
+/* Is nothing queued that is sent before an answer? */
+static inline bool is_first(const struct shm_conn *conn)
+{
+	return conn->idle || (!conn->err && wf_list_empty(&conn->answers));
+}
+
 void shm_out_answer(struct shm_conn *conn, uint8_t kind, uint64_t word,
 	const void *from, size_t len)
 {
 	struct shm_blob blob;
 
-	/* Earlier acknowledgements and answers are sent before the answer. */
-	if (conn->err || !wf_list_empty(&conn->answers) ||
-		(conn->ack_count && !shm_out_send_acks(conn)) ||
+	/* Earlier acknowledgements are sent before the answer. */
+	if (!is_first(conn) || (conn->ack_count && !shm_out_send_acks(conn)) ||
 		!shm_blob_begin(conn, &blob, len)) {
 		shm_tx_answer(conn, kind, word, from, len);
 		return;

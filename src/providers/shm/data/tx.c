@@ -125,7 +125,7 @@ void shm_tx_free(struct shm_ep *ep, struct shm_tx *tx)
 {
 	if (!is_silent(tx))
 		ep->tx_pending--;
-	if (wf_unlikely(tx->lease))
+	if (tx->op == WF_OP_COUNT && tx->lease)
 		shm_lease_end(tx->lease);
 	free(tx->copy);
 	wf_pool_put(&ep->tx_pool, tx);
@@ -196,7 +196,7 @@ static void end_chosen(struct shm_conn *conn, struct shm_tx *tx, int err)
 		now = tx->op == WF_OP_WRITE ? time_of(conn, tx->id) : wf_now_ns();
 		shm_method_end(conn, &tx->how, tx->local.len, now);
 	}
-	if (tx->reader)
+	if (tx->op == WF_OP_READ && tx->reader)
 		shm_get_drop(tx);
 	if (tx->put)
 		shm_put_settle(conn, tx);
