@@ -208,6 +208,10 @@ static inline void wf_ep_tx_plain_done(struct wf_ep *ep, enum wf_ep_cntr cntr,
 void wf_srx_done(struct wf_ep *ep, struct fi_peer_rx_entry *entry, uint64_t flags,
 	size_t len, uint64_t data, fi_addr_t src);
 
+/* The same for a message that is no head (objects/srx/heads.h). */
+void wf_srx_end(struct wf_ep *ep, struct fi_peer_rx_entry *entry, uint64_t flags,
+	size_t len, uint64_t data, fi_addr_t src);
+
 /* The same for a receive that fails with the positive FI_E code @err after @len bytes.
  * @olen: with FI_ETRUNC, the number of bytes that did not fit. */
 void wf_srx_fail(struct wf_ep *ep, struct fi_peer_rx_entry *entry, uint64_t flags,

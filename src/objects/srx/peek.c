@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+#include "objects/srx/heads.h"
 #include "objects/srx/internal.h"
 
 /*
@@ -53,6 +54,28 @@ static ssize_t answer_none(struct wf_srx_sink *sink, const struct wf_op *op)
 	return WF_MIN(sink->ops->answer_err(sink, op->flags, &entry), 0);
 }
 
+/* If the message of @view is a head (heads.h), let @view describe the message that it
+ * stands for. -FI_EAGAIN: nothing is known of that yet. */
+static int look_through(const struct wf_srx_port *port, struct fi_peer_rx_entry *view)
+{
+	if (wf_likely(!port->heads) || view->msg_size ||
+		!(view->flags & FI_REMOTE_CQ_DATA))
+		return 0;
+	return port->heads->ops->look(port->heads, view);
+}
+
+static void discard(struct wf_srx_entry *entry)
+{
+	struct wf_srx_heads *heads = wf_srx_port_of(entry->peer.srx)->heads;
+	bool maybe_head =
+		heads && !entry->peer.msg_size && entry->peer.flags & FI_REMOTE_CQ_DATA;
+	uint64_t data = entry->peer.cq_data;
+
+	wf_srx_discard_entry(entry);
+	if (wf_unlikely(maybe_head))
+		heads->ops->discarded(heads, data);
+}
+
 /* Take @msg out of the unexpected queue: drop it (FI_DISCARD) or reserve it (FI_CLAIM).
  */
 static void take_away(struct wf_srx *srx, uint32_t msg, struct wf_srx_entry *blank,
@@ -61,7 +84,7 @@ static void take_away(struct wf_srx *srx, uint32_t msg, struct wf_srx_entry *bla
 	struct wf_srx_entry *entry = wf_srx_take(srx, &srx->tag, msg, blank);
 
 	if (op->flags & FI_DISCARD)
-		wf_srx_discard_entry(entry);
+		discard(entry);
 	else
 		wf_srx_claim(srx, entry, op->context);
 }
@@ -72,6 +95,8 @@ static ssize_t peeked(struct wf_srx *srx, uint32_t msg, const struct wf_op *op)
 	struct wf_srx_entry *blank = NULL;
 	ssize_t ret;
 
+	if (look_through(wf_srx_port_of(view.srx), &view))
+		return answer_none(wf_srx_reporter(srx, NULL), op);
 	if (op->flags & (FI_CLAIM | FI_DISCARD)) {
 		blank = wf_srx_new_entry(srx, FI_TAGGED);
 		if (!blank)
@@ -106,14 +131,17 @@ static ssize_t drop_claimed(
 	struct wf_srx *srx, struct wf_srx_entry *entry, const struct wf_op *op)
 {
 	const struct wf_srx_port *port = wf_srx_port_of(entry->peer.srx);
-	ssize_t ret = 0;
+	struct fi_peer_rx_entry view = entry->peer;
+	ssize_t ret = look_through(port, &view);
 
+	if (ret)
+		return ret;
 	if ((op->flags | port->forced) & FI_COMPLETION)
-		ret = answer(port->sink, op, &entry->peer);
+		ret = answer(port->sink, op, &view);
 	if (ret < 0)
 		return ret;
 	wf_srx_unclaim(srx, entry);
-	wf_srx_discard_entry(entry);
+	discard(entry);
 	return 0;
 }
 

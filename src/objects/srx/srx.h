@@ -14,6 +14,7 @@
 #include "sys/sizes.h"
 
 struct wf_srx_contexts;
+struct wf_srx_heads;
 
 /* The table of a transport that starts, and discards, tagged and untagged messages by
  * one function. */
@@ -210,6 +211,9 @@ struct wf_srx_port {
 	 * know the CQ yet, and a peer provider sees entries only. */
 	uint64_t forced;
 	bool detached; /* wf_srx_detach was called. */
+	/* Recognises heads among the messages of the handle; see heads.h. NULL: none
+	 * come. Set before messages come. */
+	struct wf_srx_heads *heads;
 };
 
 /*

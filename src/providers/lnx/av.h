@@ -20,6 +20,8 @@ struct lnx_peer {
 	_Atomic uint32_t rail;
 	_Atomic uint8_t rails; /* Rails that reach the peer, one bit each. */
 	_Atomic uint8_t down;  /* Rails of @rails that failed, one bit each. */
+	/* Striped messages can be sent to it. Constant while it has a rail. */
+	bool stripes;
 	uint64_t hash;         /* Hash of the peer's address; see lnx_av_removed. */
 	fi_addr_t addr[];      /* Address of the peer in each member's AV. */
 };

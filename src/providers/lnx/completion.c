@@ -4,6 +4,7 @@
 #include "providers/lnx/deferred.h"
 #include "providers/lnx/failover.h"
 #include "providers/lnx/record.h"
+#include "providers/lnx/stripe/stripe.h"
 
 /*
  * Completions that members write to peer CQs, if their queues are not linked with the
@@ -75,6 +76,10 @@ static ssize_t tx_write(struct fid_peer_cq *fid, void *context, uint64_t flags,
 		return wf_cq_write(port->cq, context, flags, len, buf, data, tag, src);
 	op = *(struct lnx_op *)context;
 	lnx_op_free(port->ep, context);
+	if (wf_unlikely(op.head_of != NULL)) {
+		lnx_stripe_head_done(port->ep, op.head_of, 0);
+		return 0;
+	}
 	report = &wf_op_reports[op.kind];
 	wf_ep_tx_done(&port->ep->wf, report->cntr, op.context, op.flags,
 		report->comp_flags, op.len);
@@ -99,6 +104,10 @@ static ssize_t tx_writeerr(
 	entry.op_context = op.context;
 	if (!op.cancelled)
 		lnx_rail_failed(port->ep, op.peer, port->rail, entry.err);
+	if (wf_unlikely(op.head_of != NULL)) {
+		lnx_stripe_head_done(port->ep, op.head_of, entry.err);
+		return 0;
+	}
 	wf_ep_tx_fail(&port->ep->wf, wf_op_reports[op.kind].cntr, op.flags, &entry);
 	return 0;
 }

@@ -4,6 +4,7 @@
 #include "objects/cntr/cntr.h"
 #include "objects/open/open.h"
 #include "providers/lnx/domain.h"
+#include "providers/lnx/stripe/stripe.h"
 #include "sys/compiler.h"
 
 /* The members' fabrics and domains (objects/lower/domain.h), opened and closed with the
@@ -100,6 +101,7 @@ int lnx_domain_init(struct wf_domain *wf, const struct fi_info *info)
 		free(domain);
 		return ret;
 	}
+	lnx_stripe_domain_init(domain);
 	wf->prov_data = domain;
 	return 0;
 }

@@ -12,6 +12,7 @@
 #include "providers/lnx/record.h"
 #include "providers/lnx/sources.h"
 #include "providers/lnx/stats.h"
+#include "providers/lnx/stripe/stripe.h"
 #include "sys/compiler.h"
 
 /* Opening, naming, enabling and closing endpoints. */
@@ -37,9 +38,14 @@ static int lnx_enable(struct wf_ep *wf)
 	for (unsigned int i = 0; i < ep->count && !ret; i++)
 		ret = lnx_rail_enable(ep, i);
 	if (!ret)
+		ret = lnx_stripe_enable(ep);
+	if (!ret)
 		ret = lnx_progress_watch(ep);
+	if (!ret)
+		ret = lnx_stripe_watch(ep);
 	if (ret)
 		return ret;
+	lnx_stripe_enabled(ep);
 	lnx_fast_path_enabled(ep);
 	lnx_sources_enabled(ep);
 	lnx_progress_enabled(ep);
@@ -67,7 +73,7 @@ static bool lnx_flushed(struct wf_ep *wf)
 		lnx_rail_wake(ep, &ep->rail[i]);
 		done = false;
 	}
-	return done;
+	return done && (!ep->stripe || lnx_stripe_flushed(ep));
 }
 
 /* Members of other libraries come first, because they may refuse a counter. */
@@ -94,7 +100,8 @@ static bool is_recorded(const struct wf_cancel *which, void *op_context)
 {
 	struct lnx_op *op = op_context;
 
-	if (op->context != which->context || !wf_op_is_reported(op->flags))
+	if (op->head_of || op->context != which->context ||
+		!wf_op_is_reported(op->flags))
 		return false;
 	op->cancelled = true;
 	return true;
@@ -133,7 +140,9 @@ static void lnx_destroy(struct wf_ep *wf)
 	struct lnx_ep *ep = lnx_ep_of(wf);
 
 	lnx_dump_stats(ep);
+	lnx_stripe_dump_stats(ep);
 	lnx_sources_done(ep);
+	lnx_stripe_close(ep);
 	close_rails(ep);
 	lnx_progress_done(ep);
 	wf_pool_done(&ep->ops_pool);
@@ -145,6 +154,7 @@ static int lnx_getname(struct wf_ep *wf, void *addr, size_t *len)
 {
 	struct lnx_ep *ep = lnx_ep_of(wf);
 	uint32_t addrs[LNX_MAX_LINKS][WF_AV_ADDR_WORDS];
+	uint32_t stripe_addrs[LNX_MAX_LINKS][WF_AV_ADDR_WORDS];
 	struct lnx_name name = { .count = ep->count };
 	uint32_t format = wf->info->addr_format;
 	uint8_t written[LNX_ADDR_MAX];
@@ -166,6 +176,7 @@ static int lnx_getname(struct wf_ep *wf, void *addr, size_t *len)
 			.addr = addrs[i],
 		};
 	}
+	(void)lnx_stripe_name(ep, &name, stripe_addrs);
 	size = lnx_addr_write(format, &name, written);
 	if (!size) {
 		lnx_log(FI_LOG_WARN, FI_LOG_EP_CTRL,
@@ -250,7 +261,7 @@ static void init(struct lnx_ep *ep, struct lnx_domain *domain)
 
 	ep->domain = domain;
 	ep->per_msg = lnx_params.per_msg && link->rails > 1;
-	ep->tracked = link->rails > 1 || lnx_params.stats;
+	ep->tracked = link->rails > 1 || lnx_params.stats || domain->stripe_rails;
 	wf_pool_init(&ep->ops_pool, sizeof(struct lnx_op));
 	wf_list_init(&ep->ops);
 	wf_list_init(&ep->av_link);
@@ -283,7 +294,7 @@ static int open_rails(struct lnx_ep *ep, const struct fi_info *info)
 		if (!ret)
 			ep->count++;
 	}
-	return ret;
+	return ret ? ret : lnx_stripe_open(ep, &from.name);
 }
 
 int lnx_endpoint(struct wf_domain *parent, struct fi_info *info, struct fid_ep **ret_ep,
@@ -312,6 +323,7 @@ int lnx_endpoint(struct wf_domain *parent, struct fi_info *info, struct fid_ep *
 	return 0;
 
 err_rails:
+	lnx_stripe_close(ep);
 	close_rails(ep);
 	lnx_progress_done(ep);
 	wf_lock_done(&ep->ops_lock);

@@ -9,6 +9,8 @@
 #include "sys/pool.h"
 
 /* The function that sends small messages over a rail; see fast_path.c. */
+struct lnx_stripe;
+
 struct lnx_fast_path {
 	ssize_t (*send)(struct wf_ep *ep, enum wf_op_kind kind, const void *buf,
 		size_t len, fi_addr_t addr, uint64_t tag);
@@ -45,6 +47,7 @@ struct lnx_ep {
 	/* One for each rail; that of LNX_NO_RAIL takes no message. */
 	struct lnx_fast_path fast_path[LNX_MAX_LINKS + 1];
 	struct lnx_domain *domain;
+	struct lnx_stripe *stripe; /* NULL: no message is striped. */
 	/* Descriptors that a sleeping thread watches: those of the members, and
 	 * timer_fd. */
 	struct wf_fds fds;

@@ -11,8 +11,7 @@
  * not arrive has failed before the next one is sent.
  */
 
-/* Does @err (positive) mean that the peer cannot be reached over the rail? */
-static bool is_gone(int err)
+bool lnx_rail_is_gone(int err)
 {
 	switch (err) {
 	case FI_ECANCELED:
@@ -82,7 +81,7 @@ bool lnx_rail_failed(struct lnx_ep *ep, fi_addr_t addr, uint32_t rail, int err)
 	bool left;
 
 	atomic_fetch_add_explicit(&ep->rail[rail].failures, 1, memory_order_relaxed);
-	if (!is_gone(err) || !peer)
+	if (!lnx_rail_is_gone(err) || !peer)
 		return false;
 	rails = atomic_load_explicit(&peer->rails, memory_order_relaxed);
 	if (!(rails & ~(1u << rail)) || !mark_failed(peer, rail))

@@ -6,6 +6,9 @@
 
 /* Choice of the rail to a peer, also after a rail failed. No lock; any thread. */
 
+/* Does @err (positive) mean that the peer cannot be reached over the rail? */
+bool lnx_rail_is_gone(int err);
+
 /* An operation to @addr over @rail failed with @err, a positive FI_E code. If @err
  * means that the peer cannot be reached over the rail, the peer's next operations use
  * another one. True: such a rail is left. */

@@ -2,6 +2,7 @@
 #include "objects/endpoint/calls/build.h"
 #include "providers/lnx/fast_path.h"
 #include "providers/lnx/param.h"
+#include "sys/compiler.h"
 
 /*
  * Frequent operations on builtin members do not use the public interface.
@@ -159,5 +160,9 @@ void lnx_fast_path_enabled(struct lnx_ep *ep)
 			.ep = member,
 			.limit = member->small_limit,
 		};
+		/* A message to be striped takes the long path. */
+		if (ep->stripe && !ep->domain->link->member[i].memory)
+			ep->fast_path[i].limit = WF_MIN(
+				member->small_limit, lnx_params.stripe_size);
 	}
 }

@@ -4,6 +4,7 @@
 #include "providers/lnx/addr.h"
 #include "providers/lnx/av.h"
 #include "providers/lnx/sources.h"
+#include "providers/lnx/stripe/stripe.h"
 
 /*
  * An address of lnx is inserted into the AV of every member that reaches one of the
@@ -92,6 +93,7 @@ int lnx_peer_add(struct lnx_av *av, struct lnx_peer *peer, uint64_t index,
 	first = first_rail(av->domain, rails, index);
 	atomic_store_explicit(&peer->rails, rails, memory_order_relaxed);
 	atomic_store_explicit(&peer->down, 0, memory_order_relaxed);
+	peer->stripes = lnx_stripe_reaches(av->domain, name);
 	/* release: pairs with the acquire of a sender, which then sees the other
 	 * fields. */
 	atomic_store_explicit(&peer->rail, first, memory_order_release);

@@ -6,6 +6,7 @@
 #include "objects/lower/progress.h"
 #include "providers/lnx/deferred.h"
 #include "providers/lnx/progress.h"
+#include "providers/lnx/stripe/stripe.h"
 #include "sys/compiler.h"
 
 /*
@@ -81,7 +82,9 @@ static __attribute__((noinline)) void poll_network(struct lnx_ep *ep)
 	for (unsigned int i = 0; i < ep->count; i++)
 		if (ep->rail[i].network && (all || !is_idle(&ep->rail[i])))
 			poll_network_rail(ep, &ep->rail[i]);
-	if (ep->has_memory && !any_network_moves(ep))
+	if (ep->stripe)
+		lnx_stripe_poll(ep);
+	if (ep->has_memory && !any_network_moves(ep) && !lnx_stripe_is_busy(ep))
 		calls = moved ? INTERVAL_BUSY : INTERVAL;
 	atomic_store_explicit(&ep->calls_left, calls, memory_order_relaxed);
 	atomic_store_explicit(
@@ -213,6 +216,8 @@ static bool arm(struct wf_progress *item)
 	wf_ep_srx_lock(&ep->wf);
 	for (unsigned int i = 0; i < ep->count && quiet; i++)
 		quiet = wf_lower_ep_may_sleep(&ep->rail[i].below);
+	if (quiet && ep->stripe)
+		quiet = lnx_stripe_may_sleep(ep);
 	if (quiet && ep->needs_timer)
 		quiet = may_sleep_on_timer(ep);
 	wf_ep_srx_unlock(&ep->wf);
@@ -251,7 +256,7 @@ static bool moved(struct wf_progress *item)
 	for (unsigned int i = 0; i < ep->count; i++)
 		if (ep->rail[i].below.builtin)
 			any |= wf_progress_moved(&ep->rail[i].below.builtin->progress);
-	return any;
+	return any || (ep->stripe && lnx_stripe_moved(ep));
 }
 
 void lnx_progress_init(struct lnx_ep *ep)

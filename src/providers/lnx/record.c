@@ -18,6 +18,7 @@ struct lnx_op *lnx_op_new(struct lnx_ep *ep, const struct wf_op *op, uint32_t ra
 		rec->flags = op->flags;
 		rec->len = op->atomic ? op->atomic->size : op->len;
 		rec->kind = op->kind;
+		rec->head_of = NULL;
 		rec->rail = rail;
 		rec->cancelled = rec->cancelling = rec->ended = false;
 		rec->peer = op->addr;
@@ -86,6 +87,7 @@ static struct lnx_op *find_cancelled(
 		struct lnx_op *rec = wf_list_entry(link, struct lnx_op, link);
 
 		if (rec->context != context || rec->rail != rail || rec->cancelling ||
+			rec->head_of ||
 			rec->kind == WF_OP_RECV || rec->kind == WF_OP_TRECV ||
 			!wf_op_is_reported(rec->flags))
 			continue;

@@ -4,6 +4,8 @@
 
 #include "providers/lnx/endpoint.h"
 
+struct lnx_outbound;
+
 /*
  * Record of one operation that a member has started; the member knows the operation by
  * this record as its context. All transmissions over a recorded rail have one, and
@@ -18,6 +20,8 @@ struct lnx_op {
 	uint64_t flags;
 	size_t len; /* length in bytes */
 	enum wf_op_kind kind;
+	/* The operation is the head of this striped message; NULL: it is none. */
+	struct lnx_outbound *head_of;
 	uint32_t rail;
 	/* The application cancelled the operation, so its error is no failure of the
 	 * rail. */

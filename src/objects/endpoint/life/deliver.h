@@ -44,12 +44,14 @@ struct wf_delivery {
 	struct wf_cq *cq;   /* takes the completions */
 };
 
-/* ep->srx is set. */
+/* ep->srx is set. Of a handle on which heads (objects/srx/heads.h) may come, no message
+ * takes the fast path. */
 static inline struct wf_delivery wf_delivery_of(const struct wf_ep *ep)
 {
 	struct wf_cq *cq = wf_cq_direct(ep->rx_cq);
 
-	if (wf_unlikely(!cq || !wf_srx_is_own(ep->srx)))
+	if (wf_unlikely(!cq || !wf_srx_is_own(ep->srx) ||
+			wf_srx_port_of(ep->srx)->heads))
 		return (struct wf_delivery){ NULL, NULL };
 	return (struct wf_delivery){ wf_srx_port_of(ep->srx)->srx, cq };
 }

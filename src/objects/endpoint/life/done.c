@@ -2,6 +2,8 @@
 #include "objects/endpoint/calls/transfer_report.h"
 #include "objects/endpoint/calls/trigger.h"
 #include "objects/endpoint/log.h"
+#include "objects/srx/entry.h"
+#include "objects/srx/heads.h"
 
 /* Reporting the end of operations in counters and completion queues, for every
  * transport. */
@@ -257,7 +259,27 @@ static void *first_buf(const struct fi_peer_rx_entry *entry)
 	return entry->count ? entry->iov[0].iov_base : NULL;
 }
 
+/* Is the message of @entry, of @len bytes, a head? Then its receive ends later. */
+static inline bool is_head(struct wf_ep *ep, struct fi_peer_rx_entry *entry,
+	uint64_t flags, size_t len, uint64_t data, fi_addr_t src)
+{
+	struct wf_srx_heads *heads;
+
+	if (wf_likely(len || !((entry->flags | flags) & FI_REMOTE_CQ_DATA)) ||
+		!(entry->flags & FI_TAGGED) || !wf_srx_is_own(entry->srx))
+		return false;
+	heads = wf_srx_port_of(entry->srx)->heads;
+	return heads && heads->ops->matched(heads, ep, entry, data, src);
+}
+
 void wf_srx_done(struct wf_ep *ep, struct fi_peer_rx_entry *entry, uint64_t flags,
+	size_t len, uint64_t data, fi_addr_t src)
+{
+	if (wf_likely(!is_head(ep, entry, flags, len, data, src)))
+		wf_srx_end(ep, entry, flags, len, data, src);
+}
+
+void wf_srx_end(struct wf_ep *ep, struct fi_peer_rx_entry *entry, uint64_t flags,
 	size_t len, uint64_t data, fi_addr_t src)
 {
 	uint64_t op_flags = entry->flags;

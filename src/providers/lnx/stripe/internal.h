@@ -1,0 +1,274 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef LNX_STRIPE_INTERNAL_H
+#define LNX_STRIPE_INTERNAL_H
+
+#include "objects/lower/region.h"
+#include "objects/lower/wait.h"
+#include "objects/srx/heads.h"
+#include "providers/lnx/stripe/stripe.h"
+#include "providers/lnx/stripe/wire.h"
+
+/* What the files of striping share. lnx_stripe.lock is held in all functions, unless
+ * their comment says otherwise. Rails are numbered by their place in lnx_stripe.rail,
+ * and sets of rails have one bit for each. */
+
+/* An operation on a private endpoint; first member of the struct of its kind, and the
+ * context of the operation. */
+struct lnx_call {
+	struct fi_context2 scratch; /* for a member with FI_CONTEXT2; first field */
+	/* It ended with the positive FI_E code @err, or with @len received bytes. */
+	void (*done)(struct lnx_stripe *s, struct lnx_call *call, int err, size_t len);
+	unsigned int rail;
+};
+
+enum { LNX_STRIPE_BUFS = 32 };
+
+/* A buffer for control messages. */
+struct lnx_stripe_buf {
+	struct lnx_call call;
+	uint8_t bytes[LNX_STRIPE_MSG_MAX];
+};
+
+/* One rail that takes part: a private endpoint and what is bound to it. */
+struct lnx_stripe_rail {
+	unsigned int member; /* index of the member in the domain */
+	struct wf_lower_ep below;
+	struct fid_av *av;
+	struct fid_cq *cq;
+	struct wf_lower_wait wait;
+	bool posted;       /* The buffers are posted. */
+	uint64_t tx_flags; /* of control messages */
+	uint64_t fetched;  /* bytes of payload that were read over the rail */
+	struct lnx_stripe_buf buf[LNX_STRIPE_BUFS];
+};
+
+/* A peer as its private endpoints are reached. */
+struct lnx_contact {
+	fi_addr_t addr[LNX_MAX_LINKS]; /* by rail, in the rails' private AVs */
+	uint8_t rails;                 /* rails that reach the peer */
+	uint8_t down;                  /* those of @rails that failed */
+	uint64_t down_ns;              /* when the last one failed */
+	unsigned int under_way;        /* control messages to it that have not ended */
+	/* The peer was not reached over any rail: positive FI_E code of the last one, for
+	 * the next poll. */
+	int lost_err;
+};
+
+/* A control message on its way. */
+struct lnx_control {
+	struct lnx_call call;
+	struct wf_list link; /* in lnx_stripe.waiting, or linked to itself */
+	struct lnx_contact *contact;
+	uint8_t tried; /* rails that lost it */
+	size_t len;
+	uint8_t bytes[LNX_STRIPE_MSG_MAX];
+};
+
+enum lnx_target_state {
+	LNX_TARGET_NEW,     /* It was not asked. */
+	LNX_TARGET_ASKED,   /* A HELLO is under way, or was not answered. */
+	LNX_TARGET_READY,   /* It gave a token. */
+	LNX_TARGET_REFUSED, /* It cannot be reached by private endpoints. */
+};
+
+/* A peer that striped messages are sent to, by its index in the AV. */
+struct lnx_target {
+	struct lnx_contact contact;
+	struct wf_list link; /* in lnx_stripe.targets */
+	uint64_t index;      /* index in the AV */
+	uint64_t hash;       /* lnx_peer.hash of the address */
+	/* Random, but for the low 32 bits: the target's number here. Control messages of
+	 * the receiver name it. */
+	uint64_t nonce;
+	uint64_t token; /* LNX_TARGET_READY */
+	enum lnx_target_state state;
+	uint64_t asked_ns;      /* when the HELLO was sent */
+	uint32_t next_op;       /* number to try for the next message */
+	unsigned int out_count; /* messages under way */
+};
+
+enum {
+	LNX_STRIPE_TABLE = 256, /* lists of a table of messages */
+	/* The most messages to one receiver that are under way; a receiver refuses
+	 * twice as many. */
+	LNX_STRIPE_OUT_MAX = 8192,
+	LNX_STRIPE_ORIGINS_MAX = 65535,
+};
+
+/* A striped message that is being sent. */
+struct lnx_outbound {
+	struct wf_list link;     /* in lnx_stripe.out, by id */
+	struct lnx_stripe *s;
+	struct lnx_target *target;
+	uint64_t id, key;
+	uint64_t size, data; /* length in bytes, CQ data */
+	uint64_t flags;      /* of the application's operation */
+	void *context;       /* of the application's operation */
+	enum wf_op_kind kind;
+	void *copy;                /* the payload, if it was injected; else NULL */
+	struct lnx_control *offer; /* prepared; NULL once it is on its way */
+	unsigned int offers;       /* OFFERs that were started */
+	bool published;            /* in lnx_stripe.out */
+	bool head_done;            /* the head has left */
+	bool done;                 /* the receiver has everything */
+	int err;                   /* positive FI_E code; 0: none yet */
+	uint64_t asked_ns;         /* when the receiver was last asked or told of it */
+	uint64_t ask_ns;           /* time from then on until it is asked */
+	struct wf_lower_region region[LNX_MAX_LINKS]; /* by rail */
+};
+
+/* A peer that sends striped messages. */
+struct lnx_origin {
+	struct lnx_contact contact;
+	uint64_t nonce; /* the sender's number for this endpoint */
+	uint64_t token; /* what this endpoint gave it */
+	size_t in_count;
+	struct wf_list in[LNX_STRIPE_TABLE]; /* struct lnx_inbound, by number */
+};
+
+/* A striped message that is coming: its offer, its receive, or both. */
+struct lnx_inbound {
+	struct wf_list link;   /* in lnx_origin.in */
+	struct wf_list active; /* in lnx_stripe.active while it has an entry */
+	struct lnx_origin *origin;
+	uint64_t id;
+	bool offered; /* @size, @data, @has_data and @key are known */
+	bool has_data;
+	uint64_t size, data, key;
+	/* The receive and what is reported of it; NULL: the head is not matched yet. */
+	struct fi_peer_rx_entry *entry;
+	struct wf_ep *ep;
+	fi_addr_t src;
+	uint64_t want;          /* bytes to be read: those that fit */
+	uint64_t next;          /* offset of the first byte not asked for yet */
+	size_t chunk;           /* bytes of a chunk */
+	unsigned int flying;    /* reads under way */
+	uint8_t on[LNX_MAX_LINKS]; /* the same by rail */
+	struct wf_list again;   /* struct lnx_chunk that rails lost */
+	int err;                /* positive FI_E code; 0: none yet */
+	unsigned int questions; /* ASK_SENDERs since the entry came */
+	uint64_t asked_ns;      /* when the last one was sent, or the entry came */
+};
+
+/* A read. */
+struct lnx_chunk {
+	struct lnx_call call;
+	struct wf_list link; /* in lnx_inbound.again, or linked to itself */
+	struct lnx_inbound *in;
+	uint64_t at; /* offset in the message */
+	size_t len;
+};
+
+struct lnx_stripe {
+	struct lnx_ep *ep;
+	struct wf_lock lock;
+	struct wf_srx_heads heads;
+	unsigned int count; /* rails that are open */
+	size_t iov_limit;   /* of a read */
+	struct lnx_stripe_rail *rail;
+	uint8_t name[LNX_NAME_LEN]; /* the private endpoints, packed */
+	size_t name_len;
+	struct wf_list targets[LNX_STRIPE_TABLE]; /* by AV index */
+	struct lnx_target **target;               /* by number */
+	uint32_t target_count;
+	struct wf_list out[LNX_STRIPE_TABLE]; /* struct lnx_outbound, by id */
+	struct lnx_origin **origin;           /* by index in tokens, from 1 on */
+	uint32_t origin_count;
+	struct wf_list active;  /* struct lnx_inbound with entries */
+	struct wf_list waiting; /* struct lnx_control that were not taken */
+	struct wf_pool chunks, controls;
+	bool any_lost;       /* lnx_contact.lost_err of some contact is set. */
+	bool stalled;        /* A read was not taken: try again. */
+	bool slept;          /* A thread was about to sleep since the last poll. */
+	unsigned int injected; /* outbound messages with a copy */
+	unsigned int polls;  /* calls of lnx_stripe_poll */
+	uint64_t asked_ns;   /* when the peers were last asked */
+	int timer_fd;        /* ends sleeps while messages are under way; or -1 */
+	/* Messages, reads and control messages under way. */
+	_Atomic uint32_t busy;
+};
+
+/* Time without news of a message after which its other end is asked; it doubles with
+ * each question, up to the second value. */
+#define LNX_STRIPE_ASK_NS     UINT64_C(1000000000)
+#define LNX_STRIPE_ASK_MAX_NS UINT64_C(8000000000)
+
+static inline void lnx_stripe_add_busy(struct lnx_stripe *s, int by)
+{
+	atomic_fetch_add_explicit(&s->busy, (uint32_t)by, memory_order_relaxed);
+}
+
+/* progress.c: end a sleep of a thread after @ns, if threads may sleep. */
+void lnx_stripe_set_timer(struct lnx_stripe *s, uint64_t ns);
+
+/* open.c: the private endpoints of @domain as links of a name, without addresses. */
+void lnx_stripe_links(const struct lnx_domain *domain, struct lnx_name *ret);
+
+/* contact.c */
+
+/* Insert the private endpoints in @name into the rails' AVs. -FI_EADDRNOTAVAIL: no rail
+ * reaches any. */
+int lnx_contact_init(struct lnx_stripe *s, struct lnx_contact *contact,
+	const struct lnx_name *name);
+
+/* The rails to @contact that are not known to have failed. */
+uint8_t lnx_contact_up(struct lnx_contact *contact);
+
+/* An operation to @contact over @rail failed with @err (positive). True: it means that
+ * the rail does not reach the peer, which is noted. */
+bool lnx_contact_failed(
+	struct lnx_stripe *s, struct lnx_contact *contact, unsigned int rail, int err);
+
+/* Prepare @msg to @contact; NULL: no memory. */
+struct lnx_control *lnx_control_new(struct lnx_stripe *s, struct lnx_contact *contact,
+	const struct lnx_stripe_msg *msg);
+void lnx_control_free(struct lnx_stripe *s, struct lnx_control *control);
+/* Send it, over any rail that works. If none does, contact->lost_err is set. */
+void lnx_control_send(struct lnx_stripe *s, struct lnx_control *control);
+/* Both. Without memory the message is not sent, which is logged. */
+void lnx_control_post(struct lnx_stripe *s, struct lnx_contact *contact,
+	const struct lnx_stripe_msg *msg);
+/* Try the messages again that were not taken. */
+void lnx_control_retry(struct lnx_stripe *s);
+
+/* hello.c */
+
+/* The target at AV index @index, made if it is new. NULL: no memory. It is asked for a
+ * token unless it was. */
+struct lnx_target *lnx_target_get(struct lnx_stripe *s, struct lnx_peer *peer,
+	uint64_t index);
+/* The target that @nonce names, or NULL. */
+struct lnx_target *lnx_target_find(struct lnx_stripe *s, uint64_t nonce);
+/* The sender that the token in @id was given to, or NULL. */
+struct lnx_origin *lnx_origin_find(struct lnx_stripe *s, uint64_t id);
+/* A HELLO or ASK_RECEIVER came: the sender, made if it is new; NULL: none is possible. */
+struct lnx_origin *lnx_origin_get(
+	struct lnx_stripe *s, const struct lnx_stripe_msg *msg);
+void lnx_stripe_hello(struct lnx_stripe *s, const struct lnx_stripe_msg *msg);
+void lnx_stripe_welcome(struct lnx_stripe *s, const struct lnx_stripe_msg *msg);
+
+/* send.c: control messages of a receiver; its loss; questions to receivers; closing. */
+void lnx_stripe_done(struct lnx_stripe *s, const struct lnx_stripe_msg *msg);
+void lnx_stripe_ask_sender(struct lnx_stripe *s, const struct lnx_stripe_msg *msg);
+void lnx_target_fail(struct lnx_stripe *s, struct lnx_target *target, int err);
+void lnx_stripe_ask_receivers(struct lnx_stripe *s, uint64_t now);
+void lnx_stripe_free_out(struct lnx_stripe *s);
+
+/* recv.c: the same of a sender. */
+extern const struct wf_srx_head_ops lnx_stripe_head_ops;
+void lnx_stripe_offer(struct lnx_stripe *s, const struct lnx_stripe_msg *msg);
+void lnx_stripe_withdraw(struct lnx_stripe *s, const struct lnx_stripe_msg *msg);
+void lnx_stripe_ask_receiver(struct lnx_stripe *s, const struct lnx_stripe_msg *msg);
+void lnx_origin_fail(struct lnx_stripe *s, struct lnx_origin *origin, int err);
+void lnx_stripe_ask_senders(struct lnx_stripe *s, uint64_t now);
+void lnx_stripe_free_in(struct lnx_stripe *s);
+/* All reads of @in ended: end its receive, and free it. */
+void lnx_inbound_end(struct lnx_stripe *s, struct lnx_inbound *in);
+
+/* fetch.c: read more of @in, which is offered and has an entry, if rails are free; end
+ * it after the last read. */
+void lnx_stripe_fetch(struct lnx_stripe *s, struct lnx_inbound *in);
+/* Try the reads again that were not taken. */
+void lnx_stripe_fetch_again(struct lnx_stripe *s);
+
+#endif

@@ -1,0 +1,327 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include <stdlib.h>
+#include <string.h>
+
+#include "objects/srx/entry.h"
+#include "providers/lnx/stripe/internal.h"
+#include "sys/clock.h"
+#include "sys/iov.h"
+
+/*
+ * Striped messages that arrive: the offer and the head come in any order, over different
+ * connections. When both are there the payload is read (fetch.c).
+ *
+ * A sender that is not told of a discarded message would wait, so every message ends
+ * with a DONE.
+ */
+
+enum {
+	CHUNK_MIN = 4 << 10,   /* bytes of the smallest chunks */
+	CHUNK_MAX = 512 << 10, /* and of the largest ones */
+	/* Chunks of a message of medium size. */
+	CHUNKS = 8,
+	IN_MAX = 2 * LNX_STRIPE_OUT_MAX, /* messages of one sender that are known */
+	/* Questions that a sender leaves without answer before it counts as dead. */
+	QUESTIONS = 8,
+};
+
+static struct lnx_stripe *stripe_of(struct wf_srx_heads *heads)
+{
+	return wf_container_of(heads, struct lnx_stripe, heads);
+}
+
+static struct wf_list *bucket(struct lnx_origin *origin, uint64_t id)
+{
+	return &origin->in[id % LNX_STRIPE_TABLE];
+}
+
+static struct lnx_inbound *find(struct lnx_origin *origin, uint64_t id)
+{
+	wf_list_foreach(link, bucket(origin, id))
+	{
+		struct lnx_inbound *in = wf_list_entry(link, struct lnx_inbound, link);
+
+		if (in->id == id)
+			return in;
+	}
+	return NULL;
+}
+
+/* The message @id of @origin, made if it is new; NULL: no memory, or too many. */
+static struct lnx_inbound *get(struct lnx_origin *origin, uint64_t id)
+{
+	struct lnx_inbound *in = find(origin, id);
+
+	if (in || origin->in_count >= IN_MAX)
+		return in;
+	in = calloc(1, sizeof(*in));
+	if (!in)
+		return NULL;
+	in->origin = origin;
+	in->id = id;
+	wf_list_init(&in->active);
+	wf_list_init(&in->again);
+	wf_list_push(bucket(origin, id), &in->link);
+	origin->in_count++;
+	return in;
+}
+
+static void in_free(struct lnx_stripe *s, struct lnx_inbound *in)
+{
+	struct wf_list *link;
+
+	while ((link = wf_list_pop(&in->again)))
+		wf_pool_put(&s->chunks, wf_list_entry(link, struct lnx_chunk, link));
+	if (in->entry)
+		lnx_stripe_add_busy(s, -1);
+	wf_list_remove(&in->active);
+	wf_list_remove(&in->link);
+	in->origin->in_count--;
+	free(in);
+}
+
+static void tell_done(struct lnx_stripe *s, const struct lnx_inbound *in, int err)
+{
+	lnx_control_post(s, &in->origin->contact,
+		&(struct lnx_stripe_msg){
+			.kind = LNX_STRIPE_DONE,
+			.nonce = in->origin->nonce,
+			.id = in->id,
+			.key = in->key,
+			.err = (uint32_t)err,
+		});
+}
+
+/* Report the receive of @in. The lock of the receive context is held. */
+static void report(struct lnx_inbound *in)
+{
+	struct fi_peer_rx_entry *entry = in->entry;
+	uint64_t flags = in->has_data ? FI_REMOTE_CQ_DATA : 0;
+	uint64_t capacity = wf_iov_len(entry->iov, entry->count);
+
+	/* The data of the head are not the application's. */
+	entry->flags &= ~FI_REMOTE_CQ_DATA;
+	if (in->err)
+		wf_srx_fail(in->ep, entry, flags, 0, 0, in->data, in->src, in->err);
+	else if (in->size > capacity)
+		wf_srx_fail(in->ep, entry, flags, capacity, in->size - capacity,
+			in->data, in->src, FI_ETRUNC);
+	else
+		wf_srx_end(in->ep, entry, flags, in->size, in->data, in->src);
+}
+
+void lnx_inbound_end(struct lnx_stripe *s, struct lnx_inbound *in)
+{
+	if (in->offered)
+		tell_done(s, in, in->err);
+	report(in);
+	in_free(s, in);
+}
+
+static void fail(struct lnx_stripe *s, struct lnx_inbound *in, int err)
+{
+	if (!in->err)
+		in->err = err;
+	if (!in->flying)
+		lnx_inbound_end(s, in);
+}
+
+static size_t chunk_of(uint64_t want)
+{
+	uint64_t part = (want / CHUNKS + CHUNK_MIN - 1) & ~(uint64_t)(CHUNK_MIN - 1);
+
+	return (size_t)WF_MIN(WF_MAX(part, (uint64_t)CHUNK_MIN), (uint64_t)CHUNK_MAX);
+}
+
+/* Offer and receive are there. */
+static void begin(struct lnx_stripe *s, struct lnx_inbound *in)
+{
+	in->want = WF_MIN(in->size, wf_iov_len(in->entry->iov, in->entry->count));
+	in->chunk = chunk_of(in->want);
+	lnx_stripe_fetch(s, in);
+}
+
+static bool matched(struct wf_srx_heads *heads, struct wf_ep *ep,
+	struct fi_peer_rx_entry *entry, uint64_t data, fi_addr_t src)
+{
+	struct lnx_stripe *s = stripe_of(heads);
+	struct lnx_origin *origin;
+	struct lnx_inbound *in = NULL;
+
+	wf_lock(&s->lock);
+	origin = lnx_origin_find(s, data);
+	if (origin)
+		in = get(origin, data);
+	/* A head that comes twice is none. */
+	if (in && in->entry)
+		in = NULL;
+	if (in) {
+		in->entry = entry;
+		in->ep = ep;
+		in->src = src;
+		in->asked_ns = wf_coarse_ns();
+		wf_list_push(&s->active, &in->active);
+		lnx_stripe_add_busy(s, 1);
+		if (in->offered)
+			begin(s, in);
+		lnx_stripe_set_timer(s, LNX_STRIPE_ASK_NS);
+	}
+	wf_unlock(&s->lock);
+	return in;
+}
+
+static int look(struct wf_srx_heads *heads, struct fi_peer_rx_entry *view)
+{
+	struct lnx_stripe *s = stripe_of(heads);
+	struct lnx_origin *origin;
+	struct lnx_inbound *in;
+	int ret = 0;
+
+	wf_lock(&s->lock);
+	origin = lnx_origin_find(s, view->cq_data);
+	in = origin ? find(origin, view->cq_data) : NULL;
+	if (in && in->offered) {
+		view->msg_size = in->size;
+		view->cq_data = in->data;
+		view->flags &= ~FI_REMOTE_CQ_DATA;
+		if (in->has_data)
+			view->flags |= FI_REMOTE_CQ_DATA;
+	} else if (origin) {
+		ret = -FI_EAGAIN;
+	}
+	wf_unlock(&s->lock);
+	return ret;
+}
+
+/* The offer has come, because look() described the message. */
+static void discarded(struct wf_srx_heads *heads, uint64_t data)
+{
+	struct lnx_stripe *s = stripe_of(heads);
+	struct lnx_origin *origin;
+	struct lnx_inbound *in;
+
+	wf_lock(&s->lock);
+	origin = lnx_origin_find(s, data);
+	in = origin ? find(origin, data) : NULL;
+	if (in && !in->entry) {
+		tell_done(s, in, 0);
+		in_free(s, in);
+	}
+	wf_unlock(&s->lock);
+}
+
+const struct wf_srx_head_ops lnx_stripe_head_ops = {
+	.matched = matched,
+	.look = look,
+	.discarded = discarded,
+};
+
+void lnx_stripe_offer(struct lnx_stripe *s, const struct lnx_stripe_msg *msg)
+{
+	struct lnx_origin *origin = lnx_origin_find(s, msg->id);
+	struct lnx_inbound *in = origin ? get(origin, msg->id) : NULL;
+
+	if (!in || in->offered)
+		return;
+	in->offered = true;
+	in->has_data = msg->has_data;
+	in->size = msg->size;
+	in->data = msg->has_data ? msg->data : 0;
+	in->key = msg->key;
+	if (in->entry)
+		begin(s, in);
+}
+
+void lnx_stripe_withdraw(struct lnx_stripe *s, const struct lnx_stripe_msg *msg)
+{
+	struct lnx_origin *origin = lnx_origin_find(s, msg->id);
+	struct lnx_inbound *in = origin ? find(origin, msg->id) : NULL;
+
+	if (!in)
+		return;
+	if (in->entry)
+		fail(s, in, msg->err ? (int)msg->err : FI_ECANCELED);
+	else
+		in_free(s, in);
+}
+
+/* A sender that waits for long asks whether its message is known. */
+void lnx_stripe_ask_receiver(struct lnx_stripe *s, const struct lnx_stripe_msg *msg)
+{
+	struct lnx_origin *origin = lnx_origin_get(s, msg);
+
+	if (!origin ||
+		(origin->token == lnx_stripe_token_of(msg->id) &&
+			find(origin, msg->id)))
+		return;
+	lnx_control_post(s, &origin->contact,
+		&(struct lnx_stripe_msg){
+			.kind = LNX_STRIPE_DONE,
+			.nonce = msg->nonce,
+			.id = msg->id,
+			.key = msg->key,
+			.err = FI_ECONNRESET,
+		});
+}
+
+void lnx_origin_fail(struct lnx_stripe *s, struct lnx_origin *origin, int err)
+{
+	wf_list_foreach_safe(link, &s->active)
+	{
+		struct lnx_inbound *in =
+			wf_list_entry(link, struct lnx_inbound, active);
+
+		if (in->origin == origin)
+			fail(s, in, err);
+	}
+}
+
+/* Ask for the offer of a head that has a receive. */
+static void ask(struct lnx_stripe *s, struct lnx_inbound *in, uint64_t now)
+{
+	in->asked_ns = now;
+	if (++in->questions > QUESTIONS) {
+		fail(s, in, FI_ETIMEDOUT);
+		return;
+	}
+	lnx_control_post(s, &in->origin->contact,
+		&(struct lnx_stripe_msg){
+			.kind = LNX_STRIPE_ASK_SENDER,
+			.nonce = in->origin->nonce,
+			.id = in->id,
+		});
+}
+
+/* A sender in this state does not get a second question before the first one has
+ * arrived, so a process that makes no progress is not taken for a dead one. */
+void lnx_stripe_ask_senders(struct lnx_stripe *s, uint64_t now)
+{
+	wf_list_foreach_safe(link, &s->active)
+	{
+		struct lnx_inbound *in =
+			wf_list_entry(link, struct lnx_inbound, active);
+
+		if (!in->offered && !in->origin->contact.under_way &&
+			now - in->asked_ns >= LNX_STRIPE_ASK_NS)
+			ask(s, in, now);
+	}
+}
+
+void lnx_stripe_free_in(struct lnx_stripe *s)
+{
+	for (uint32_t i = 0; i < s->origin_count; i++) {
+		for (unsigned int k = 0; k < LNX_STRIPE_TABLE; k++) {
+			wf_list_foreach_safe(link, &s->origin[i]->in[k])
+			{
+				struct lnx_inbound *in =
+					wf_list_entry(link, struct lnx_inbound, link);
+
+				if (in->entry)
+					wf_srx_free_entry(in->entry);
+				in_free(s, in);
+			}
+		}
+		free(s->origin[i]);
+	}
+	free(s->origin);
+}
