@@ -31,13 +31,10 @@ static int insert(struct lnx_stripe_rail *rail, const struct lnx_name_link *link
 int lnx_contact_init(struct lnx_stripe *s, struct lnx_contact *contact,
 	const struct lnx_name *name)
 {
-	const bool local[LNX_MAX_LINKS] = { false };
 	int pair[LNX_MAX_LINKS];
-	struct lnx_name mine;
 
 	*contact = (struct lnx_contact){ .rails = 0 };
-	lnx_stripe_links(s->ep->domain, &mine);
-	lnx_name_pair(&mine, name, local, pair);
+	(void)lnx_stripe_pair(s->ep->domain, name, pair);
 	for (unsigned int i = 0; i < s->count; i++)
 		if (pair[i] >= 0 && !insert(&s->rail[i], &name->link[pair[i]],
 					    &contact->addr[i]))

@@ -103,7 +103,8 @@ struct lnx_target *lnx_target_get(
 	}
 	if (!target)
 		target = target_new(s, peer, index);
-	if (target && target->state == LNX_TARGET_NEW)
+	if (target && target->state == LNX_TARGET_NEW &&
+		wf_coarse_ns() >= target->ask_ns)
 		hello(s, target);
 	return target;
 }

@@ -83,6 +83,7 @@ struct lnx_target {
 	uint64_t token; /* LNX_TARGET_READY */
 	enum lnx_target_state state;
 	uint64_t asked_ns;      /* when the HELLO was sent */
+	uint64_t ask_ns;        /* no other HELLO before this time */
 	uint32_t next_op;       /* number to try for the next message */
 	unsigned int out_count; /* messages under way */
 };
@@ -201,8 +202,10 @@ static inline void lnx_stripe_add_busy(struct lnx_stripe *s, int by)
 /* progress.c: end a sleep of a thread after @ns, if threads may sleep. */
 void lnx_stripe_set_timer(struct lnx_stripe *s, uint64_t ns);
 
-/* open.c: the private endpoints of @domain as links of a name, without addresses. */
-void lnx_stripe_links(const struct lnx_domain *domain, struct lnx_name *ret);
+/* open.c: rail i of an endpoint of @domain reaches the private endpoint that is link
+ * ret_pair[i] of @name, or none (-1). Returns the number of rails. No lock. */
+unsigned int lnx_stripe_pair(const struct lnx_domain *domain,
+	const struct lnx_name *name, int ret_pair[LNX_MAX_LINKS]);
 
 /* contact.c */
 

@@ -47,7 +47,8 @@ void lnx_stripe_domain_init(struct lnx_domain *domain)
 		domain->stripe_rails = rails;
 }
 
-void lnx_stripe_links(const struct lnx_domain *domain, struct lnx_name *ret)
+static void links_of(const struct lnx_domain *domain, struct lnx_name *ret,
+	bool ret_local[LNX_MAX_LINKS])
 {
 	struct lnx_name all;
 
@@ -56,23 +57,32 @@ void lnx_stripe_links(const struct lnx_domain *domain, struct lnx_name *ret)
 	for (unsigned int i = 0; i < all.count; i++) {
 		if (!(domain->stripe_rails >> i & 1))
 			continue;
+		ret_local[ret->count] = domain->link->local[i];
 		ret->link[ret->count] = all.link[i];
 		ret->link[ret->count++].provider ^= PROVIDER_BITS;
 	}
 }
 
+unsigned int lnx_stripe_pair(const struct lnx_domain *domain,
+	const struct lnx_name *name, int ret_pair[LNX_MAX_LINKS])
+{
+	bool local[LNX_MAX_LINKS];
+	struct lnx_name mine;
+
+	links_of(domain, &mine, local);
+	lnx_name_pair(&mine, name, local, ret_pair);
+	return mine.count;
+}
+
 bool lnx_stripe_reaches(const struct lnx_domain *domain, const struct lnx_name *name)
 {
-	const bool local[LNX_MAX_LINKS] = { false };
-	unsigned int reached = 0;
+	unsigned int reached = 0, count;
 	int pair[LNX_MAX_LINKS];
-	struct lnx_name mine;
 
 	if (!domain->stripe_rails)
 		return false;
-	lnx_stripe_links(domain, &mine);
-	lnx_name_pair(&mine, name, local, pair);
-	for (unsigned int i = 0; i < mine.count; i++)
+	count = lnx_stripe_pair(domain, name, pair);
+	for (unsigned int i = 0; i < count; i++)
 		reached += pair[i] >= 0;
 	return reached > 1;
 }
@@ -219,7 +229,9 @@ int lnx_stripe_open(struct lnx_ep *ep, const struct lnx_name *source)
 static bool read_names(struct lnx_stripe *s, struct lnx_name *ret,
 	uint32_t addrs[LNX_MAX_LINKS][WF_AV_ADDR_WORDS])
 {
-	lnx_stripe_links(s->ep->domain, ret);
+	bool local[LNX_MAX_LINKS];
+
+	links_of(s->ep->domain, ret, local);
 	for (unsigned int i = 0; i < s->count; i++) {
 		size_t size = WF_AV_ADDR_WORDS * sizeof(uint32_t);
 
@@ -328,7 +340,7 @@ void lnx_stripe_enabled(struct lnx_ep *ep)
 	if (!ep->stripe)
 		return;
 	for (unsigned int i = 0; i < ep->count; i++)
-		if (ep->rail[i].below.builtin)
+		if (ep->rail[i].below.builtin && !ep->domain->link->member[i].memory)
 			ep->rail[i].below.srx_port.heads = &ep->stripe->heads;
 }
 

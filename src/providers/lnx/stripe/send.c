@@ -27,6 +27,9 @@ enum {
 	PATIENCE_NS = 50000000,
 };
 
+/* Messages to a receiver that could not be reached are not striped for this time. */
+static const uint64_t lost_ns = UINT64_C(10000000000);
+
 static struct wf_list *bucket(struct lnx_stripe *s, uint64_t id)
 {
 	return &s->out[id % LNX_STRIPE_TABLE];
@@ -211,7 +214,8 @@ static bool looks_like_head(const struct lnx_target *target, const struct wf_op 
 /* The receiver was asked for a token just now. A large message waits for the answer. */
 static bool is_asked(const struct lnx_target *target, const struct wf_op *op)
 {
-	return target->state == LNX_TARGET_ASKED && op->len >= lnx_params.stripe_size &&
+	return target->state == LNX_TARGET_ASKED && !(op->flags & FI_INJECT) &&
+	       op->len >= lnx_params.stripe_size &&
 	       wf_coarse_ns() - target->asked_ns < PATIENCE_NS;
 }
 
@@ -413,6 +417,7 @@ void lnx_target_fail(struct lnx_stripe *s, struct lnx_target *target, int err)
 	/* A new process at this address would not know the token. */
 	if (target->state != LNX_TARGET_REFUSED)
 		target->state = LNX_TARGET_NEW;
+	target->ask_ns = wf_coarse_ns() + lost_ns;
 	for (unsigned int i = 0; i < LNX_STRIPE_TABLE; i++) {
 		wf_list_foreach_safe(link, &s->out[i])
 		{
