@@ -70,8 +70,8 @@ static void send_iov(const struct iovec *iov, size_t count, uint64_t data,
 	assert_int_equal(ret, 0);
 }
 
-static void send_one(size_t len, uint64_t data, uint64_t flags, struct fi_context2 *context,
-	struct seen *seen)
+static void send_one(size_t len, uint64_t data, uint64_t flags,
+	struct fi_context2 *context, struct seen *seen)
 {
 	const struct iovec iov = { out, len };
 
@@ -196,8 +196,9 @@ static void buffers_are_in_pieces(void **state)
 
 static void look(uint64_t flags, struct fi_context2 *context, struct seen *seen)
 {
-	struct fi_msg_tagged msg = { .addr = FI_ADDR_UNSPEC, .tag = TAG,
-		.context = context };
+	struct fi_msg_tagged msg = {
+		.addr = FI_ADDR_UNSPEC, .tag = TAG, .context = context
+	};
 
 	do {
 		seen->has_err = false;
@@ -237,8 +238,9 @@ static void it_is_found_claimed_and_received(void **state)
 static void it_is_discarded(void **state)
 {
 	struct fi_context2 tx, rx;
-	struct fi_msg_tagged msg = { .addr = FI_ADDR_UNSPEC, .tag = TAG,
-		.context = &rx };
+	struct fi_msg_tagged msg = {
+		.addr = FI_ADDR_UNSPEC, .tag = TAG, .context = &rx
+	};
 
 	for (int claimed = 0; claimed < 2; claimed++) {
 		struct seen seen = { 0 };
@@ -306,7 +308,8 @@ static void they_are_under_way_at_the_end(void **state)
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(it_arrives_whole, open_ends, close_ends),
+		cmocka_unit_test_setup_teardown(
+			it_arrives_whole, open_ends, close_ends),
 		cmocka_unit_test_setup_teardown(
 			a_buffer_is_too_small, open_ends, close_ends),
 		cmocka_unit_test_setup_teardown(

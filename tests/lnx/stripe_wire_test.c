@@ -284,8 +284,7 @@ static uint64_t welcome(void)
 
 	assert_memory_equal(hello.name, "wx", 2);
 	assert_int_equal(hello.name[2] & 0xf, 2);
-	say(&(struct control){
-		.kind = WELCOME, .nonce = hello.nonce, .id = my_token });
+	say(&(struct control){ .kind = WELCOME, .nonce = hello.nonce, .id = my_token });
 	if (was_sent) {
 		/* It took too long: the message is an ordinary one. */
 		UNTIL(pub.received && (has_sent || has_err));
@@ -439,15 +438,19 @@ static void receive(void)
 static void a_sender_is_right(void **state)
 {
 	uint64_t token = introduce(11), key = UINT64_C(0x1234567890);
-	struct control offer = { .kind = OFFER, .has_data = 1, .id = token | 3,
-		.size = LEN, .data = 99, .key = key };
+	struct control offer = { .kind = OFFER,
+		.has_data = 1,
+		.id = token | 3,
+		.size = LEN,
+		.data = 99,
+		.key = key };
 	struct control answer;
 	struct fid_mr *mr;
 
 	assert_true(introduce(11) == token);
 	assert_true(introduce(12) != token);
-	assert_int_equal(fi_mr_reg(priv.domain, out, LEN, FI_REMOTE_READ, 0, key, 0,
-				 &mr, NULL),
+	assert_int_equal(
+		fi_mr_reg(priv.domain, out, LEN, FI_REMOTE_READ, 0, key, 0, &mr, NULL),
 		0);
 	receive();
 	say(&offer);
@@ -475,8 +478,9 @@ static void a_sender_is_right(void **state)
 static void a_sender_lies(void **state)
 {
 	uint64_t token = introduce(11);
-	struct control offer = { .kind = OFFER, .id = token | 1, .size = UINT64_MAX,
-		.key = 666 };
+	struct control offer = {
+		.kind = OFFER, .id = token | 1, .size = UINT64_MAX, .key = 666
+	};
 	struct control answer;
 
 	/* Nothing is at that key. */

@@ -95,6 +95,39 @@ each_rail_carries 75
 echo "ok - two rails, each message over the next one"
 ranks=4
 
+# fetched RANK LINK: how many bytes of striped messages came over it
+fetched() {
+	sed -n "s/^lnx .*: $2: \([0-9]*\) bytes fetched.*/\1/p" "$at/log.$1"
+}
+
+# all_fetch LINK...: every rank has read from the other host over these
+all_fetch() {
+	local rank rail
+	for ((rank = 0; rank < ranks; rank++)); do
+		for rail; do
+			[ "$(fetched $rank "$rail")" -gt 0 ] && continue
+			echo "not ok - rank $rank fetched nothing over $rail"
+			exit 1
+		done
+	done
+}
+run striped shm+tcp:rail0,rail1 'shm:[^ ]*' 'tcp:rail[01]' 'passed in order' \
+	FI_LNX_STRIPE_SIZE=4096
+all_fetch tcp:rail0 tcp:rail1
+echo "ok - two rails, each message over both"
+run striped_in_turn shm+tcp:rail0,rail1 'shm:[^ ]*' 'tcp:rail[01]' passed \
+	FI_LNX_STRIPE_SIZE=4096 FI_LNX_MULTI_RAIL_SELECTION=PER_MSG
+all_fetch tcp:rail0 tcp:rail1
+echo "ok - the same, heads in turn"
+# One rank knows nothing of striping.
+run not_all_stripe shm+tcp:rail0,rail1 'shm:[^ ]*' 'tcp:rail[01]' 'passed in order' \
+	FI_LNX_STRIPE_SIZE=4096 SETTING_0=FI_LNX_STRIPE_SIZE=0
+if grep -q fetched "$at/log.0" || ! grep -q fetched "$at/log.1"; then
+	echo "not ok - rank 0 stripes, or rank 1 does not"
+	exit 1
+fi
+echo "ok - one that does not stripe"
+
 # A rail that nothing passes: peers that have it move to the other one.
 for host in 0 1; do
 	ip -n "$ns-$host" route add unreachable 10.90.0.$((2 - host))/32 || skip "no route"
@@ -112,4 +145,5 @@ a_rail_fails() {
 	fi
 }
 a_rail_fails one_of_two_fails 'passed in order'
+a_rail_fails striped_one_fails 'passed in order' FI_LNX_STRIPE_SIZE=4096
 a_rail_fails in_turn_one_fails passed FI_LNX_MULTI_RAIL_SELECTION=PER_MSG

@@ -8,11 +8,11 @@
 struct wf_ep;
 
 /*
- * Heads: empty tagged messages with CQ data that stand for a message whose payload comes
- * by other means. A layer that sends such messages sets struct wf_srx_port.heads of the
- * handles through which they may come. A head is matched like any message, so the
- * message that it stands for keeps its place in the order of messages. The lock of the
- * receive context is held in all functions.
+ * Heads: empty tagged messages with CQ data that stand for a message whose payload
+ * comes by other means. A layer that sends such messages sets struct wf_srx_port.heads
+ * of the handles through which they may come. A head is matched like any message, so
+ * the message that it stands for keeps its place in the order of messages. The lock of
+ * the receive context is held in all functions.
  */
 struct wf_srx_heads;
 struct wf_srx_head_ops {
@@ -25,7 +25,7 @@ struct wf_srx_head_ops {
 	/* An application peeks at the message that @view describes. 0: if it is a head,
 	 * @view describes now the message that it stands for. -FI_EAGAIN: it is a head,
 	 * of whose message nothing is known yet. */
-	int (*look)(struct wf_srx_heads *heads, struct fi_peer_rx_entry *view);
+	int (*describe)(struct wf_srx_heads *heads, struct fi_peer_rx_entry *view);
 	/* A message with CQ data @data, which may be a head, was discarded by the
 	 * application. */
 	void (*discarded)(struct wf_srx_heads *heads, uint64_t data);

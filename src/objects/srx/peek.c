@@ -56,12 +56,12 @@ static ssize_t answer_none(struct wf_srx_sink *sink, const struct wf_op *op)
 
 /* If the message of @view is a head (heads.h), let @view describe the message that it
  * stands for. -FI_EAGAIN: nothing is known of that yet. */
-static int look_through(const struct wf_srx_port *port, struct fi_peer_rx_entry *view)
+static int describe(const struct wf_srx_port *port, struct fi_peer_rx_entry *view)
 {
 	if (wf_likely(!port->heads) || view->msg_size ||
 		!(view->flags & FI_REMOTE_CQ_DATA))
 		return 0;
-	return port->heads->ops->look(port->heads, view);
+	return port->heads->ops->describe(port->heads, view);
 }
 
 static void discard(struct wf_srx_entry *entry)
@@ -95,7 +95,7 @@ static ssize_t peeked(struct wf_srx *srx, uint32_t msg, const struct wf_op *op)
 	struct wf_srx_entry *blank = NULL;
 	ssize_t ret;
 
-	if (look_through(wf_srx_port_of(view.srx), &view))
+	if (describe(wf_srx_port_of(view.srx), &view))
 		return answer_none(wf_srx_reporter(srx, NULL), op);
 	if (op->flags & (FI_CLAIM | FI_DISCARD)) {
 		blank = wf_srx_new_entry(srx, FI_TAGGED);
@@ -132,7 +132,7 @@ static ssize_t drop_claimed(
 {
 	const struct wf_srx_port *port = wf_srx_port_of(entry->peer.srx);
 	struct fi_peer_rx_entry view = entry->peer;
-	ssize_t ret = look_through(port, &view);
+	ssize_t ret = describe(port, &view);
 
 	if (ret)
 		return ret;

@@ -22,8 +22,8 @@ struct lnx_peer {
 	_Atomic uint8_t down;  /* Rails of @rails that failed, one bit each. */
 	/* Striped messages can be sent to it. Constant while it has a rail. */
 	bool stripes;
-	uint64_t hash;         /* Hash of the peer's address; see lnx_av_removed. */
-	fi_addr_t addr[];      /* Address of the peer in each member's AV. */
+	uint64_t hash;    /* Hash of the peer's address; see lnx_av_removed. */
+	fi_addr_t addr[]; /* Address of the peer in each member's AV. */
 };
 
 /* The address vector of lnx: prov_data of its struct wf_av. */

@@ -19,8 +19,8 @@ struct lnx_domain {
 	pthread_mutex_t control;
 	unsigned int count; /* Number of members that are open. */
 	struct wf_lower_domain member[LNX_MAX_LINKS];
-	/* Members that striped messages may go over, one bit each: two or more, or none;
-	 * see stripe/stripe.h. */
+	/* Members that striped messages may go over, one bit each: two or more, or
+	 * none; see stripe/stripe.h. */
 	uint8_t stripe_rails;
 	/* The key to try for the next region whose key lnx chooses. Any thread. */
 	_Atomic uint64_t next_key;

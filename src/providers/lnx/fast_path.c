@@ -162,7 +162,7 @@ void lnx_fast_path_enabled(struct lnx_ep *ep)
 		};
 		/* A message to be striped takes the long path. */
 		if (ep->stripe && !ep->domain->link->member[i].memory)
-			ep->fast_path[i].limit = WF_MIN(
-				member->small_limit, lnx_params.stripe_size);
+			ep->fast_path[i].limit =
+				WF_MIN(member->small_limit, lnx_params.stripe_size);
 	}
 }

@@ -64,8 +64,7 @@ void lnx_params_init(void)
 		lnx_params.links = links;
 	read_policy();
 	lnx_params.stripe_size = STRIPE_SIZE;
-	(void)fi_param_get_size_t(
-		&lnx_fi, "stripe_size", &lnx_params.stripe_size);
+	(void)fi_param_get_size_t(&lnx_fi, "stripe_size", &lnx_params.stripe_size);
 	lnx_params.no_shm = read_bool("disable_shm");
 	lnx_params.stats = read_bool("dump_stats");
 }

@@ -11,8 +11,8 @@ struct lnx_params {
 	bool per_msg;      /* A rail is chosen for each message. */
 	/* Tagged messages of at least this many bytes are striped; 0: none. */
 	size_t stripe_size;
-	bool no_shm;       /* No link contains shm. */
-	bool stats;        /* Statistics are written when an endpoint is closed. */
+	bool no_shm; /* No link contains shm. */
+	bool stats;  /* Statistics are written when an endpoint is closed. */
 };
 extern struct lnx_params lnx_params;
 

@@ -87,9 +87,8 @@ static struct lnx_op *find_cancelled(
 		struct lnx_op *rec = wf_list_entry(link, struct lnx_op, link);
 
 		if (rec->context != context || rec->rail != rail || rec->cancelling ||
-			rec->head_of ||
-			rec->kind == WF_OP_RECV || rec->kind == WF_OP_TRECV ||
-			!wf_op_is_reported(rec->flags))
+			rec->head_of || rec->kind == WF_OP_RECV ||
+			rec->kind == WF_OP_TRECV || !wf_op_is_reported(rec->flags))
 			continue;
 		rec->cancelling = rec->cancelled = true;
 		found = rec;

@@ -50,8 +50,8 @@ static inline struct wf_delivery wf_delivery_of(const struct wf_ep *ep)
 {
 	struct wf_cq *cq = wf_cq_direct(ep->rx_cq);
 
-	if (wf_unlikely(!cq || !wf_srx_is_own(ep->srx) ||
-			wf_srx_port_of(ep->srx)->heads))
+	if (wf_unlikely(
+		    !cq || !wf_srx_is_own(ep->srx) || wf_srx_port_of(ep->srx)->heads))
 		return (struct wf_delivery){ NULL, NULL };
 	return (struct wf_delivery){ wf_srx_port_of(ep->srx)->srx, cq };
 }

@@ -8,8 +8,8 @@
 
 /*
  * Peers' private endpoints, and control messages to them. A control message asks for
- * delivery, so one that a rail has lost is known to be lost or harmless to repeat, and is
- * sent over the next rail.
+ * delivery, so one that a rail has lost is known to be lost or harmless to repeat, and
+ * is sent over the next rail.
  */
 
 /* A rail that failed is tried again after this time. */
@@ -28,16 +28,16 @@ static int insert(struct lnx_stripe_rail *rail, const struct lnx_name_link *link
 		       : -FI_EADDRNOTAVAIL;
 }
 
-int lnx_contact_init(struct lnx_stripe *s, struct lnx_contact *contact,
-	const struct lnx_name *name)
+int lnx_contact_init(
+	struct lnx_stripe *s, struct lnx_contact *contact, const struct lnx_name *name)
 {
 	int pair[LNX_MAX_LINKS];
 
 	*contact = (struct lnx_contact){ .rails = 0 };
 	(void)lnx_stripe_pair(s->ep->domain, name, pair);
 	for (unsigned int i = 0; i < s->count; i++)
-		if (pair[i] >= 0 && !insert(&s->rail[i], &name->link[pair[i]],
-					    &contact->addr[i]))
+		if (pair[i] >= 0 &&
+			!insert(&s->rail[i], &name->link[pair[i]], &contact->addr[i]))
 			contact->rails |= (uint8_t)(1u << i);
 	return contact->rails ? 0 : -FI_EADDRNOTAVAIL;
 }
@@ -156,7 +156,7 @@ struct lnx_control *lnx_control_new(struct lnx_stripe *s, struct lnx_contact *co
 	control->tried = 0;
 	control->len = lnx_stripe_write(msg, control->bytes);
 	wf_list_init(&control->link);
-	contact->under_way++;
+	contact->pending++;
 	lnx_stripe_add_busy(s, 1);
 	return control;
 }
@@ -164,7 +164,7 @@ struct lnx_control *lnx_control_new(struct lnx_stripe *s, struct lnx_contact *co
 void lnx_control_free(struct lnx_stripe *s, struct lnx_control *control)
 {
 	wf_list_remove(&control->link);
-	control->contact->under_way--;
+	control->contact->pending--;
 	lnx_stripe_add_busy(s, -1);
 	wf_pool_put(&s->controls, control);
 }

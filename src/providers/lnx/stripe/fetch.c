@@ -17,7 +17,7 @@ enum {
 /* The rail for the next read of @in; LNX_MAX_LINKS: none is free. */
 static unsigned int choose(const struct lnx_stripe *s, const struct lnx_inbound *in)
 {
-	uint8_t up = lnx_contact_up(&in->origin->contact);
+	uint8_t up = lnx_contact_up(&in->sender->contact);
 	unsigned int best = LNX_MAX_LINKS, least = DEPTH;
 
 	for (unsigned int i = 0; i < s->count; i++) {
@@ -29,8 +29,8 @@ static unsigned int choose(const struct lnx_stripe *s, const struct lnx_inbound 
 	return best;
 }
 
-/* The part of the receive's buffers for @chunk, in at most s->iov_limit pieces; shortens
- * the chunk if it lies in more. Returns the number of pieces. */
+/* The part of the receive's buffers for @chunk, in at most s->iov_limit pieces;
+ * shortens the chunk if it lies in more. Returns the number of pieces. */
 static size_t slice(const struct lnx_stripe *s, struct lnx_chunk *chunk,
 	struct iovec ret_iov[PIECES])
 {
@@ -46,9 +46,8 @@ static size_t slice(const struct lnx_stripe *s, struct lnx_chunk *chunk,
 			continue;
 		}
 		len = WF_MIN(len - skip, left);
-		ret_iov[count++] = (struct iovec){
-			(uint8_t *)entry->iov[i].iov_base + skip, len
-		};
+		ret_iov[count++] =
+			(struct iovec){ (uint8_t *)entry->iov[i].iov_base + skip, len };
 		left -= len;
 		skip = 0;
 	}
@@ -65,7 +64,7 @@ static ssize_t start(struct lnx_stripe *s, struct lnx_chunk *chunk)
 	struct fi_msg_rma msg = {
 		.msg_iov = iov,
 		.iov_count = slice(s, chunk, iov),
-		.addr = in->origin->contact.addr[rail],
+		.addr = in->sender->contact.addr[rail],
 		.rma_iov = &from,
 		.rma_iov_count = 1,
 		.context = &chunk->call,
@@ -95,8 +94,8 @@ static void fetched(struct lnx_stripe *s, struct lnx_call *call, int err, size_t
 		s->rail[call->rail].fetched += chunk->len;
 		wf_pool_put(&s->chunks, chunk);
 	} else {
-		if (!lnx_contact_failed(s, &in->origin->contact, call->rail, err) ||
-			!lnx_contact_up(&in->origin->contact))
+		if (!lnx_contact_failed(s, &in->sender->contact, call->rail, err) ||
+			!lnx_contact_up(&in->sender->contact))
 			in->err = in->err ? in->err : err;
 		wf_list_push(&in->again, &chunk->link);
 	}
@@ -151,8 +150,8 @@ static bool fetch_one(struct lnx_stripe *s, struct lnx_inbound *in)
 		s->stalled = true;
 		return false;
 	}
-	if (!lnx_contact_failed(s, &in->origin->contact, rail, (int)-ret) ||
-		!lnx_contact_up(&in->origin->contact))
+	if (!lnx_contact_failed(s, &in->sender->contact, rail, (int)-ret) ||
+		!lnx_contact_up(&in->sender->contact))
 		in->err = (int)-ret;
 	return true;
 }
@@ -170,8 +169,8 @@ void lnx_stripe_fetch(struct lnx_stripe *s, struct lnx_inbound *in)
 	if (!is_over(in))
 		return;
 	/* No rail is left: all are tried again by the next message. */
-	if (!lnx_contact_up(&in->origin->contact))
-		in->origin->contact.down = 0;
+	if (!lnx_contact_up(&in->sender->contact))
+		in->sender->contact.down = 0;
 	lnx_inbound_end(s, in);
 }
 

@@ -48,9 +48,9 @@ struct lnx_contact {
 	uint8_t rails;                 /* rails that reach the peer */
 	uint8_t down;                  /* those of @rails that failed */
 	uint64_t down_ns;              /* when the last one failed */
-	unsigned int under_way;        /* control messages to it that have not ended */
-	/* The peer was not reached over any rail: positive FI_E code of the last one, for
-	 * the next poll. */
+	unsigned int pending;          /* control messages to it that have not ended */
+	/* The peer was not reached over any rail: positive FI_E code of the last one,
+	 * for the next poll. */
 	int lost_err;
 };
 
@@ -64,24 +64,24 @@ struct lnx_control {
 	uint8_t bytes[LNX_STRIPE_MSG_MAX];
 };
 
-enum lnx_target_state {
-	LNX_TARGET_NEW,     /* It was not asked. */
-	LNX_TARGET_ASKED,   /* A HELLO is under way, or was not answered. */
-	LNX_TARGET_READY,   /* It gave a token. */
-	LNX_TARGET_REFUSED, /* It cannot be reached by private endpoints. */
+enum lnx_receiver_state {
+	LNX_RECEIVER_NEW,     /* It was not asked. */
+	LNX_RECEIVER_ASKED,   /* A HELLO is under way, or was not answered. */
+	LNX_RECEIVER_READY,   /* It gave a token. */
+	LNX_RECEIVER_REFUSED, /* It cannot be reached by private endpoints. */
 };
 
 /* A peer that striped messages are sent to, by its index in the AV. */
-struct lnx_target {
+struct lnx_receiver {
 	struct lnx_contact contact;
-	struct wf_list link; /* in lnx_stripe.targets */
+	struct wf_list link; /* in lnx_stripe.receivers */
 	uint64_t index;      /* index in the AV */
 	uint64_t hash;       /* lnx_peer.hash of the address */
-	/* Random, but for the low 32 bits: the target's number here. Control messages of
-	 * the receiver name it. */
+	/* Random, but for the low 32 bits: the receiver's number here. Control messages
+	 * of the receiver name it. */
 	uint64_t nonce;
-	uint64_t token; /* LNX_TARGET_READY */
-	enum lnx_target_state state;
+	uint64_t token; /* LNX_RECEIVER_READY */
+	enum lnx_receiver_state state;
 	uint64_t asked_ns;      /* when the HELLO was sent */
 	uint64_t ask_ns;        /* no other HELLO before this time */
 	uint32_t next_op;       /* number to try for the next message */
@@ -93,14 +93,14 @@ enum {
 	/* The most messages to one receiver that are under way; a receiver refuses
 	 * twice as many. */
 	LNX_STRIPE_OUT_MAX = 8192,
-	LNX_STRIPE_ORIGINS_MAX = 65535,
+	LNX_STRIPE_SENDERS_MAX = 65535,
 };
 
 /* A striped message that is being sent. */
 struct lnx_outbound {
-	struct wf_list link;     /* in lnx_stripe.out, by id */
+	struct wf_list link; /* in lnx_stripe.out, by id */
 	struct lnx_stripe *s;
-	struct lnx_target *target;
+	struct lnx_receiver *receiver;
 	uint64_t id, key;
 	uint64_t size, data; /* length in bytes, CQ data */
 	uint64_t flags;      /* of the application's operation */
@@ -119,7 +119,7 @@ struct lnx_outbound {
 };
 
 /* A peer that sends striped messages. */
-struct lnx_origin {
+struct lnx_sender {
 	struct lnx_contact contact;
 	uint64_t nonce; /* the sender's number for this endpoint */
 	uint64_t token; /* what this endpoint gave it */
@@ -129,9 +129,9 @@ struct lnx_origin {
 
 /* A striped message that is coming: its offer, its receive, or both. */
 struct lnx_inbound {
-	struct wf_list link;   /* in lnx_origin.in */
+	struct wf_list link;   /* in lnx_sender.in */
 	struct wf_list active; /* in lnx_stripe.active while it has an entry */
-	struct lnx_origin *origin;
+	struct lnx_sender *sender;
 	uint64_t id;
 	bool offered; /* @size, @data, @has_data and @key are known */
 	bool has_data;
@@ -140,15 +140,15 @@ struct lnx_inbound {
 	struct fi_peer_rx_entry *entry;
 	struct wf_ep *ep;
 	fi_addr_t src;
-	uint64_t want;          /* bytes to be read: those that fit */
-	uint64_t next;          /* offset of the first byte not asked for yet */
-	size_t chunk;           /* bytes of a chunk */
-	unsigned int flying;    /* reads under way */
+	uint64_t want;             /* bytes to be read: those that fit */
+	uint64_t next;             /* offset of the first byte not asked for yet */
+	size_t chunk;              /* bytes of a chunk */
+	unsigned int flying;       /* reads under way */
 	uint8_t on[LNX_MAX_LINKS]; /* the same by rail */
-	struct wf_list again;   /* struct lnx_chunk that rails lost */
-	int err;                /* positive FI_E code; 0: none yet */
-	unsigned int questions; /* ASK_SENDERs since the entry came */
-	uint64_t asked_ns;      /* when the last one was sent, or the entry came */
+	struct wf_list again;      /* struct lnx_chunk that rails lost */
+	int err;                   /* positive FI_E code; 0: none yet */
+	unsigned int questions;    /* ASK_SENDERs since the entry came */
+	uint64_t asked_ns;         /* when the last one was sent, or the entry came */
 };
 
 /* A read. */
@@ -169,22 +169,22 @@ struct lnx_stripe {
 	struct lnx_stripe_rail *rail;
 	uint8_t name[LNX_NAME_LEN]; /* the private endpoints, packed */
 	size_t name_len;
-	struct wf_list targets[LNX_STRIPE_TABLE]; /* by AV index */
-	struct lnx_target **target;               /* by number */
-	uint32_t target_count;
+	struct wf_list receivers[LNX_STRIPE_TABLE]; /* by AV index */
+	struct lnx_receiver **receiver;             /* by number */
+	uint32_t receiver_count;
 	struct wf_list out[LNX_STRIPE_TABLE]; /* struct lnx_outbound, by id */
-	struct lnx_origin **origin;           /* by index in tokens, from 1 on */
-	uint32_t origin_count;
+	struct lnx_sender **sender;           /* by index in tokens, from 1 on */
+	uint32_t sender_count;
 	struct wf_list active;  /* struct lnx_inbound with entries */
 	struct wf_list waiting; /* struct lnx_control that were not taken */
 	struct wf_pool chunks, controls;
-	bool any_lost;       /* lnx_contact.lost_err of some contact is set. */
-	bool stalled;        /* A read was not taken: try again. */
-	bool slept;          /* A thread was about to sleep since the last poll. */
+	bool any_lost;         /* lnx_contact.lost_err of some contact is set. */
+	bool stalled;          /* A read was not taken: try again. */
+	bool slept;            /* A thread was about to sleep since the last poll. */
 	unsigned int injected; /* outbound messages with a copy */
-	unsigned int polls;  /* calls of lnx_stripe_poll */
-	uint64_t asked_ns;   /* when the peers were last asked */
-	int timer_fd;        /* ends sleeps while messages are under way; or -1 */
+	unsigned int polls;    /* calls of lnx_stripe_poll */
+	uint64_t asked_ns;     /* when the peers were last asked */
+	int timer_fd;          /* ends sleeps while messages are under way; or -1 */
 	/* Messages, reads and control messages under way. */
 	_Atomic uint32_t busy;
 };
@@ -211,8 +211,8 @@ unsigned int lnx_stripe_pair(const struct lnx_domain *domain,
 
 /* Insert the private endpoints in @name into the rails' AVs. -FI_EADDRNOTAVAIL: no rail
  * reaches any. */
-int lnx_contact_init(struct lnx_stripe *s, struct lnx_contact *contact,
-	const struct lnx_name *name);
+int lnx_contact_init(
+	struct lnx_stripe *s, struct lnx_contact *contact, const struct lnx_name *name);
 
 /* The rails to @contact that are not known to have failed. */
 uint8_t lnx_contact_up(struct lnx_contact *contact);
@@ -236,16 +236,17 @@ void lnx_control_retry(struct lnx_stripe *s);
 
 /* hello.c */
 
-/* The target at AV index @index, made if it is new. NULL: no memory. It is asked for a
- * token unless it was. */
-struct lnx_target *lnx_target_get(struct lnx_stripe *s, struct lnx_peer *peer,
-	uint64_t index);
-/* The target that @nonce names, or NULL. */
-struct lnx_target *lnx_target_find(struct lnx_stripe *s, uint64_t nonce);
+/* The receiver at AV index @index, made if it is new. NULL: no memory. It is asked for
+ * a token unless it was. */
+struct lnx_receiver *lnx_receiver_get(
+	struct lnx_stripe *s, struct lnx_peer *peer, uint64_t index);
+/* The receiver that @nonce names, or NULL. */
+struct lnx_receiver *lnx_receiver_find(struct lnx_stripe *s, uint64_t nonce);
 /* The sender that the token in @id was given to, or NULL. */
-struct lnx_origin *lnx_origin_find(struct lnx_stripe *s, uint64_t id);
-/* A HELLO or ASK_RECEIVER came: the sender, made if it is new; NULL: none is possible. */
-struct lnx_origin *lnx_origin_get(
+struct lnx_sender *lnx_sender_find(struct lnx_stripe *s, uint64_t id);
+/* A HELLO or ASK_RECEIVER came: the sender, made if it is new; NULL: none is possible.
+ */
+struct lnx_sender *lnx_sender_get(
 	struct lnx_stripe *s, const struct lnx_stripe_msg *msg);
 void lnx_stripe_hello(struct lnx_stripe *s, const struct lnx_stripe_msg *msg);
 void lnx_stripe_welcome(struct lnx_stripe *s, const struct lnx_stripe_msg *msg);
@@ -253,7 +254,7 @@ void lnx_stripe_welcome(struct lnx_stripe *s, const struct lnx_stripe_msg *msg);
 /* send.c: control messages of a receiver; its loss; questions to receivers; closing. */
 void lnx_stripe_done(struct lnx_stripe *s, const struct lnx_stripe_msg *msg);
 void lnx_stripe_ask_sender(struct lnx_stripe *s, const struct lnx_stripe_msg *msg);
-void lnx_target_fail(struct lnx_stripe *s, struct lnx_target *target, int err);
+void lnx_receiver_fail(struct lnx_stripe *s, struct lnx_receiver *receiver, int err);
 void lnx_stripe_ask_receivers(struct lnx_stripe *s, uint64_t now);
 void lnx_stripe_free_out(struct lnx_stripe *s);
 
@@ -262,7 +263,7 @@ extern const struct wf_srx_head_ops lnx_stripe_head_ops;
 void lnx_stripe_offer(struct lnx_stripe *s, const struct lnx_stripe_msg *msg);
 void lnx_stripe_withdraw(struct lnx_stripe *s, const struct lnx_stripe_msg *msg);
 void lnx_stripe_ask_receiver(struct lnx_stripe *s, const struct lnx_stripe_msg *msg);
-void lnx_origin_fail(struct lnx_stripe *s, struct lnx_origin *origin, int err);
+void lnx_sender_fail(struct lnx_stripe *s, struct lnx_sender *sender, int err);
 void lnx_stripe_ask_senders(struct lnx_stripe *s, uint64_t now);
 void lnx_stripe_free_in(struct lnx_stripe *s);
 /* All reads of @in ended: end its receive, and free it. */

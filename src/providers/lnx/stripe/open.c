@@ -18,8 +18,8 @@ enum {
 	CQ_SIZE = 256,
 };
 
-static const uint64_t needed = FI_MSG | FI_TAGGED | FI_RMA | FI_SEND | FI_RECV |
-			       FI_READ | FI_REMOTE_READ;
+static const uint64_t needed =
+	FI_MSG | FI_TAGGED | FI_RMA | FI_SEND | FI_RECV | FI_READ | FI_REMOTE_READ;
 
 static bool takes_part(const struct lnx_domain *domain, unsigned int i)
 {
@@ -120,9 +120,9 @@ static struct fi_info *private_info(const struct wf_lower_domain *domain)
 static int open_cq(struct lnx_stripe *s, struct lnx_stripe_rail *rail)
 {
 	const struct wf_lower_domain *domain = rail->below.domain;
-	struct fi_cq_attr attr = { .format = FI_CQ_FORMAT_MSG,
-		.size = CQ_SIZE,
-		.wait_obj = FI_WAIT_FD };
+	struct fi_cq_attr attr = {
+		.format = FI_CQ_FORMAT_MSG, .size = CQ_SIZE, .wait_obj = FI_WAIT_FD
+	};
 	int ret = fi_cq_open(domain->domain, &attr, &rail->cq, NULL);
 
 	(void)s;
@@ -167,7 +167,7 @@ static int open_rail(struct lnx_stripe *s, unsigned int member)
 static void init_lists(struct lnx_stripe *s)
 {
 	for (unsigned int i = 0; i < LNX_STRIPE_TABLE; i++) {
-		wf_list_init(&s->targets[i]);
+		wf_list_init(&s->receivers[i]);
 		wf_list_init(&s->out[i]);
 	}
 	wf_list_init(&s->active);
@@ -178,9 +178,8 @@ static void init_lists(struct lnx_stripe *s)
 
 static struct lnx_stripe *new_stripe(struct lnx_ep *ep)
 {
-	enum wf_lock_kind kind = ep->wf.domain->lock_kind == WF_LOCK_NONE
-					 ? WF_LOCK_NONE
-					 : WF_LOCK_MUTEX;
+	enum wf_lock_kind kind =
+		ep->wf.domain->lock_kind == WF_LOCK_NONE ? WF_LOCK_NONE : WF_LOCK_MUTEX;
 	struct lnx_stripe *s = calloc(1, sizeof(*s));
 
 	if (!s)
@@ -263,8 +262,8 @@ bool lnx_stripe_name(struct lnx_ep *ep, struct lnx_name *name,
 static void post(struct lnx_stripe *s, struct lnx_stripe_buf *buf)
 {
 	struct fid_ep *ep = s->rail[buf->call.rail].below.fid;
-	ssize_t ret = fi_recv(ep, buf->bytes, sizeof(buf->bytes), NULL, FI_ADDR_UNSPEC,
-		&buf->call);
+	ssize_t ret = fi_recv(
+		ep, buf->bytes, sizeof(buf->bytes), NULL, FI_ADDR_UNSPEC, &buf->call);
 
 	if (ret)
 		lnx_log(FI_LOG_WARN, FI_LOG_EP_DATA,

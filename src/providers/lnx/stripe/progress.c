@@ -14,8 +14,9 @@
 
 enum {
 	ENTRIES = 16,
-	BATCHES = 8,        /* reads of a queue in one poll */
-	IDLE_INTERVAL = 8,  /* polls of the rails from one poll without work to the next */
+	BATCHES = 8, /* reads of a queue in one poll */
+	IDLE_INTERVAL =
+		8, /* polls of the rails from one poll without work to the next */
 	CLOCK_INTERVAL = 64, /* polls from one look at the clock to the next */
 };
 
@@ -60,19 +61,19 @@ static void poll_rails(struct lnx_stripe *s)
 static void fail_lost(struct lnx_stripe *s)
 {
 	s->any_lost = false;
-	for (uint32_t i = 0; i < s->target_count; i++) {
-		int err = s->target[i]->contact.lost_err;
+	for (uint32_t i = 0; i < s->receiver_count; i++) {
+		int err = s->receiver[i]->contact.lost_err;
 
-		s->target[i]->contact.lost_err = 0;
+		s->receiver[i]->contact.lost_err = 0;
 		if (err)
-			lnx_target_fail(s, s->target[i], err);
+			lnx_receiver_fail(s, s->receiver[i], err);
 	}
-	for (uint32_t i = 0; i < s->origin_count; i++) {
-		int err = s->origin[i]->contact.lost_err;
+	for (uint32_t i = 0; i < s->sender_count; i++) {
+		int err = s->sender[i]->contact.lost_err;
 
-		s->origin[i]->contact.lost_err = 0;
+		s->sender[i]->contact.lost_err = 0;
 		if (err)
-			lnx_origin_fail(s, s->origin[i], err);
+			lnx_sender_fail(s, s->sender[i], err);
 	}
 }
 

@@ -8,8 +8,8 @@
 #include "sys/iov.h"
 
 /*
- * Striped messages that arrive: the offer and the head come in any order, over different
- * connections. When both are there the payload is read (fetch.c).
+ * Striped messages that arrive: the offer and the head come in any order, over
+ * different connections. When both are there the payload is read (fetch.c).
  *
  * A sender that is not told of a discarded message would wait, so every message ends
  * with a DONE.
@@ -30,14 +30,14 @@ static struct lnx_stripe *stripe_of(struct wf_srx_heads *heads)
 	return wf_container_of(heads, struct lnx_stripe, heads);
 }
 
-static struct wf_list *bucket(struct lnx_origin *origin, uint64_t id)
+static struct wf_list *bucket(struct lnx_sender *sender, uint64_t id)
 {
-	return &origin->in[id % LNX_STRIPE_TABLE];
+	return &sender->in[id % LNX_STRIPE_TABLE];
 }
 
-static struct lnx_inbound *find(struct lnx_origin *origin, uint64_t id)
+static struct lnx_inbound *find(struct lnx_sender *sender, uint64_t id)
 {
-	wf_list_foreach(link, bucket(origin, id))
+	wf_list_foreach(link, bucket(sender, id))
 	{
 		struct lnx_inbound *in = wf_list_entry(link, struct lnx_inbound, link);
 
@@ -47,22 +47,22 @@ static struct lnx_inbound *find(struct lnx_origin *origin, uint64_t id)
 	return NULL;
 }
 
-/* The message @id of @origin, made if it is new; NULL: no memory, or too many. */
-static struct lnx_inbound *get(struct lnx_origin *origin, uint64_t id)
+/* The message @id of @sender, made if it is new; NULL: no memory, or too many. */
+static struct lnx_inbound *get(struct lnx_sender *sender, uint64_t id)
 {
-	struct lnx_inbound *in = find(origin, id);
+	struct lnx_inbound *in = find(sender, id);
 
-	if (in || origin->in_count >= IN_MAX)
+	if (in || sender->in_count >= IN_MAX)
 		return in;
 	in = calloc(1, sizeof(*in));
 	if (!in)
 		return NULL;
-	in->origin = origin;
+	in->sender = sender;
 	in->id = id;
 	wf_list_init(&in->active);
 	wf_list_init(&in->again);
-	wf_list_push(bucket(origin, id), &in->link);
-	origin->in_count++;
+	wf_list_push(bucket(sender, id), &in->link);
+	sender->in_count++;
 	return in;
 }
 
@@ -76,16 +76,16 @@ static void in_free(struct lnx_stripe *s, struct lnx_inbound *in)
 		lnx_stripe_add_busy(s, -1);
 	wf_list_remove(&in->active);
 	wf_list_remove(&in->link);
-	in->origin->in_count--;
+	in->sender->in_count--;
 	free(in);
 }
 
 static void tell_done(struct lnx_stripe *s, const struct lnx_inbound *in, int err)
 {
-	lnx_control_post(s, &in->origin->contact,
+	lnx_control_post(s, &in->sender->contact,
 		&(struct lnx_stripe_msg){
 			.kind = LNX_STRIPE_DONE,
-			.nonce = in->origin->nonce,
+			.nonce = in->sender->nonce,
 			.id = in->id,
 			.key = in->key,
 			.err = (uint32_t)err,
@@ -145,13 +145,13 @@ static bool matched(struct wf_srx_heads *heads, struct wf_ep *ep,
 	struct fi_peer_rx_entry *entry, uint64_t data, fi_addr_t src)
 {
 	struct lnx_stripe *s = stripe_of(heads);
-	struct lnx_origin *origin;
+	struct lnx_sender *sender;
 	struct lnx_inbound *in = NULL;
 
 	wf_lock(&s->lock);
-	origin = lnx_origin_find(s, data);
-	if (origin)
-		in = get(origin, data);
+	sender = lnx_sender_find(s, data);
+	if (sender)
+		in = get(sender, data);
 	/* A head that comes twice is none. */
 	if (in && in->entry)
 		in = NULL;
@@ -170,39 +170,39 @@ static bool matched(struct wf_srx_heads *heads, struct wf_ep *ep,
 	return in;
 }
 
-static int look(struct wf_srx_heads *heads, struct fi_peer_rx_entry *view)
+static int describe(struct wf_srx_heads *heads, struct fi_peer_rx_entry *view)
 {
 	struct lnx_stripe *s = stripe_of(heads);
-	struct lnx_origin *origin;
+	struct lnx_sender *sender;
 	struct lnx_inbound *in;
 	int ret = 0;
 
 	wf_lock(&s->lock);
-	origin = lnx_origin_find(s, view->cq_data);
-	in = origin ? find(origin, view->cq_data) : NULL;
+	sender = lnx_sender_find(s, view->cq_data);
+	in = sender ? find(sender, view->cq_data) : NULL;
 	if (in && in->offered) {
 		view->msg_size = in->size;
 		view->cq_data = in->data;
 		view->flags &= ~FI_REMOTE_CQ_DATA;
 		if (in->has_data)
 			view->flags |= FI_REMOTE_CQ_DATA;
-	} else if (origin) {
+	} else if (sender) {
 		ret = -FI_EAGAIN;
 	}
 	wf_unlock(&s->lock);
 	return ret;
 }
 
-/* The offer has come, because look() described the message. */
+/* The offer has come, because describe() knew the message. */
 static void discarded(struct wf_srx_heads *heads, uint64_t data)
 {
 	struct lnx_stripe *s = stripe_of(heads);
-	struct lnx_origin *origin;
+	struct lnx_sender *sender;
 	struct lnx_inbound *in;
 
 	wf_lock(&s->lock);
-	origin = lnx_origin_find(s, data);
-	in = origin ? find(origin, data) : NULL;
+	sender = lnx_sender_find(s, data);
+	in = sender ? find(sender, data) : NULL;
 	if (in && !in->entry) {
 		tell_done(s, in, 0);
 		in_free(s, in);
@@ -212,14 +212,14 @@ static void discarded(struct wf_srx_heads *heads, uint64_t data)
 
 const struct wf_srx_head_ops lnx_stripe_head_ops = {
 	.matched = matched,
-	.look = look,
+	.describe = describe,
 	.discarded = discarded,
 };
 
 void lnx_stripe_offer(struct lnx_stripe *s, const struct lnx_stripe_msg *msg)
 {
-	struct lnx_origin *origin = lnx_origin_find(s, msg->id);
-	struct lnx_inbound *in = origin ? get(origin, msg->id) : NULL;
+	struct lnx_sender *sender = lnx_sender_find(s, msg->id);
+	struct lnx_inbound *in = sender ? get(sender, msg->id) : NULL;
 
 	if (!in || in->offered)
 		return;
@@ -234,8 +234,8 @@ void lnx_stripe_offer(struct lnx_stripe *s, const struct lnx_stripe_msg *msg)
 
 void lnx_stripe_withdraw(struct lnx_stripe *s, const struct lnx_stripe_msg *msg)
 {
-	struct lnx_origin *origin = lnx_origin_find(s, msg->id);
-	struct lnx_inbound *in = origin ? find(origin, msg->id) : NULL;
+	struct lnx_sender *sender = lnx_sender_find(s, msg->id);
+	struct lnx_inbound *in = sender ? find(sender, msg->id) : NULL;
 
 	if (!in)
 		return;
@@ -248,13 +248,12 @@ void lnx_stripe_withdraw(struct lnx_stripe *s, const struct lnx_stripe_msg *msg)
 /* A sender that waits for long asks whether its message is known. */
 void lnx_stripe_ask_receiver(struct lnx_stripe *s, const struct lnx_stripe_msg *msg)
 {
-	struct lnx_origin *origin = lnx_origin_get(s, msg);
+	struct lnx_sender *sender = lnx_sender_get(s, msg);
 
-	if (!origin ||
-		(origin->token == lnx_stripe_token_of(msg->id) &&
-			find(origin, msg->id)))
+	if (!sender || (sender->token == lnx_stripe_token_of(msg->id) &&
+			       find(sender, msg->id)))
 		return;
-	lnx_control_post(s, &origin->contact,
+	lnx_control_post(s, &sender->contact,
 		&(struct lnx_stripe_msg){
 			.kind = LNX_STRIPE_DONE,
 			.nonce = msg->nonce,
@@ -264,14 +263,14 @@ void lnx_stripe_ask_receiver(struct lnx_stripe *s, const struct lnx_stripe_msg *
 		});
 }
 
-void lnx_origin_fail(struct lnx_stripe *s, struct lnx_origin *origin, int err)
+void lnx_sender_fail(struct lnx_stripe *s, struct lnx_sender *sender, int err)
 {
 	wf_list_foreach_safe(link, &s->active)
 	{
 		struct lnx_inbound *in =
 			wf_list_entry(link, struct lnx_inbound, active);
 
-		if (in->origin == origin)
+		if (in->sender == sender)
 			fail(s, in, err);
 	}
 }
@@ -284,10 +283,10 @@ static void ask(struct lnx_stripe *s, struct lnx_inbound *in, uint64_t now)
 		fail(s, in, FI_ETIMEDOUT);
 		return;
 	}
-	lnx_control_post(s, &in->origin->contact,
+	lnx_control_post(s, &in->sender->contact,
 		&(struct lnx_stripe_msg){
 			.kind = LNX_STRIPE_ASK_SENDER,
-			.nonce = in->origin->nonce,
+			.nonce = in->sender->nonce,
 			.id = in->id,
 		});
 }
@@ -301,7 +300,7 @@ void lnx_stripe_ask_senders(struct lnx_stripe *s, uint64_t now)
 		struct lnx_inbound *in =
 			wf_list_entry(link, struct lnx_inbound, active);
 
-		if (!in->offered && !in->origin->contact.under_way &&
+		if (!in->offered && !in->sender->contact.pending &&
 			now - in->asked_ns >= LNX_STRIPE_ASK_NS)
 			ask(s, in, now);
 	}
@@ -309,9 +308,9 @@ void lnx_stripe_ask_senders(struct lnx_stripe *s, uint64_t now)
 
 void lnx_stripe_free_in(struct lnx_stripe *s)
 {
-	for (uint32_t i = 0; i < s->origin_count; i++) {
+	for (uint32_t i = 0; i < s->sender_count; i++) {
 		for (unsigned int k = 0; k < LNX_STRIPE_TABLE; k++) {
-			wf_list_foreach_safe(link, &s->origin[i]->in[k])
+			wf_list_foreach_safe(link, &s->sender[i]->in[k])
 			{
 				struct lnx_inbound *in =
 					wf_list_entry(link, struct lnx_inbound, link);
@@ -321,7 +320,7 @@ void lnx_stripe_free_in(struct lnx_stripe *s)
 				in_free(s, in);
 			}
 		}
-		free(s->origin[i]);
+		free(s->sender[i]);
 	}
-	free(s->origin);
+	free(s->sender);
 }

@@ -16,8 +16,8 @@
  * tells when it has it. The application gets the completion when the head has left and
  * the receiver is done, which is enough for every completion level.
  *
- * If a message of the application has CQ data that looks like a head to the receiver, it
- * is striped, whatever its size.
+ * If a message of the application has CQ data that looks like a head to the receiver,
+ * it is striped, whatever its size.
  */
 
 enum {
@@ -48,11 +48,12 @@ static struct lnx_outbound *find(struct lnx_stripe *s, uint64_t id, uint64_t key
 	return NULL;
 }
 
-/* A number that no message under way to @target has. */
-static uint64_t new_id(struct lnx_stripe *s, struct lnx_target *target)
+/* A number that no message under way to @receiver has. */
+static uint64_t new_id(struct lnx_stripe *s, struct lnx_receiver *receiver)
 {
 	for (;;) {
-		uint64_t id = target->token | (target->next_op++ & LNX_STRIPE_OP_MASK);
+		uint64_t id =
+			receiver->token | (receiver->next_op++ & LNX_STRIPE_OP_MASK);
 		bool taken = false;
 
 		wf_list_foreach(link, bucket(s, id))
@@ -68,8 +69,8 @@ static uint64_t new_id(struct lnx_stripe *s, struct lnx_target *target)
 static void close_regions(struct lnx_stripe *s, struct lnx_outbound *out)
 {
 	for (unsigned int i = 0; i < s->count; i++)
-		wf_lower_region_close(&out->region[i],
-			&s->ep->domain->member[s->rail[i].member]);
+		wf_lower_region_close(
+			&out->region[i], &s->ep->domain->member[s->rail[i].member]);
 }
 
 /* Register with the rails in @rails under one key, which is hard to guess. */
@@ -108,7 +109,7 @@ static void out_free(struct lnx_stripe *s, struct lnx_outbound *out)
 		lnx_control_free(s, out->offer);
 	if (out->copy)
 		s->injected--;
-	out->target->out_count--;
+	out->receiver->out_count--;
 	lnx_stripe_add_busy(s, -1);
 	free(out->copy);
 	free(out);
@@ -136,7 +137,7 @@ static void end(struct lnx_stripe *s, struct lnx_outbound *out)
 
 static void withdraw(struct lnx_stripe *s, const struct lnx_outbound *out, int err)
 {
-	lnx_control_post(s, &out->target->contact,
+	lnx_control_post(s, &out->receiver->contact,
 		&(struct lnx_stripe_msg){
 			.kind = LNX_STRIPE_WITHDRAW,
 			.id = out->id,
@@ -164,7 +165,7 @@ static struct lnx_stripe_msg offer_of(const struct lnx_outbound *out)
 }
 
 /* Everything that @op needs. 0 or a negative fi_errno; NULL memory is -FI_ENOMEM. */
-static int out_new(struct lnx_stripe *s, struct lnx_target *target,
+static int out_new(struct lnx_stripe *s, struct lnx_receiver *receiver,
 	const struct wf_op *op, struct lnx_outbound **ret_out)
 {
 	struct lnx_outbound *out = calloc(1, sizeof(*out));
@@ -173,11 +174,15 @@ static int out_new(struct lnx_stripe *s, struct lnx_target *target,
 
 	if (!out)
 		return -FI_ENOMEM;
-	*out = (struct lnx_outbound){ .s = s, .target = target, .size = op->len,
-		.data = op->data, .flags = op->flags, .context = op->context,
+	*out = (struct lnx_outbound){ .s = s,
+		.receiver = receiver,
+		.size = op->len,
+		.data = op->data,
+		.flags = op->flags,
+		.context = op->context,
 		.kind = op->kind };
 	wf_list_init(&out->link);
-	target->out_count++;
+	receiver->out_count++;
 	lnx_stripe_add_busy(s, 1);
 	if (op->flags & FI_INJECT) {
 		out->copy = malloc(op->len ? op->len : 1);
@@ -187,12 +192,12 @@ static int out_new(struct lnx_stripe *s, struct lnx_target *target,
 			goto err_free;
 		(void)wf_iov_gather(out->copy, op->iov, op->iov_count);
 	}
-	ret = register_memory(s, out, op, target->contact.rails);
+	ret = register_memory(s, out, op, receiver->contact.rails);
 	if (ret)
 		goto err_free;
-	out->id = new_id(s, target);
+	out->id = new_id(s, receiver);
 	msg = offer_of(out);
-	out->offer = lnx_control_new(s, &target->contact, &msg);
+	out->offer = lnx_control_new(s, &receiver->contact, &msg);
 	ret = out->offer ? 0 : -FI_ENOMEM;
 	if (ret)
 		goto err_free;
@@ -205,37 +210,38 @@ err_free:
 }
 
 /* Does the CQ data of @op look like a head of this endpoint to the receiver? */
-static bool looks_like_head(const struct lnx_target *target, const struct wf_op *op)
+static bool resembles_head(const struct lnx_receiver *receiver, const struct wf_op *op)
 {
-	return target->token && op->flags & FI_REMOTE_CQ_DATA &&
-	       lnx_stripe_token_of(op->data) == target->token;
+	return receiver->token && op->flags & FI_REMOTE_CQ_DATA &&
+	       lnx_stripe_token_of(op->data) == receiver->token;
 }
 
 /* The receiver was asked for a token just now. A large message waits for the answer. */
-static bool is_asked(const struct lnx_target *target, const struct wf_op *op)
+static bool is_asked(const struct lnx_receiver *receiver, const struct wf_op *op)
 {
-	return target->state == LNX_TARGET_ASKED && !(op->flags & FI_INJECT) &&
+	return receiver->state == LNX_RECEIVER_ASKED && !(op->flags & FI_INJECT) &&
 	       op->len >= lnx_params.stripe_size &&
-	       wf_coarse_ns() - target->asked_ns < PATIENCE_NS;
+	       wf_coarse_ns() - receiver->asked_ns < PATIENCE_NS;
 }
 
 /* Is @op to be striped? -FI_EAGAIN: not now, and it cannot go another way. */
-static int wants(struct lnx_target *target, const struct wf_op *op)
+static int wants(struct lnx_receiver *receiver, const struct wf_op *op)
 {
 	bool forced, full;
 
-	if (!target)
+	if (!receiver)
 		return -FI_ENOSYS;
-	forced = looks_like_head(target, op);
-	if (target->state != LNX_TARGET_READY)
-		return forced || is_asked(target, op) ? -FI_EAGAIN : -FI_ENOSYS;
-	full = target->out_count >= LNX_STRIPE_OUT_MAX;
+	forced = resembles_head(receiver, op);
+	if (receiver->state != LNX_RECEIVER_READY)
+		return forced || is_asked(receiver, op) ? -FI_EAGAIN : -FI_ENOSYS;
+	full = receiver->out_count >= LNX_STRIPE_OUT_MAX;
 	if (op->flags & FI_FENCE)
-		return target->out_count ? -FI_EAGAIN : forced ? 0 : -FI_ENOSYS;
+		return receiver->out_count ? -FI_EAGAIN : forced ? 0 : -FI_ENOSYS;
 	if (forced)
 		return full ? -FI_EAGAIN : 0;
 	return op->len >= lnx_params.stripe_size && !full &&
-			       __builtin_popcount(lnx_contact_up(&target->contact)) > 1
+			       __builtin_popcount(lnx_contact_up(&receiver->contact)) >
+				       1
 		       ? 0
 		       : -FI_ENOSYS;
 }
@@ -244,17 +250,17 @@ static int prepare(struct lnx_stripe *s, struct lnx_peer *peer, const struct wf_
 	struct lnx_outbound **ret_out)
 {
 	uint64_t index = op->addr & s->ep->av->wf->index_mask;
-	struct lnx_target *target;
+	struct lnx_receiver *receiver;
 	int ret;
 
 	wf_lock(&s->lock);
-	target = lnx_target_get(s, peer, index);
-	ret = wants(target, op);
+	receiver = lnx_receiver_get(s, peer, index);
+	ret = wants(receiver, op);
 	if (!ret) {
-		ret = out_new(s, target, op, ret_out);
+		ret = out_new(s, receiver, op, ret_out);
 		/* Some buffers cannot be registered: the message needs nothing of that
 		 * unless it looks like a head. */
-		if (ret && !looks_like_head(target, op))
+		if (ret && !resembles_head(receiver, op))
 			ret = -FI_ENOSYS;
 	}
 	wf_unlock(&s->lock);
@@ -322,8 +328,8 @@ ssize_t lnx_stripe_start(
 	if (rail == LNX_NO_RAIL || !peer->stripes ||
 		ep->domain->link->member[rail].memory)
 		return -FI_ENOSYS;
-	if (op->kind == WF_OP_TSEND && (op->len >= lnx_params.stripe_size ||
-					       op->flags & FI_REMOTE_CQ_DATA))
+	if (op->kind == WF_OP_TSEND &&
+		(op->len >= lnx_params.stripe_size || op->flags & FI_REMOTE_CQ_DATA))
 		return stripe(ep, peer, op);
 	return op->flags & FI_FENCE ? lnx_stripe_fence(ep, peer, op) : -FI_ENOSYS;
 }
@@ -336,13 +342,13 @@ ssize_t lnx_stripe_fence(
 	ssize_t ret = -FI_ENOSYS;
 
 	wf_lock(&s->lock);
-	wf_list_foreach(link, &s->targets[index % LNX_STRIPE_TABLE])
+	wf_list_foreach(link, &s->receivers[index % LNX_STRIPE_TABLE])
 	{
-		struct lnx_target *target =
-			wf_list_entry(link, struct lnx_target, link);
+		struct lnx_receiver *receiver =
+			wf_list_entry(link, struct lnx_receiver, link);
 
-		if (target->index == index && target->hash == peer->hash &&
-			target->out_count)
+		if (receiver->index == index && receiver->hash == peer->hash &&
+			receiver->out_count)
 			ret = -FI_EAGAIN;
 	}
 	wf_unlock(&s->lock);
@@ -369,10 +375,10 @@ void lnx_stripe_head_done(struct lnx_ep *ep, struct lnx_outbound *out, int err)
 
 void lnx_stripe_done(struct lnx_stripe *s, const struct lnx_stripe_msg *msg)
 {
-	struct lnx_target *target = lnx_target_find(s, msg->nonce);
-	struct lnx_outbound *out = target ? find(s, msg->id, msg->key) : NULL;
+	struct lnx_receiver *receiver = lnx_receiver_find(s, msg->nonce);
+	struct lnx_outbound *out = receiver ? find(s, msg->id, msg->key) : NULL;
 
-	if (!out || out->target != target)
+	if (!out || out->receiver != receiver)
 		return;
 	/* A repeated offer may arrive after the message is over. */
 	if (out->offers > 1)
@@ -387,10 +393,10 @@ void lnx_stripe_done(struct lnx_stripe *s, const struct lnx_stripe_msg *msg)
 /* The receiver lacks the offer of a head: a rail has lost it, or it is on its way. */
 void lnx_stripe_ask_sender(struct lnx_stripe *s, const struct lnx_stripe_msg *msg)
 {
-	struct lnx_target *target = lnx_target_find(s, msg->nonce);
+	struct lnx_receiver *receiver = lnx_receiver_find(s, msg->nonce);
 	struct lnx_stripe_msg answer;
 
-	if (!target || lnx_stripe_token_of(msg->id) != target->token)
+	if (!receiver || lnx_stripe_token_of(msg->id) != receiver->token)
 		return;
 	wf_list_foreach(link, bucket(s, msg->id))
 	{
@@ -401,7 +407,7 @@ void lnx_stripe_ask_sender(struct lnx_stripe *s, const struct lnx_stripe_msg *ms
 			continue;
 		answer = offer_of(out);
 		out->offers++;
-		lnx_control_post(s, &target->contact, &answer);
+		lnx_control_post(s, &receiver->contact, &answer);
 		return;
 	}
 	answer = (struct lnx_stripe_msg){
@@ -409,22 +415,22 @@ void lnx_stripe_ask_sender(struct lnx_stripe *s, const struct lnx_stripe_msg *ms
 		.id = msg->id,
 		.err = FI_ECANCELED,
 	};
-	lnx_control_post(s, &target->contact, &answer);
+	lnx_control_post(s, &receiver->contact, &answer);
 }
 
-void lnx_target_fail(struct lnx_stripe *s, struct lnx_target *target, int err)
+void lnx_receiver_fail(struct lnx_stripe *s, struct lnx_receiver *receiver, int err)
 {
 	/* A new process at this address would not know the token. */
-	if (target->state != LNX_TARGET_REFUSED)
-		target->state = LNX_TARGET_NEW;
-	target->ask_ns = wf_coarse_ns() + lost_ns;
+	if (receiver->state != LNX_RECEIVER_REFUSED)
+		receiver->state = LNX_RECEIVER_NEW;
+	receiver->ask_ns = wf_coarse_ns() + lost_ns;
 	for (unsigned int i = 0; i < LNX_STRIPE_TABLE; i++) {
 		wf_list_foreach_safe(link, &s->out[i])
 		{
 			struct lnx_outbound *out =
 				wf_list_entry(link, struct lnx_outbound, link);
 
-			if (out->target == target)
+			if (out->receiver == receiver)
 				fail(s, out, err);
 		}
 	}
@@ -433,10 +439,10 @@ void lnx_target_fail(struct lnx_stripe *s, struct lnx_target *target, int err)
 /* A receiver that does not answer may have died: the question fails then. */
 static void ask(struct lnx_stripe *s, struct lnx_outbound *out, uint64_t now)
 {
-	struct lnx_contact *contact = &out->target->contact;
+	struct lnx_contact *contact = &out->receiver->contact;
 	struct lnx_stripe_msg msg = {
 		.kind = LNX_STRIPE_ASK_RECEIVER,
-		.nonce = out->target->nonce,
+		.nonce = out->receiver->nonce,
 		.id = out->id,
 		.key = out->key,
 		.name_len = (uint8_t)s->name_len,
@@ -456,7 +462,7 @@ void lnx_stripe_ask_receivers(struct lnx_stripe *s, uint64_t now)
 			struct lnx_outbound *out =
 				wf_list_entry(link, struct lnx_outbound, link);
 
-			if (out->target->contact.under_way < ASKED_MAX &&
+			if (out->receiver->contact.pending < ASKED_MAX &&
 				now - out->asked_ns >= out->ask_ns)
 				ask(s, out, now);
 		}
@@ -466,9 +472,9 @@ void lnx_stripe_ask_receivers(struct lnx_stripe *s, uint64_t now)
 void lnx_stripe_free_out(struct lnx_stripe *s)
 {
 	for (unsigned int i = 0; i < LNX_STRIPE_TABLE; i++)
-		wf_list_foreach_safe(link, &s->out[i]) out_free(
-			s, wf_list_entry(link, struct lnx_outbound, link));
-	for (uint32_t i = 0; i < s->target_count; i++)
-		free(s->target[i]);
-	free(s->target);
+		wf_list_foreach_safe(link, &s->out[i])
+			out_free(s, wf_list_entry(link, struct lnx_outbound, link));
+	for (uint32_t i = 0; i < s->receiver_count; i++)
+		free(s->receiver[i]);
+	free(s->receiver);
 }

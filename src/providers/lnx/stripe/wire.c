@@ -21,8 +21,8 @@ size_t lnx_stripe_write(const struct lnx_stripe_msg *msg, uint8_t *buf)
 /* Do only those kinds have a name that need one? */
 static bool name_fits(const struct lnx_stripe_msg *msg)
 {
-	bool needs = msg->kind == LNX_STRIPE_HELLO ||
-		     msg->kind == LNX_STRIPE_ASK_RECEIVER;
+	bool needs =
+		msg->kind == LNX_STRIPE_HELLO || msg->kind == LNX_STRIPE_ASK_RECEIVER;
 
 	return needs == (msg->name_len != 0);
 }

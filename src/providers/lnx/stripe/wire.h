@@ -22,8 +22,8 @@ enum lnx_stripe_kind {
 	LNX_STRIPE_OFFER,
 	LNX_STRIPE_WITHDRAW,
 	LNX_STRIPE_ASK_RECEIVER,
-	/* Receiver to sender. WELCOME: nonce, id without a number. DONE: nonce, id, key,
-	 * err. ASK_SENDER, where is the offer?: nonce, id. */
+	/* Receiver to sender. WELCOME: nonce, id without a number. DONE: nonce, id,
+	 * key, err. ASK_SENDER, where is the offer?: nonce, id. */
 	LNX_STRIPE_WELCOME,
 	LNX_STRIPE_DONE,
 	LNX_STRIPE_ASK_SENDER,
@@ -40,7 +40,7 @@ struct lnx_stripe_msg {
 	uint8_t kind;     /* enum lnx_stripe_kind */
 	bool has_data;    /* @data is the CQ data of the message */
 	uint32_t err;     /* positive FI_E code; 0: success */
-	uint64_t nonce;   /* number of the sender; see struct lnx_target */
+	uint64_t nonce;   /* number of the sender; see struct lnx_receiver */
 	uint64_t id;      /* token of the receiver and number of the message */
 	uint64_t size;    /* length of the message in bytes */
 	uint64_t data;    /* CQ data */
@@ -50,9 +50,9 @@ struct lnx_stripe_msg {
 };
 
 /*
- * An id: the token, which the receiver chose for one sender, and the number of a message
- * of that sender. It is the CQ data of the head. The token holds the index of the
- * sender at the receiver, from 1 on, and random bits.
+ * An id: the token, which the receiver chose for one sender, and the number of a
+ * message of that sender. It is the CQ data of the head. The token holds the index of
+ * the sender at the receiver, from 1 on, and random bits.
  */
 enum { LNX_STRIPE_OP_BITS = 24, LNX_STRIPE_INDEX_SHIFT = 48 };
 #define LNX_STRIPE_OP_MASK ((UINT64_C(1) << LNX_STRIPE_OP_BITS) - 1)
