@@ -150,25 +150,20 @@ static void lnx_destroy(struct wf_ep *wf)
 	wf_ep_free(wf);
 }
 
-static int lnx_getname(struct wf_ep *wf, void *addr, size_t *len)
-{
-	struct lnx_ep *ep = lnx_ep_of(wf);
-	uint32_t addrs[LNX_MAX_LINKS][WF_AV_ADDR_WORDS];
-	uint32_t stripe_addrs[LNX_MAX_LINKS][WF_AV_ADDR_WORDS];
-	struct lnx_name name = { .count = ep->count };
-	uint32_t format = wf->info->addr_format;
-	uint8_t written[LNX_ADDR_MAX];
-	size_t size;
-	int ret;
+typedef uint32_t lnx_addrs[LNX_MAX_LINKS][WF_AV_ADDR_WORDS];
 
+/* The links of messages. @addrs: memory for their addresses. */
+static int name_links(struct lnx_ep *ep, struct lnx_name *ret, lnx_addrs addrs)
+{
+	ret->count = ep->count;
 	for (unsigned int i = 0; i < ep->count; i++) {
 		const struct lnx_member *member = &ep->domain->link->member[i];
+		size_t size = sizeof(addrs[i]);
+		int err = fi_getname(&ep->rail[i].below.fid->fid, addrs[i], &size);
 
-		size = sizeof(addrs[i]);
-		ret = fi_getname(&ep->rail[i].below.fid->fid, addrs[i], &size);
-		if (ret)
-			return ret;
-		name.link[i] = (struct lnx_name_link){
+		if (err)
+			return err;
+		ret->link[i] = (struct lnx_name_link){
 			.provider = member->provider,
 			.format = member->info->addr_format,
 			.len = (uint16_t)size,
@@ -176,7 +171,23 @@ static int lnx_getname(struct wf_ep *wf, void *addr, size_t *len)
 			.addr = addrs[i],
 		};
 	}
-	(void)lnx_stripe_name(ep, &name, stripe_addrs);
+	return 0;
+}
+
+/* An application that has space for the links of messages alone gets these, without the
+ * private endpoints. */
+static int lnx_getname(struct wf_ep *wf, void *addr, size_t *len)
+{
+	uint8_t written[LNX_ADDR_MAX], longer[LNX_ADDR_MAX];
+	uint32_t format = wf->info->addr_format;
+	struct lnx_ep *ep = lnx_ep_of(wf);
+	lnx_addrs addrs, stripe_addrs;
+	struct lnx_name name;
+	size_t size, more;
+	int ret = name_links(ep, &name, addrs);
+
+	if (ret)
+		return ret;
 	size = lnx_addr_write(format, &name, written);
 	if (!size) {
 		lnx_log(FI_LOG_WARN, FI_LOG_EP_CTRL,
@@ -184,7 +195,12 @@ static int lnx_getname(struct wf_ep *wf, void *addr, size_t *len)
 			ep->count, format == FI_ADDR_STR ? LNX_ADDR_MAX : LNX_NAME_LEN);
 		return -FI_ENOSPC;
 	}
-	return wf_name_give(written, size, addr, len);
+	more = lnx_stripe_name(ep, &name, stripe_addrs)
+		       ? lnx_addr_write(format, &name, longer)
+		       : 0;
+	return more && (*len >= more || *len < size)
+		       ? wf_name_give(longer, more, addr, len)
+		       : wf_name_give(written, size, addr, len);
 }
 
 /* Every member has to forgo shared memory. A member that does not know the option is

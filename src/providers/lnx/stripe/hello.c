@@ -87,7 +87,7 @@ static struct lnx_receiver *receiver_new(
 }
 
 struct lnx_receiver *lnx_receiver_get(
-	struct lnx_stripe *s, struct lnx_peer *peer, uint64_t index)
+	struct lnx_stripe *s, const struct lnx_peer *peer, uint64_t index, bool large)
 {
 	struct lnx_receiver *receiver = NULL;
 
@@ -103,9 +103,9 @@ struct lnx_receiver *lnx_receiver_get(
 		else /* Another peer has the index now. */
 			wf_list_remove(&at->link);
 	}
-	if (!receiver)
+	if (!receiver && large)
 		receiver = receiver_new(s, peer, index);
-	if (receiver && receiver->state == LNX_RECEIVER_NEW &&
+	if (large && receiver && receiver->state == LNX_RECEIVER_NEW &&
 		wf_coarse_ns() >= receiver->ask_ns)
 		hello(s, receiver);
 	return receiver;
@@ -188,5 +188,6 @@ void lnx_stripe_welcome(struct lnx_stripe *s, const struct lnx_stripe_msg *msg)
 		!lnx_stripe_index_of(msg->id))
 		return;
 	receiver->token = msg->id;
+	lnx_stripe_note_token(s, msg->id);
 	receiver->state = LNX_RECEIVER_READY;
 }

@@ -94,6 +94,7 @@ enum {
 	 * twice as many. */
 	LNX_STRIPE_OUT_MAX = 8192,
 	LNX_STRIPE_SENDERS_MAX = 65535,
+	LNX_STRIPE_TOKEN_WORDS = 64,
 };
 
 /* A striped message that is being sent. */
@@ -187,7 +188,36 @@ struct lnx_stripe {
 	int timer_fd;          /* ends sleeps while messages are under way; or -1 */
 	/* Messages, reads and control messages under way. */
 	_Atomic uint32_t busy;
+	/* A set bit for each token that some receiver gave, by a hash of it. Read
+	 * without the lock, so that a message with CQ data does not take it. */
+	_Atomic uint64_t tokens[LNX_STRIPE_TOKEN_WORDS];
 };
+
+static inline uint32_t lnx_stripe_token_bit(uint64_t id)
+{
+	uint64_t hash = (id >> LNX_STRIPE_OP_BITS) * UINT64_C(0x9e3779b97f4a7c15);
+
+	return (uint32_t)(hash >> 32) % (LNX_STRIPE_TOKEN_WORDS * 64);
+}
+
+static inline void lnx_stripe_note_token(struct lnx_stripe *s, uint64_t token)
+{
+	uint32_t bit = lnx_stripe_token_bit(token);
+
+	atomic_fetch_or_explicit(
+		&s->tokens[bit / 64], UINT64_C(1) << bit % 64, memory_order_relaxed);
+}
+
+/* May @data look like an id to some receiver? No lock. */
+static inline bool lnx_stripe_may_be_id(const struct lnx_stripe *s, uint64_t data)
+{
+	uint32_t bit = lnx_stripe_token_bit(data);
+
+	/* relaxed: the application does not know a token that it could test with. */
+	return atomic_load_explicit(&s->tokens[bit / 64], memory_order_relaxed) >>
+		       bit % 64 &
+	       1;
+}
 
 /* Time without news of a message after which its other end is asked; it doubles with
  * each question, up to the second value. */
@@ -236,10 +266,10 @@ void lnx_control_retry(struct lnx_stripe *s);
 
 /* hello.c */
 
-/* The receiver at AV index @index, made if it is new. NULL: no memory. It is asked for
- * a token unless it was. */
+/* The receiver at AV index @index. If @large, it is made if it is new, and asked for a
+ * token unless it was. NULL: none, or no memory. */
 struct lnx_receiver *lnx_receiver_get(
-	struct lnx_stripe *s, struct lnx_peer *peer, uint64_t index);
+	struct lnx_stripe *s, const struct lnx_peer *peer, uint64_t index, bool large);
 /* The receiver that @nonce names, or NULL. */
 struct lnx_receiver *lnx_receiver_find(struct lnx_stripe *s, uint64_t nonce);
 /* The sender that the token in @id was given to, or NULL. */

@@ -254,7 +254,7 @@ static int prepare(struct lnx_stripe *s, struct lnx_peer *peer, const struct wf_
 	int ret;
 
 	wf_lock(&s->lock);
-	receiver = lnx_receiver_get(s, peer, index);
+	receiver = lnx_receiver_get(s, peer, index, op->len >= lnx_params.stripe_size);
 	ret = wants(receiver, op);
 	if (!ret) {
 		ret = out_new(s, receiver, op, ret_out);
@@ -320,6 +320,13 @@ static __attribute__((noinline)) ssize_t stripe(
 	return ret;
 }
 
+/* Can @op be striped? Most messages with CQ data are not by this test. */
+static bool may_be_head(const struct lnx_stripe *s, const struct wf_op *op)
+{
+	return op->len >= lnx_params.stripe_size ||
+	       (op->flags & FI_REMOTE_CQ_DATA && lnx_stripe_may_be_id(s, op->data));
+}
+
 ssize_t lnx_stripe_start(
 	struct lnx_ep *ep, struct lnx_peer *peer, const struct wf_op *op)
 {
@@ -328,8 +335,7 @@ ssize_t lnx_stripe_start(
 	if (rail == LNX_NO_RAIL || !peer->stripes ||
 		ep->domain->link->member[rail].memory)
 		return -FI_ENOSYS;
-	if (op->kind == WF_OP_TSEND &&
-		(op->len >= lnx_params.stripe_size || op->flags & FI_REMOTE_CQ_DATA))
+	if (op->kind == WF_OP_TSEND && may_be_head(ep->stripe, op))
 		return stripe(ep, peer, op);
 	return op->flags & FI_FENCE ? lnx_stripe_fence(ep, peer, op) : -FI_ENOSYS;
 }
@@ -403,7 +409,7 @@ void lnx_stripe_ask_sender(struct lnx_stripe *s, const struct lnx_stripe_msg *ms
 		struct lnx_outbound *out =
 			wf_list_entry(link, struct lnx_outbound, link);
 
-		if (out->id != msg->id)
+		if (out->id != msg->id || out->receiver != receiver)
 			continue;
 		answer = offer_of(out);
 		out->offers++;
