@@ -519,6 +519,45 @@ static void a_sender_lies(void **state)
 	UNTIL(has_err);
 }
 
+/* One of the sender's two private endpoints does not exist any more: its chunks are
+ * read from the other one. Then that one goes, too. */
+static void a_rail_fails(void **state)
+{
+	uint64_t token, key = UINT64_C(0x1234567891);
+	struct control offer = { .kind = OFFER, .size = LEN, .key = key };
+	struct raw gone = { 0 };
+	struct control answer;
+	struct fid_mr *mr;
+
+	open_raw(&gone);
+	set_link(peer_name, 3, &gone.name);
+	close_raw(&gone);
+	token = introduce(13);
+	assert_int_equal(
+		fi_mr_reg(priv.domain, out, LEN, FI_REMOTE_READ, 0, key, 0, &mr, NULL),
+		0);
+	for (offer.id = token; offer.id < token + 3; offer.id++) {
+		memset(in, 0, LEN);
+		receive();
+		say(&offer);
+		send_head(offer.id);
+		UNTIL(has_got || has_err);
+		assert_true(has_got);
+		assert_int_equal(got.len, LEN);
+		assert_memory_equal(in, out, LEN);
+		answer = hear(DONE);
+		assert_true(answer.id == offer.id);
+		assert_int_equal(answer.err, 0);
+	}
+	assert_int_equal(fi_close(&mr->fid), 0);
+	receive();
+	say(&offer);
+	close_raw(&priv);
+	open_raw(&priv);
+	send_head(offer.id);
+	UNTIL(has_err);
+}
+
 /* More messages than anyone sends at a time, and bytes without sense. */
 static void a_peer_floods(void **state)
 {
@@ -565,6 +604,7 @@ int main(int argc, char **argv)
 			data_that_look_like_a_head, open_all, close_all),
 		cmocka_unit_test_setup_teardown(a_sender_is_right, open_all, close_all),
 		cmocka_unit_test_setup_teardown(a_sender_lies, open_all, close_all),
+		cmocka_unit_test_setup_teardown(a_rail_fails, open_all, close_all),
 		cmocka_unit_test_setup_teardown(a_peer_floods, open_all, close_all),
 	};
 
