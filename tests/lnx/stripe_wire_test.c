@@ -309,6 +309,16 @@ static struct control head(void)
 	return offer;
 }
 
+/* Read the payload from the sender's memory. */
+static void fetch(const struct control *offer, void *buf)
+{
+	priv.sent = false;
+	assert_int_equal(fi_read(priv.ep, buf, offer->size, NULL, priv.real, 0,
+				 offer->key, &priv.tx),
+		0);
+	UNTIL(priv.sent);
+}
+
 static void done(uint64_t nonce, const struct control *offer, uint32_t error)
 {
 	say(&(struct control){ .kind = DONE,
@@ -377,6 +387,7 @@ static void data_that_look_like_a_head(void **state)
 {
 	uint64_t nonce = welcome();
 	struct control offer;
+	uint8_t was[8];
 
 	for (int i = 0; i < 4; i++) {
 		size_t len = i & 1 ? 8 : 0;
@@ -386,6 +397,13 @@ static void data_that_look_like_a_head(void **state)
 		assert_true(offer.id != (my_token | 77));
 		assert_true(offer.has_data && offer.data == (my_token | 77));
 		assert_int_equal(offer.size, len);
+		if (len) {
+			/* An injected buffer is the application's again. */
+			memcpy(was, out, len);
+			out[0] = (uint8_t)(out[0] + (i & 2));
+			fetch(&offer, in);
+			assert_memory_equal(in, was, len);
+		}
 		done(nonce, &offer, 0);
 		if (!(i & 2))
 			UNTIL(has_sent);
@@ -569,6 +587,13 @@ static void a_peer_floods(void **state)
 		say(&(struct control){ .kind = OFFER, .id = token | i, .size = i });
 		poll_real();
 	}
+	/* The last ones were too many. */
+	poll_some();
+	receive();
+	send_head(token | 39999);
+	(void)hear(ASK_SENDER);
+	say(&(struct control){ .kind = WITHDRAW, .id = token | 39999 });
+	UNTIL(has_err);
 	for (unsigned int i = 0; i < 4000; i++) {
 		size_t len = i % sizeof(noise);
 

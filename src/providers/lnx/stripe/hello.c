@@ -141,8 +141,6 @@ static struct lnx_sender *sender_new(
 		return NULL;
 	}
 	sender->nonce = nonce;
-	for (unsigned int i = 0; i < LNX_STRIPE_TABLE; i++)
-		wf_list_init(&sender->in[i]);
 	s->sender[s->sender_count++] = sender;
 	sender->token = (uint64_t)s->sender_count << LNX_STRIPE_INDEX_SHIFT |
 			(random_bits() << LNX_STRIPE_OP_BITS &

@@ -90,8 +90,7 @@ struct lnx_receiver {
 
 enum {
 	LNX_STRIPE_TABLE = 256, /* lists of a table of messages */
-	/* The most messages to one receiver that are under way; a receiver refuses
-	 * twice as many. */
+	/* The most messages to one receiver that are under way. */
 	LNX_STRIPE_OUT_MAX = 8192,
 	LNX_STRIPE_SENDERS_MAX = 65535,
 	LNX_STRIPE_TOKEN_WORDS = 64,
@@ -122,15 +121,16 @@ struct lnx_outbound {
 /* A peer that sends striped messages. */
 struct lnx_sender {
 	struct lnx_contact contact;
-	uint64_t nonce; /* the sender's number for this endpoint */
-	uint64_t token; /* what this endpoint gave it */
-	size_t in_count;
-	struct wf_list in[LNX_STRIPE_TABLE]; /* struct lnx_inbound, by number */
+	uint64_t nonce;    /* the sender's number for this endpoint */
+	uint64_t token;    /* what this endpoint gave it */
+	size_t offers;     /* messages of which nothing but the offer came */
+	bool refused;      /* An offer was dropped because there were too many. */
+	uint64_t asked_ns; /* when it was asked for an offer that a peek lacked */
 };
 
 /* A striped message that is coming: its offer, its receive, or both. */
 struct lnx_inbound {
-	struct wf_list link;   /* in lnx_sender.in */
+	struct wf_list link;   /* in lnx_stripe.in, by id */
 	struct wf_list active; /* in lnx_stripe.active while it has an entry */
 	struct lnx_sender *sender;
 	uint64_t id;
@@ -176,7 +176,9 @@ struct lnx_stripe {
 	struct wf_list out[LNX_STRIPE_TABLE]; /* struct lnx_outbound, by id */
 	struct lnx_sender **sender;           /* by index in tokens, from 1 on */
 	uint32_t sender_count;
-	struct wf_list active;  /* struct lnx_inbound with entries */
+	struct wf_list in[LNX_STRIPE_TABLE]; /* struct lnx_inbound, by id */
+	size_t offers;                       /* sum of lnx_sender.offers */
+	struct wf_list active;               /* struct lnx_inbound with entries */
 	struct wf_list waiting; /* struct lnx_control that were not taken */
 	struct wf_pool chunks, controls;
 	bool any_lost;         /* lnx_contact.lost_err of some contact is set. */

@@ -169,6 +169,7 @@ static void init_lists(struct lnx_stripe *s)
 	for (unsigned int i = 0; i < LNX_STRIPE_TABLE; i++) {
 		wf_list_init(&s->receivers[i]);
 		wf_list_init(&s->out[i]);
+		wf_list_init(&s->in[i]);
 	}
 	wf_list_init(&s->active);
 	wf_list_init(&s->waiting);

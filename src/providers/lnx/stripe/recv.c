@@ -20,8 +20,9 @@ enum {
 	CHUNK_MAX = 512 << 10, /* and of the largest ones */
 	/* Chunks of a message of medium size. */
 	CHUNKS = 8,
-	IN_MAX = 2 * LNX_STRIPE_OUT_MAX, /* messages of one sender that are known */
-	/* Questions that a sender leaves without answer before it counts as dead. */
+	/* Offers without a head that are kept of one sender, and of all. */
+	SENDER_OFFERS_MAX = 2 * LNX_STRIPE_OUT_MAX,
+	OFFERS_MAX = 1 << 18,
 	QUESTIONS = 8,
 };
 
@@ -30,14 +31,15 @@ static struct lnx_stripe *stripe_of(struct wf_srx_heads *heads)
 	return wf_container_of(heads, struct lnx_stripe, heads);
 }
 
-static struct wf_list *bucket(struct lnx_sender *sender, uint64_t id)
+/* The low bits of ids of several senders are alike. */
+static struct wf_list *bucket(struct lnx_stripe *s, uint64_t id)
 {
-	return &sender->in[id % LNX_STRIPE_TABLE];
+	return &s->in[(id ^ id >> LNX_STRIPE_OP_BITS) % LNX_STRIPE_TABLE];
 }
 
-static struct lnx_inbound *find(struct lnx_sender *sender, uint64_t id)
+static struct lnx_inbound *find(struct lnx_stripe *s, uint64_t id)
 {
-	wf_list_foreach(link, bucket(sender, id))
+	wf_list_foreach(link, bucket(s, id))
 	{
 		struct lnx_inbound *in = wf_list_entry(link, struct lnx_inbound, link);
 
@@ -47,12 +49,13 @@ static struct lnx_inbound *find(struct lnx_sender *sender, uint64_t id)
 	return NULL;
 }
 
-/* The message @id of @sender, made if it is new; NULL: no memory, or too many. */
-static struct lnx_inbound *get(struct lnx_sender *sender, uint64_t id)
+/* The message @id of @sender, made if it is new; NULL: no memory. */
+static struct lnx_inbound *get(
+	struct lnx_stripe *s, struct lnx_sender *sender, uint64_t id)
 {
-	struct lnx_inbound *in = find(sender, id);
+	struct lnx_inbound *in = find(s, id);
 
-	if (in || sender->in_count >= IN_MAX)
+	if (in)
 		return in;
 	in = calloc(1, sizeof(*in));
 	if (!in)
@@ -61,9 +64,16 @@ static struct lnx_inbound *get(struct lnx_sender *sender, uint64_t id)
 	in->id = id;
 	wf_list_init(&in->active);
 	wf_list_init(&in->again);
-	wf_list_push(bucket(sender, id), &in->link);
-	sender->in_count++;
+	wf_list_push(bucket(s, id), &in->link);
 	return in;
+}
+
+/* @in, which is offered and has no entry, begins or ceases to count against the limits.
+ */
+static void count_offer(struct lnx_stripe *s, struct lnx_inbound *in, bool begins)
+{
+	s->offers += begins ? 1 : (size_t)-1;
+	in->sender->offers += begins ? 1 : (size_t)-1;
 }
 
 static void in_free(struct lnx_stripe *s, struct lnx_inbound *in)
@@ -74,9 +84,10 @@ static void in_free(struct lnx_stripe *s, struct lnx_inbound *in)
 		wf_pool_put(&s->chunks, wf_list_entry(link, struct lnx_chunk, link));
 	if (in->entry)
 		lnx_stripe_add_busy(s, -1);
+	else if (in->offered)
+		count_offer(s, in, false);
 	wf_list_remove(&in->active);
 	wf_list_remove(&in->link);
-	in->sender->in_count--;
 	free(in);
 }
 
@@ -141,33 +152,67 @@ static void begin(struct lnx_stripe *s, struct lnx_inbound *in)
 	lnx_stripe_fetch(s, in);
 }
 
+/* The receive @entry of @in came. */
+static void take(struct lnx_stripe *s, struct lnx_inbound *in, struct wf_ep *ep,
+	struct fi_peer_rx_entry *entry, fi_addr_t src)
+{
+	if (in->offered)
+		count_offer(s, in, false);
+	in->entry = entry;
+	in->ep = ep;
+	in->src = src;
+	in->asked_ns = wf_coarse_ns();
+	wf_list_push(&s->active, &in->active);
+	lnx_stripe_add_busy(s, 1);
+	if (in->offered)
+		begin(s, in);
+	lnx_stripe_set_timer(s, LNX_STRIPE_ASK_NS);
+	atomic_store_explicit(&s->ep->calls_left, 0, memory_order_relaxed);
+}
+
 static bool matched(struct wf_srx_heads *heads, struct wf_ep *ep,
 	struct fi_peer_rx_entry *entry, uint64_t data, fi_addr_t src)
 {
 	struct lnx_stripe *s = stripe_of(heads);
 	struct lnx_sender *sender;
-	struct lnx_inbound *in = NULL;
+	struct lnx_inbound *in;
+	bool is_head = false;
 
 	wf_lock(&s->lock);
 	sender = lnx_sender_find(s, data);
-	if (sender)
-		in = get(sender, data);
-	/* A head that comes twice is none. */
-	if (in && in->entry)
-		in = NULL;
-	if (in) {
-		in->entry = entry;
-		in->ep = ep;
-		in->src = src;
-		in->asked_ns = wf_coarse_ns();
-		wf_list_push(&s->active, &in->active);
-		lnx_stripe_add_busy(s, 1);
-		if (in->offered)
-			begin(s, in);
-		lnx_stripe_set_timer(s, LNX_STRIPE_ASK_NS);
+	if (sender) {
+		in = get(s, sender, data);
+		/* A head that comes twice is none. */
+		is_head = !in || !in->entry;
+		if (!in)
+			wf_srx_fail(ep, entry, 0, 0, 0, 0, src, FI_ENOMEM);
+		else if (is_head)
+			take(s, in, ep, entry, src);
 	}
 	wf_unlock(&s->lock);
-	return in;
+	return is_head;
+}
+
+static void ask_for(struct lnx_stripe *s, struct lnx_sender *sender, uint64_t id)
+{
+	lnx_control_post(s, &sender->contact,
+		&(struct lnx_stripe_msg){
+			.kind = LNX_STRIPE_ASK_SENDER,
+			.nonce = sender->nonce,
+			.id = id,
+		});
+}
+
+/* A peek found the head @id without its offer, which may have been refused. */
+static void lacks_offer(struct lnx_stripe *s, struct lnx_sender *sender, uint64_t id)
+{
+	uint64_t now = wf_coarse_ns();
+
+	if (now - sender->asked_ns < LNX_STRIPE_ASK_NS)
+		return;
+	if (sender->asked_ns)
+		ask_for(s, sender, id);
+	sender->asked_ns = now;
 }
 
 static int describe(struct wf_srx_heads *heads, struct fi_peer_rx_entry *view)
@@ -179,7 +224,7 @@ static int describe(struct wf_srx_heads *heads, struct fi_peer_rx_entry *view)
 
 	wf_lock(&s->lock);
 	sender = lnx_sender_find(s, view->cq_data);
-	in = sender ? find(sender, view->cq_data) : NULL;
+	in = sender ? find(s, view->cq_data) : NULL;
 	if (in && in->offered) {
 		view->msg_size = in->size;
 		view->cq_data = in->data;
@@ -187,6 +232,7 @@ static int describe(struct wf_srx_heads *heads, struct fi_peer_rx_entry *view)
 		if (in->has_data)
 			view->flags |= FI_REMOTE_CQ_DATA;
 	} else if (sender) {
+		lacks_offer(s, sender, view->cq_data);
 		ret = -FI_EAGAIN;
 	}
 	wf_unlock(&s->lock);
@@ -197,12 +243,10 @@ static int describe(struct wf_srx_heads *heads, struct fi_peer_rx_entry *view)
 static void discarded(struct wf_srx_heads *heads, uint64_t data)
 {
 	struct lnx_stripe *s = stripe_of(heads);
-	struct lnx_sender *sender;
 	struct lnx_inbound *in;
 
 	wf_lock(&s->lock);
-	sender = lnx_sender_find(s, data);
-	in = sender ? find(sender, data) : NULL;
+	in = lnx_sender_find(s, data) ? find(s, data) : NULL;
 	if (in && !in->entry) {
 		tell_done(s, in, 0);
 		in_free(s, in);
@@ -216,11 +260,25 @@ const struct wf_srx_head_ops lnx_stripe_head_ops = {
 	.discarded = discarded,
 };
 
+/* Offers that wait for their heads are limited. One that is refused is asked for when
+ * its head gets a receive. */
+static bool is_full(const struct lnx_stripe *s, const struct lnx_sender *sender)
+{
+	return sender->offers >= SENDER_OFFERS_MAX || s->offers >= OFFERS_MAX;
+}
+
 void lnx_stripe_offer(struct lnx_stripe *s, const struct lnx_stripe_msg *msg)
 {
 	struct lnx_sender *sender = lnx_sender_find(s, msg->id);
-	struct lnx_inbound *in = sender ? get(sender, msg->id) : NULL;
+	struct lnx_inbound *in;
 
+	if (!sender)
+		return;
+	in = find(s, msg->id);
+	if (!in && is_full(s, sender))
+		sender->refused = true;
+	else
+		in = get(s, sender, msg->id);
 	if (!in || in->offered)
 		return;
 	in->offered = true;
@@ -230,12 +288,13 @@ void lnx_stripe_offer(struct lnx_stripe *s, const struct lnx_stripe_msg *msg)
 	in->key = msg->key;
 	if (in->entry)
 		begin(s, in);
+	else
+		count_offer(s, in, true);
 }
 
 void lnx_stripe_withdraw(struct lnx_stripe *s, const struct lnx_stripe_msg *msg)
 {
-	struct lnx_sender *sender = lnx_sender_find(s, msg->id);
-	struct lnx_inbound *in = sender ? find(sender, msg->id) : NULL;
+	struct lnx_inbound *in = lnx_sender_find(s, msg->id) ? find(s, msg->id) : NULL;
 
 	if (!in)
 		return;
@@ -245,13 +304,14 @@ void lnx_stripe_withdraw(struct lnx_stripe *s, const struct lnx_stripe_msg *msg)
 		in_free(s, in);
 }
 
-/* A sender that waits for long asks whether its message is known. */
+/* A sender that waits for long asks whether its message is known. Of a message whose
+ * offer was dropped nothing is known, and nothing is wrong. */
 void lnx_stripe_ask_receiver(struct lnx_stripe *s, const struct lnx_stripe_msg *msg)
 {
 	struct lnx_sender *sender = lnx_sender_get(s, msg);
 
 	if (!sender || (sender->token == lnx_stripe_token_of(msg->id) &&
-			       find(sender, msg->id)))
+			       (sender->refused || find(s, msg->id))))
 		return;
 	lnx_control_post(s, &sender->contact,
 		&(struct lnx_stripe_msg){
@@ -283,12 +343,7 @@ static void ask(struct lnx_stripe *s, struct lnx_inbound *in, uint64_t now)
 		fail(s, in, FI_ETIMEDOUT);
 		return;
 	}
-	lnx_control_post(s, &in->sender->contact,
-		&(struct lnx_stripe_msg){
-			.kind = LNX_STRIPE_ASK_SENDER,
-			.nonce = in->sender->nonce,
-			.id = in->id,
-		});
+	ask_for(s, in->sender, in->id);
 }
 
 /* A sender in this state does not get a second question before the first one has
@@ -308,19 +363,18 @@ void lnx_stripe_ask_senders(struct lnx_stripe *s, uint64_t now)
 
 void lnx_stripe_free_in(struct lnx_stripe *s)
 {
-	for (uint32_t i = 0; i < s->sender_count; i++) {
-		for (unsigned int k = 0; k < LNX_STRIPE_TABLE; k++) {
-			wf_list_foreach_safe(link, &s->sender[i]->in[k])
-			{
-				struct lnx_inbound *in =
-					wf_list_entry(link, struct lnx_inbound, link);
+	for (unsigned int i = 0; i < LNX_STRIPE_TABLE; i++) {
+		wf_list_foreach_safe(link, &s->in[i])
+		{
+			struct lnx_inbound *in =
+				wf_list_entry(link, struct lnx_inbound, link);
 
-				if (in->entry)
-					wf_srx_free_entry(in->entry);
-				in_free(s, in);
-			}
+			if (in->entry)
+				wf_srx_free_entry(in->entry);
+			in_free(s, in);
 		}
-		free(s->sender[i]);
 	}
+	for (uint32_t i = 0; i < s->sender_count; i++)
+		free(s->sender[i]);
 	free(s->sender);
 }
