@@ -12,7 +12,7 @@
  * is sent over the next rail.
  */
 
-/* A rail that failed is tried again after this time. */
+/* A rail that failed is probed after this time. */
 static const uint64_t down_time_ns = UINT64_C(10000000000);
 
 static int insert(struct lnx_stripe_rail *rail, const struct lnx_name_link *link,
@@ -42,13 +42,6 @@ int lnx_contact_init(
 	return contact->rails ? 0 : -FI_EADDRNOTAVAIL;
 }
 
-uint8_t lnx_contact_up(struct lnx_contact *contact)
-{
-	if (contact->down && wf_coarse_ns() - contact->down_ns > down_time_ns)
-		contact->down = 0;
-	return contact->rails & (uint8_t)~contact->down;
-}
-
 bool lnx_contact_failed(
 	struct lnx_stripe *s, struct lnx_contact *contact, unsigned int rail, int err)
 {
@@ -69,11 +62,57 @@ bool lnx_contact_failed(
 	return true;
 }
 
+static ssize_t start(struct lnx_stripe *s, struct lnx_control *control)
+{
+	struct lnx_stripe_rail *rail = &s->rail[control->call.rail];
+	struct iovec iov = { control->bytes, control->len };
+	struct fi_msg msg = {
+		.msg_iov = &iov,
+		.iov_count = 1,
+		.addr = control->contact->addr[control->call.rail],
+		.context = &control->call,
+	};
+
+	return fi_sendmsg(rail->below.fid, &msg, rail->tx_flags);
+}
+
+static void probed(struct lnx_stripe *s, struct lnx_call *call, int err, size_t len)
+{
+	struct lnx_control *control = wf_container_of(call, struct lnx_control, call);
+
+	if (!err)
+		control->contact->down &= (uint8_t) ~(1u << call->rail);
+	lnx_control_free(s, control);
+}
+
+/* Find out whether the first of the rails that failed works again. */
+static void probe(struct lnx_stripe *s, struct lnx_contact *contact)
+{
+	const struct lnx_stripe_msg msg = { .kind = LNX_STRIPE_PROBE };
+	struct lnx_control *control = lnx_control_new(s, contact, &msg);
+
+	contact->down_ns = wf_coarse_ns();
+	if (!control)
+		return;
+	control->call.done = probed;
+	control->call.rail = (unsigned int)__builtin_ctz(contact->down);
+	if (start(s, control))
+		lnx_control_free(s, control);
+}
+
+uint8_t lnx_contact_up(struct lnx_stripe *s, struct lnx_contact *contact)
+{
+	if (wf_unlikely(contact->down) &&
+		wf_coarse_ns() - contact->down_ns > down_time_ns)
+		probe(s, contact);
+	return contact->rails & (uint8_t)~contact->down;
+}
+
 /* The best rail for @control, or a number that is none. */
-static unsigned int choose(const struct lnx_control *control)
+static unsigned int choose(struct lnx_stripe *s, const struct lnx_control *control)
 {
 	uint8_t left = control->contact->rails & (uint8_t)~control->tried;
-	uint8_t up = left & lnx_contact_up(control->contact);
+	uint8_t up = left & lnx_contact_up(s, control->contact);
 
 	return (unsigned int)__builtin_ctz((up ? up : left) | 1u << LNX_MAX_LINKS);
 }
@@ -91,27 +130,13 @@ static void give_up(struct lnx_stripe *s, struct lnx_control *control, int err)
 	lnx_stripe_set_timer(s, 1);
 }
 
-static ssize_t start(struct lnx_stripe *s, struct lnx_control *control)
-{
-	struct lnx_stripe_rail *rail = &s->rail[control->call.rail];
-	struct iovec iov = { control->bytes, control->len };
-	struct fi_msg msg = {
-		.msg_iov = &iov,
-		.iov_count = 1,
-		.addr = control->contact->addr[control->call.rail],
-		.context = &control->call,
-	};
-
-	return fi_sendmsg(rail->below.fid, &msg, rail->tx_flags);
-}
-
 void lnx_control_send(struct lnx_stripe *s, struct lnx_control *control)
 {
 	int err = FI_EHOSTUNREACH;
 	ssize_t ret;
 
 	for (;;) {
-		control->call.rail = choose(control);
+		control->call.rail = choose(s, control);
 		if (control->call.rail == LNX_MAX_LINKS) {
 			give_up(s, control, err);
 			return;
@@ -138,7 +163,7 @@ static void sent(struct lnx_stripe *s, struct lnx_call *call, int err, size_t le
 	}
 	(void)lnx_contact_failed(s, control->contact, call->rail, err);
 	control->tried |= (uint8_t)(1u << call->rail);
-	if (choose(control) == LNX_MAX_LINKS)
+	if (choose(s, control) == LNX_MAX_LINKS)
 		give_up(s, control, err);
 	else
 		lnx_control_send(s, control);

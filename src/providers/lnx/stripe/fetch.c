@@ -15,9 +15,9 @@ enum {
 };
 
 /* The rail for the next read of @in; LNX_MAX_LINKS: none is free. */
-static unsigned int choose(const struct lnx_stripe *s, const struct lnx_inbound *in)
+static unsigned int choose(struct lnx_stripe *s, const struct lnx_inbound *in)
 {
-	uint8_t up = lnx_contact_up(&in->sender->contact);
+	uint8_t up = lnx_contact_up(s, &in->sender->contact);
 	unsigned int best = LNX_MAX_LINKS, least = DEPTH;
 
 	for (unsigned int i = 0; i < s->count; i++) {
@@ -95,7 +95,7 @@ static void fetched(struct lnx_stripe *s, struct lnx_call *call, int err, size_t
 		wf_pool_put(&s->chunks, chunk);
 	} else {
 		if (!lnx_contact_failed(s, &in->sender->contact, call->rail, err) ||
-			!lnx_contact_up(&in->sender->contact))
+			!lnx_contact_up(s, &in->sender->contact))
 			in->err = in->err ? in->err : err;
 		wf_list_push(&in->again, &chunk->link);
 	}
@@ -151,7 +151,7 @@ static bool fetch_one(struct lnx_stripe *s, struct lnx_inbound *in)
 		return false;
 	}
 	if (!lnx_contact_failed(s, &in->sender->contact, rail, (int)-ret) ||
-		!lnx_contact_up(&in->sender->contact))
+		!lnx_contact_up(s, &in->sender->contact))
 		in->err = (int)-ret;
 	return true;
 }
@@ -169,7 +169,7 @@ void lnx_stripe_fetch(struct lnx_stripe *s, struct lnx_inbound *in)
 	if (!is_over(in))
 		return;
 	/* No rail is left: all are tried again by the next message. */
-	if (!lnx_contact_up(&in->sender->contact))
+	if (!lnx_contact_up(s, &in->sender->contact))
 		in->sender->contact.down = 0;
 	lnx_inbound_end(s, in);
 }

@@ -246,8 +246,9 @@ unsigned int lnx_stripe_pair(const struct lnx_domain *domain,
 int lnx_contact_init(
 	struct lnx_stripe *s, struct lnx_contact *contact, const struct lnx_name *name);
 
-/* The rails to @contact that are not known to have failed. */
-uint8_t lnx_contact_up(struct lnx_contact *contact);
+/* The rails to @contact that are not known to have failed. A rail that has failed is
+ * probed now and then, and used again when the peer answers. */
+uint8_t lnx_contact_up(struct lnx_stripe *s, struct lnx_contact *contact);
 
 /* An operation to @contact over @rail failed with @err (positive). True: it means that
  * the rail does not reach the peer, which is noted. */

@@ -285,7 +285,8 @@ static void handle(struct lnx_stripe *s, const struct lnx_stripe_msg *msg)
 		[LNX_STRIPE_ASK_SENDER] = lnx_stripe_ask_sender,
 	};
 
-	handlers[msg->kind](s, msg);
+	if (handlers[msg->kind])
+		handlers[msg->kind](s, msg);
 }
 
 static void received(struct lnx_stripe *s, struct lnx_call *call, int err, size_t len)

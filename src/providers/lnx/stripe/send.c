@@ -225,7 +225,8 @@ static bool is_asked(const struct lnx_receiver *receiver, const struct wf_op *op
 }
 
 /* Is @op to be striped? -FI_EAGAIN: not now, and it cannot go another way. */
-static int wants(struct lnx_receiver *receiver, const struct wf_op *op)
+static int wants(
+	struct lnx_stripe *s, struct lnx_receiver *receiver, const struct wf_op *op)
 {
 	bool forced, full;
 
@@ -240,8 +241,8 @@ static int wants(struct lnx_receiver *receiver, const struct wf_op *op)
 	if (forced)
 		return full ? -FI_EAGAIN : 0;
 	return op->len >= lnx_params.stripe_size && !full &&
-			       __builtin_popcount(lnx_contact_up(&receiver->contact)) >
-				       1
+			       __builtin_popcount(
+				       lnx_contact_up(s, &receiver->contact)) > 1
 		       ? 0
 		       : -FI_ENOSYS;
 }
@@ -255,7 +256,7 @@ static int prepare(struct lnx_stripe *s, struct lnx_peer *peer, const struct wf_
 
 	wf_lock(&s->lock);
 	receiver = lnx_receiver_get(s, peer, index, op->len >= lnx_params.stripe_size);
-	ret = wants(receiver, op);
+	ret = wants(s, receiver, op);
 	if (!ret) {
 		ret = out_new(s, receiver, op, ret_out);
 		/* Some buffers cannot be registered: the message needs nothing of that

@@ -27,6 +27,8 @@ enum lnx_stripe_kind {
 	LNX_STRIPE_WELCOME,
 	LNX_STRIPE_DONE,
 	LNX_STRIPE_ASK_SENDER,
+	/* Of either: it is only delivered. */
+	LNX_STRIPE_PROBE,
 	LNX_STRIPE_KINDS,
 };
 
