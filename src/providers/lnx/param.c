@@ -8,9 +8,6 @@
 
 struct lnx_params lnx_params;
 
-/* Default of FI_LNX_STRIPE_SIZE. */
-enum { STRIPE_SIZE = 1 << 20 };
-
 static void define(const char *name, enum fi_param_type type, const char *help)
 {
 	(void)fi_param_define(&lnx_fi, name, type, "%s", help);
@@ -54,7 +51,7 @@ void lnx_params_init(void)
 	define("stripe_size", FI_PARAM_SIZE_T,
 		"Tagged messages of at least this many bytes go over all network rails "
 		"of the peer at a time, if both ends have this set; 0: none (default: "
-		"1048576)");
+		"0)");
 	define("disable_shm", FI_PARAM_BOOL,
 		"Leave shm out of every link (default: no)");
 	define("dump_stats", FI_PARAM_BOOL,
@@ -63,7 +60,6 @@ void lnx_params_init(void)
 	if (!fi_param_get_str(&lnx_fi, "prov_links", &links))
 		lnx_params.links = links;
 	read_policy();
-	lnx_params.stripe_size = STRIPE_SIZE;
 	(void)fi_param_get_size_t(&lnx_fi, "stripe_size", &lnx_params.stripe_size);
 	lnx_params.no_shm = read_bool("disable_shm");
 	lnx_params.stats = read_bool("dump_stats");

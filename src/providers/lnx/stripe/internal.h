@@ -186,6 +186,7 @@ struct lnx_stripe {
 	bool slept;            /* A thread was about to sleep since the last poll. */
 	unsigned int injected; /* outbound messages with a copy */
 	unsigned int polls;    /* calls of lnx_stripe_poll */
+	unsigned int quiet;    /* those since the private endpoints had work */
 	uint64_t asked_ns;     /* when the peers were last asked */
 	int timer_fd;          /* ends sleeps while messages are under way; or -1 */
 	/* Messages, reads and control messages under way. */

@@ -15,8 +15,12 @@
 enum {
 	ENTRIES = 16,
 	BATCHES = 8, /* reads of a queue in one poll */
-	IDLE_INTERVAL =
-		8, /* polls of the rails from one poll without work to the next */
+	/* Polls of the rails from one poll of the private endpoints to the next while
+	 * no message is under way: at first, and after QUIET polls that found nothing.
+	 */
+	INTERVAL = 8,
+	INTERVAL_QUIET = 256,
+	QUIET = 8192,
 	CLOCK_INTERVAL = 64, /* polls from one look at the clock to the next */
 };
 
@@ -55,7 +59,18 @@ static void poll_rails(struct lnx_stripe *s)
 {
 	for (unsigned int i = 0; i < s->count; i++)
 		for (int k = 0; k < BATCHES && read_some(s, &s->rail[i]); k++)
-			;
+			s->quiet = 0;
+}
+
+static bool is_due(struct lnx_stripe *s)
+{
+	unsigned int interval = s->quiet < QUIET ? INTERVAL : INTERVAL_QUIET;
+
+	if (lnx_stripe_is_busy(s->ep))
+		s->quiet = 0;
+	else if (s->quiet < QUIET)
+		s->quiet++;
+	return !s->quiet || s->slept || s->polls % interval == 0;
 }
 
 static void fail_lost(struct lnx_stripe *s)
@@ -103,7 +118,7 @@ void lnx_stripe_poll(struct lnx_ep *ep)
 	if (!wf_trylock(&s->lock))
 		return;
 	s->polls++;
-	if (lnx_stripe_is_busy(ep) || s->slept || s->polls % IDLE_INTERVAL == 0)
+	if (is_due(s))
 		poll_rails(s);
 	if (s->stalled)
 		lnx_stripe_fetch_again(s);
