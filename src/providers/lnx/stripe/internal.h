@@ -92,8 +92,9 @@ enum {
 	LNX_STRIPE_TABLE = 256, /* lists of a table of messages */
 	/* The most messages to one receiver that are under way. */
 	LNX_STRIPE_OUT_MAX = 8192,
+	/* The most senders in the life of an endpoint, as an index has 16 bits. */
 	LNX_STRIPE_SENDERS_MAX = 65535,
-	LNX_STRIPE_TOKEN_WORDS = 64,
+	LNX_STRIPE_TOKEN_WORDS = 64, /* words of lnx_stripe.tokens */
 };
 
 /* A striped message that is being sent. */

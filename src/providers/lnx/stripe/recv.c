@@ -23,6 +23,7 @@ enum {
 	/* Offers without a head that are kept of one sender, and of all. */
 	SENDER_OFFERS_MAX = 2 * LNX_STRIPE_OUT_MAX,
 	OFFERS_MAX = 1 << 18,
+	/* Questions that a sender leaves without answer before it counts as dead. */
 	QUESTIONS = 8,
 };
 
