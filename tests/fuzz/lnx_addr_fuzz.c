@@ -4,11 +4,13 @@
 
 #include "providers/lnx/name.h"
 #include "providers/lnx/spec.h"
+#include "providers/lnx/stripe/wire.h"
 
 /*
  * What lnx is told from outside: the addresses of peers, as fi_av_insert takes them,
- * and FI_LNX_PROV_LINKS. Whatever they say, nothing is read but them, and what is
- * understood means the same when it is written and read again.
+ * control messages of striping, and FI_LNX_PROV_LINKS. Whatever they say, nothing is
+ * read but them, and what is understood means the same when it is written and read
+ * again.
  */
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -119,9 +121,25 @@ static void read_links(const uint8_t *data, size_t size)
 	free(text);
 }
 
+static void read_control(const uint8_t *data, size_t size)
+{
+	uint8_t written[LNX_STRIPE_MSG_MAX], *copy = malloc(size);
+	struct lnx_stripe_msg msg;
+
+	if (!copy)
+		return;
+	memcpy(copy, data, size);
+	if (lnx_stripe_read(copy, size, &msg)) {
+		check(lnx_stripe_write(&msg, written) == size);
+		check(memcmp(written, copy, size) == 0);
+	}
+	free(copy);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	if (size) {
+		read_control(data, size);
 		read_address(data, size);
 		read_links(data, size);
 	}
