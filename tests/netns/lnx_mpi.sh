@@ -53,7 +53,7 @@ failed() {
 	exit 1
 }
 
-# test_over LINKS REMOTE PROGRAM [STRIPE_SIZE]
+# test_over LINKS REMOTE PROGRAM
 test_over() {
 	local links=$1 program=$3 logs=$dir/logs status
 	rm -rf "$logs"
@@ -63,7 +63,7 @@ test_over() {
 		--host "10.90.0.1:2,10.90.0.2:2" --mca plm rsh
 		--mca plm_rsh_agent "$dir/shell" --mca oob_tcp_if_include rail0
 		-x "FI_LNX_PROV_LINKS=$links" -x FI_LOG_LEVEL=info -x FI_LOG_PROV=lnx
-		-x "FI_LOG_LOCATION=$logs" -x "FI_LNX_STRIPE_SIZE=${4:-0}"
+		-x "FI_LOG_LOCATION=$logs"
 	)
 	export MPI_OPTIONS=${options[*]}
 	on 0 timeout -k 5 "$(limit_s 200)" bash "$run" "$program" 4 >"$dir/out" 2>&1
@@ -71,11 +71,10 @@ test_over() {
 	[ $status != 77 ] || { cat "$dir/out"; exit 77; }
 	[ $status = 0 ] || failed "exit status $status"
 	both_ways 'shm:[^ ]*' "$2" || failed "not over those links"
-	echo "ok - $program over $links${4:+, striped from $4 bytes on}"
+	echo "ok - $program over $links"
 }
 
 for program; do
 	test_over shm+tcp:rail0 tcp:rail0 "$program"
 done
 test_over shm+tcp:rail0,rail1 'tcp:rail[01]' "$1"
-test_over shm+tcp:rail0,rail1 'tcp:rail[01]' "$1" 4096

@@ -4,6 +4,7 @@
 #include <sys/random.h>
 
 #include "providers/lnx/addr.h"
+#include "providers/lnx/param.h"
 #include "providers/lnx/stripe/internal.h"
 #include "sys/clock.h"
 
@@ -188,4 +189,9 @@ void lnx_stripe_welcome(struct lnx_stripe *s, const struct lnx_stripe_msg *msg)
 	receiver->token = msg->id;
 	lnx_stripe_note_token(s, msg->id);
 	receiver->state = LNX_RECEIVER_READY;
+	lnx_log(FI_LOG_INFO, FI_LOG_EP_DATA,
+		"address %llu: messages of %zu bytes and more are striped over %d "
+		"links\n",
+		(unsigned long long)receiver->index, lnx_params.stripe_size,
+		__builtin_popcount(receiver->contact.rails));
 }
