@@ -25,9 +25,9 @@ struct extent {
 	size_t elements, size;
 };
 
-/* Scale @iov to bytes: at most iov_limit buffers, with @want->elements in total. */
-static int scale(const struct wf_ep *ep, const struct fi_ioc *iov, size_t count,
-	const struct extent *want, struct iovec *ret_iov)
+static __attribute__((noinline)) int scale_long(const struct wf_ep *ep,
+	const struct fi_ioc *iov, size_t count, const struct extent *want,
+	struct iovec *ret_iov)
 {
 	size_t limit = WF_MIN(ep->tx_iov_limit, WF_OP_ATOMIC_IOV),
 	       left = want->elements;
@@ -47,10 +47,20 @@ static int scale(const struct wf_ep *ep, const struct fi_ioc *iov, size_t count,
 		    : 0;
 }
 
-/* Scale the remote buffers to bytes. They determine the number of elements, at most
- * @max. */
-static int scale_rma(const struct wf_ep *ep, const struct fi_msg_atomic *msg,
-	size_t max, struct extent *want, struct fi_rma_iov *ret_rma)
+/* Scale @iov to bytes: at most iov_limit buffers, with @want->elements in total. */
+static inline int scale(const struct wf_ep *ep, const struct fi_ioc *iov, size_t count,
+	const struct extent *want, struct iovec *ret_iov)
+{
+	if (wf_unlikely(
+		    count != 1 || iov->count != want->elements || !ep->tx_iov_limit))
+		return scale_long(ep, iov, count, want, ret_iov);
+	*ret_iov = (struct iovec){ iov->addr, iov->count * want->size };
+	return 0;
+}
+
+static __attribute__((noinline)) int scale_rma_long(const struct wf_ep *ep,
+	const struct fi_msg_atomic *msg, size_t max, struct extent *want,
+	struct fi_rma_iov *ret_rma)
 {
 	size_t limit = WF_MIN(ep->rma_iov_limit, WF_OP_ATOMIC_IOV);
 
@@ -71,6 +81,20 @@ static int scale_rma(const struct wf_ep *ep, const struct fi_msg_atomic *msg,
 			rma->key };
 	}
 	return want->elements ? 0 : refuse(ep, -FI_EINVAL, "elements", 0, max);
+}
+
+/* Scale the remote buffers to bytes. They determine the number of elements, at most
+ * @max. */
+static inline int scale_rma(const struct wf_ep *ep, const struct fi_msg_atomic *msg,
+	size_t max, struct extent *want, struct fi_rma_iov *ret_rma)
+{
+	const struct fi_rma_ioc *one = msg->rma_iov;
+
+	if (wf_unlikely(msg->rma_iov_count != 1 || !one->count || one->count > max))
+		return scale_rma_long(ep, msg, max, want, ret_rma);
+	want->elements = one->count;
+	*ret_rma = (struct fi_rma_iov){ one->addr, one->count * want->size, one->key };
+	return 0;
 }
 
 static int check_type(const struct wf_ep *ep, enum wf_op_kind kind,

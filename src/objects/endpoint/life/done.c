@@ -69,7 +69,8 @@ static void count_atomic(struct wf_ep *ep, enum wf_ep_cntr event, size_t len)
 		wf_cntr_add(bytes, len);
 }
 
-/* wf_ep_tx_done for deferred work, transfers of a peer and atomic operations. */
+/* wf_ep_tx_done for deferred work, transfers of a peer and counted atomic operations.
+ */
 static __attribute__((noinline)) void special_tx_done(struct wf_ep *ep,
 	enum wf_ep_cntr cntr, void *context, uint64_t op_flags, uint64_t comp_flags,
 	size_t len)
@@ -98,8 +99,10 @@ static __attribute__((noinline)) void special_tx_done(struct wf_ep *ep,
 void wf_ep_tx_done(struct wf_ep *ep, enum wf_ep_cntr cntr, void *context,
 	uint64_t op_flags, uint64_t comp_flags, size_t len)
 {
-	if (wf_unlikely(op_flags & (WF_OP_WORK | FI_PEER_TRANSFER) ||
-			comp_flags & FI_ATOMIC))
+	bool atomic =
+		comp_flags & FI_ATOMIC && (ep->cntr[cntr] || ep->cntr[WF_CNTR_READ]);
+
+	if (wf_unlikely(op_flags & (WF_OP_WORK | FI_PEER_TRANSFER) || atomic))
 		special_tx_done(ep, cntr, context, op_flags, comp_flags, len);
 	else
 		wf_ep_tx_plain_done(ep, cntr, context, op_flags, comp_flags, len);
