@@ -293,13 +293,18 @@ static void test_counters(void **state)
 	wf_ep_tx_done(wf, fetch->cntr, NULL, 0, fetch->comp_flags, 8);
 	assert_int_equal(fi_cntr_read(a.cntr), 1);
 	assert_int_equal(fi_cntr_read(bytes), 32);
+	/* Writes have no counter of their own. */
+	wf->cntr[WF_CNTR_WRITE] = NULL;
+	wf_ep_tx_done(wf, base->cntr, NULL, 0, base->comp_flags, 8);
+	assert_int_equal(fi_cntr_read(a.cntr), 1);
+	assert_int_equal(fi_cntr_read(bytes), 40);
 
 	memcpy(wf->cntr, saved, sizeof(saved));
 	wf->cntr[WF_CNTR_REMOTE_READ] = wf_cntr_of(a.cntr);
 	wf->cntr[WF_CNTR_REMOTE_WRITE] = wf_cntr_of(bytes);
 	wf_ep_remote_done(wf, NULL, FI_ATOMIC | FI_REMOTE_READ, 8, 0, 0);
 	assert_int_equal(fi_cntr_read(a.cntr), 2);
-	assert_int_equal(fi_cntr_read(bytes), 40);
+	assert_int_equal(fi_cntr_read(bytes), 48);
 	memcpy(wf->cntr, saved, sizeof(saved));
 	assert_int_equal(fi_close(&bytes->fid), 0);
 	close_ep(ep);
