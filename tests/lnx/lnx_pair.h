@@ -26,7 +26,6 @@
 
 #include "../time_limits.h"
 
-/* Upper bound for anything that must happen; no time is measured with it. */
 /* Time limit for an event, in seconds. */
 #define PATIENCE_S ((time_t)limit_s(20))
 

@@ -6,6 +6,7 @@
  */
 #include <rdma/fi_rma.h>
 
+#include "../loopback.h"
 #include "lnx_pair.h"
 
 enum {
@@ -27,13 +28,7 @@ enum {
 
 /* An endpoint of tcp. */
 struct raw {
-	struct fi_info *info;
-	struct fid_fabric *fabric;
-	struct fid_domain *domain;
-	struct fid_av *av;
-	struct fid_cq *cq;
-	struct fid_ep *ep;
-	struct sockaddr_in name;
+	struct loopback end;
 	fi_addr_t real; /* the lnx endpoint */
 	uint8_t in[MSG_MAX + 200];
 	struct fi_context2 rx, tx;
@@ -62,61 +57,29 @@ static void post(struct raw *raw)
 {
 	raw->received = false;
 	if (raw == &pub)
-		assert_int_equal(fi_trecv(raw->ep, raw->in, sizeof(raw->in), NULL,
+		assert_int_equal(fi_trecv(raw->end.ep, raw->in, sizeof(raw->in), NULL,
 					 FI_ADDR_UNSPEC, 0, ~UINT64_C(0), &raw->rx),
 			0);
 	else
-		assert_int_equal(fi_recv(raw->ep, raw->in, sizeof(raw->in), NULL,
+		assert_int_equal(fi_recv(raw->end.ep, raw->in, sizeof(raw->in), NULL,
 					 FI_ADDR_UNSPEC, &raw->rx),
 			0);
 }
 
 static void open_raw(struct raw *raw)
 {
-	struct fi_cq_attr cq_attr = { .format = FI_CQ_FORMAT_TAGGED };
-	struct fi_av_attr av_attr = { .type = FI_AV_TABLE };
-	struct fi_info *hints = fi_allocinfo();
-	size_t len = sizeof(raw->name);
-
-	hints->caps = FI_MSG | FI_TAGGED | FI_RMA;
-	hints->mode = FI_CONTEXT | FI_CONTEXT2;
-	hints->addr_format = FI_SOCKADDR_IN;
-	hints->ep_attr->type = FI_EP_RDM;
-	hints->fabric_attr->prov_name = strdup("tcp");
-	assert_int_equal(fi_getinfo(FI_VERSION(2, 0), "127.0.0.1", NULL, FI_SOURCE,
-				 hints, &raw->info),
-		0);
-	fi_freeinfo(hints);
-	assert_int_equal(fi_fabric(raw->info->fabric_attr, &raw->fabric, NULL), 0);
-	assert_int_equal(fi_domain(raw->fabric, raw->info, &raw->domain, NULL), 0);
-	assert_int_equal(fi_av_open(raw->domain, &av_attr, &raw->av, NULL), 0);
-	assert_int_equal(fi_cq_open(raw->domain, &cq_attr, &raw->cq, NULL), 0);
-	assert_int_equal(fi_endpoint(raw->domain, raw->info, &raw->ep, NULL), 0);
-	assert_int_equal(fi_ep_bind(raw->ep, &raw->av->fid, 0), 0);
-	assert_int_equal(fi_ep_bind(raw->ep, &raw->cq->fid, FI_TRANSMIT | FI_RECV), 0);
-	assert_int_equal(fi_enable(raw->ep), 0);
-	assert_int_equal(fi_getname(&raw->ep->fid, &raw->name, &len), 0);
+	loopback_open(&raw->end, "tcp", FI_MSG | FI_TAGGED | FI_RMA);
 	post(raw);
-}
-
-static void close_raw(struct raw *raw)
-{
-	assert_int_equal(fi_close(&raw->ep->fid), 0);
-	assert_int_equal(fi_close(&raw->cq->fid), 0);
-	assert_int_equal(fi_close(&raw->av->fid), 0);
-	assert_int_equal(fi_close(&raw->domain->fid), 0);
-	assert_int_equal(fi_close(&raw->fabric->fid), 0);
-	fi_freeinfo(raw->info);
 }
 
 static void poll_raw(struct raw *raw)
 {
 	struct fi_cq_err_entry error = { 0 };
 	struct fi_cq_tagged_entry entry;
-	ssize_t ret = fi_cq_read(raw->cq, &entry, 1);
+	ssize_t ret = fi_cq_read(raw->end.cq, &entry, 1);
 
 	if (ret == -FI_EAVAIL) {
-		assert_int_equal(fi_cq_readerr(raw->cq, &error, 0), 1);
+		assert_int_equal(fi_cq_readerr(raw->end.cq, &error, 0), 1);
 		fail_msg("the peer: %s", fi_strerror(error.err));
 	}
 	if (ret == 1 && entry.flags & FI_RECV) {
@@ -197,12 +160,12 @@ static int open_all(void **state)
 	assert_int_equal(real.name[3], 4 + 4 * ENTRY);
 	memcpy(peer_name, real.name, NAME_ROOM);
 	for (unsigned int i = 0; i < 4; i++)
-		set_link(peer_name, i, i < 2 ? &pub.name : &priv.name);
+		set_link(peer_name, i, i < 2 ? &pub.end.addr : &priv.end.addr);
 	peer = end_insert(&real, peer_name);
 	sin = link_addr(real.name, 0);
-	assert_int_equal(fi_av_insert(pub.av, &sin, 1, &pub.real, 0, NULL), 1);
+	assert_int_equal(fi_av_insert(pub.end.av, &sin, 1, &pub.real, 0, NULL), 1);
 	sin = link_addr(real.name, 2);
-	assert_int_equal(fi_av_insert(priv.av, &sin, 1, &priv.real, 0, NULL), 1);
+	assert_int_equal(fi_av_insert(priv.end.av, &sin, 1, &priv.real, 0, NULL), 1);
 	for (int i = 0; i < LEN; i++)
 		out[i] = (uint8_t)(i * 7 + i / 256);
 	memset(in, 0, sizeof(in));
@@ -212,15 +175,16 @@ static int open_all(void **state)
 static int close_all(void **state)
 {
 	end_close(&real);
-	close_raw(&pub);
-	close_raw(&priv);
+	loopback_close(&pub.end);
+	loopback_close(&priv.end);
 	return 0;
 }
 
 static void say_bytes(const void *bytes, size_t len)
 {
 	priv.sent = false;
-	assert_int_equal(fi_send(priv.ep, bytes, len, NULL, priv.real, &priv.tx), 0);
+	assert_int_equal(
+		fi_send(priv.end.ep, bytes, len, NULL, priv.real, &priv.tx), 0);
 	UNTIL(priv.sent);
 }
 
@@ -313,7 +277,7 @@ static struct control head(void)
 static void fetch(const struct control *offer, void *buf)
 {
 	priv.sent = false;
-	assert_int_equal(fi_read(priv.ep, buf, offer->size, NULL, priv.real, 0,
+	assert_int_equal(fi_read(priv.end.ep, buf, offer->size, NULL, priv.real, 0,
 				 offer->key, &priv.tx),
 		0);
 	UNTIL(priv.sent);
@@ -439,7 +403,7 @@ static void send_head(uint64_t id)
 {
 	time_t deadline = now_s() + PATIENCE_S;
 
-	while (fi_tinjectdata(pub.ep, NULL, 0, id, pub.real, TAG)) {
+	while (fi_tinjectdata(pub.end.ep, NULL, 0, id, pub.real, TAG)) {
 		poll_all();
 		assert_true(now_s() < deadline);
 	}
@@ -467,8 +431,8 @@ static void a_sender_is_right(void **state)
 
 	assert_true(introduce(11) == token);
 	assert_true(introduce(12) != token);
-	assert_int_equal(
-		fi_mr_reg(priv.domain, out, LEN, FI_REMOTE_READ, 0, key, 0, &mr, NULL),
+	assert_int_equal(fi_mr_reg(priv.end.domain, out, LEN, FI_REMOTE_READ, 0, key, 0,
+				 &mr, NULL),
 		0);
 	receive();
 	say(&offer);
@@ -548,11 +512,11 @@ static void a_rail_fails(void **state)
 	struct fid_mr *mr;
 
 	open_raw(&gone);
-	set_link(peer_name, 3, &gone.name);
-	close_raw(&gone);
+	set_link(peer_name, 3, &gone.end.addr);
+	loopback_close(&gone.end);
 	token = introduce(13);
-	assert_int_equal(
-		fi_mr_reg(priv.domain, out, LEN, FI_REMOTE_READ, 0, key, 0, &mr, NULL),
+	assert_int_equal(fi_mr_reg(priv.end.domain, out, LEN, FI_REMOTE_READ, 0, key, 0,
+				 &mr, NULL),
 		0);
 	for (offer.id = token; offer.id < token + 3; offer.id++) {
 		memset(in, 0, LEN);
@@ -570,7 +534,7 @@ static void a_rail_fails(void **state)
 	assert_int_equal(fi_close(&mr->fid), 0);
 	receive();
 	say(&offer);
-	close_raw(&priv);
+	loopback_close(&priv.end);
 	open_raw(&priv);
 	send_head(offer.id);
 	UNTIL(has_err);

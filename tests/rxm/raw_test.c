@@ -29,7 +29,7 @@ static const char *const bad[] = {
 };
 
 /* EPA-034: others are not disturbed. */
-static void good_message(struct env *env)
+static void good_message(struct loopback *env)
 {
 	struct fi_cq_tagged_entry entry;
 	char buf[8] = { 0 };
@@ -51,7 +51,7 @@ static void good_message(struct env *env)
 
 static void test_bad_packets_close_their_connection(void **state)
 {
-	struct env env;
+	struct loopback env;
 	uint8_t more;
 
 	(void)state;
@@ -65,7 +65,7 @@ static void test_bad_packets_close_their_connection(void **state)
 		close(fd);
 		good_message(&env);
 	}
-	teardown(&env);
+	loopback_close(&env);
 }
 
 /* A receive that got a part of a message, or waits for the sender's memory, fails when
@@ -73,7 +73,7 @@ static void test_bad_packets_close_their_connection(void **state)
 static void lost(const char *text)
 {
 	struct fi_cq_tagged_entry entry;
-	struct env env;
+	struct loopback env;
 	char buf[8];
 	uint64_t id;
 	int fd, ret;
@@ -90,7 +90,7 @@ static void lost(const char *text)
 		;
 	assert_true(ret < 0);
 	good_message(&env);
-	teardown(&env);
+	loopback_close(&env);
 }
 
 static void test_lost_with_half_a_message(void **state)
@@ -116,7 +116,7 @@ static void test_lost_before_it_was_written(void **state)
 static void test_unexpected_ones_are_freed(void **state)
 {
 	struct fi_cq_tagged_entry entry;
-	struct env env;
+	struct loopback env;
 	uint64_t id;
 	int fd;
 
@@ -128,7 +128,7 @@ static void test_unexpected_ones_are_freed(void **state)
 	packet(fd, id, EAGER("0400000000000000") "61626364");
 	for (int i = 0; i < 1000; i++)
 		assert_int_equal(step(&env, &entry), 0);
-	teardown(&env);
+	loopback_close(&env);
 	close(fd);
 }
 

@@ -8,9 +8,9 @@
 #include "providers/lnx/rail.h"
 #include "sys/pool.h"
 
-/* The function that sends small messages over a rail; see fast_path.c. */
 struct lnx_stripe;
 
+/* The function that sends small messages over a rail; see fast_path.c. */
 struct lnx_fast_path {
 	ssize_t (*send)(struct wf_ep *ep, enum wf_op_kind kind, const void *buf,
 		size_t len, fi_addr_t addr, uint64_t tag);

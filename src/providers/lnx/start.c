@@ -83,7 +83,7 @@ ssize_t lnx_start(struct wf_ep *wf, struct wf_op *op)
 		return wf_no_address(&lnx_fi, op->addr);
 	if (wf_unlikely(ep->stripe != NULL)) {
 		ret = lnx_stripe_start(ep, peer, op);
-		if (ret != -FI_ENOSYS)
+		if (ret != LNX_UNSTRIPED)
 			return ret;
 	}
 	return start_to(ep, peer, op, NULL);

@@ -231,20 +231,20 @@ static int wants(
 	bool forced, full;
 
 	if (!receiver)
-		return -FI_ENOSYS;
+		return LNX_UNSTRIPED;
 	forced = resembles_head(receiver, op);
 	if (receiver->state != LNX_RECEIVER_READY)
-		return forced || is_asked(receiver, op) ? -FI_EAGAIN : -FI_ENOSYS;
+		return forced || is_asked(receiver, op) ? -FI_EAGAIN : LNX_UNSTRIPED;
 	full = receiver->out_count >= LNX_STRIPE_OUT_MAX;
 	if (op->flags & FI_FENCE)
-		return receiver->out_count ? -FI_EAGAIN : forced ? 0 : -FI_ENOSYS;
+		return receiver->out_count ? -FI_EAGAIN : forced ? 0 : LNX_UNSTRIPED;
 	if (forced)
 		return full ? -FI_EAGAIN : 0;
 	return op->len >= lnx_params.stripe_size && !full &&
 			       __builtin_popcount(
 				       lnx_contact_up(s, &receiver->contact)) > 1
 		       ? 0
-		       : -FI_ENOSYS;
+		       : LNX_UNSTRIPED;
 }
 
 static int prepare(struct lnx_stripe *s, struct lnx_peer *peer, const struct wf_op *op,
@@ -262,7 +262,7 @@ static int prepare(struct lnx_stripe *s, struct lnx_peer *peer, const struct wf_
 		/* Some buffers cannot be registered: the message needs nothing of that
 		 * unless it looks like a head. */
 		if (ret && !resembles_head(receiver, op))
-			ret = -FI_ENOSYS;
+			ret = LNX_UNSTRIPED;
 	}
 	wf_unlock(&s->lock);
 	return ret;
@@ -335,10 +335,10 @@ ssize_t lnx_stripe_start(
 
 	if (rail == LNX_NO_RAIL || !peer->stripes ||
 		ep->domain->link->member[rail].memory)
-		return -FI_ENOSYS;
+		return LNX_UNSTRIPED;
 	if (op->kind == WF_OP_TSEND && may_be_head(ep->stripe, op))
 		return stripe(ep, peer, op);
-	return op->flags & FI_FENCE ? lnx_stripe_fence(ep, peer, op) : -FI_ENOSYS;
+	return op->flags & FI_FENCE ? lnx_stripe_fence(ep, peer, op) : LNX_UNSTRIPED;
 }
 
 ssize_t lnx_stripe_fence(
@@ -346,7 +346,7 @@ ssize_t lnx_stripe_fence(
 {
 	uint64_t index = op->addr & ep->av->wf->index_mask;
 	struct lnx_stripe *s = ep->stripe;
-	ssize_t ret = -FI_ENOSYS;
+	ssize_t ret = LNX_UNSTRIPED;
 
 	wf_lock(&s->lock);
 	wf_list_foreach(link, &s->receivers[index % LNX_STRIPE_TABLE])

@@ -53,14 +53,18 @@ void lnx_stripe_close(struct lnx_ep *ep);
 bool lnx_stripe_name(struct lnx_ep *ep, struct lnx_name *name,
 	uint32_t addrs[LNX_MAX_LINKS][WF_AV_ADDR_WORDS]);
 
+/* Result of the next two functions: the operation is to be started like any other. It
+ * is no fi_errno, which these return as well. */
+enum { LNX_UNSTRIPED = 1 };
+
 /* Send @op, a transmission of any kind to @peer, as a striped message if it is one. 0:
- * done. -FI_ENOSYS: it is an ordinary operation. Another negative fi_errno: that of
- * struct wf_xfer_ops.start. No lock is held. */
+ * done. LNX_UNSTRIPED: it is none. A negative fi_errno: that of struct
+ * wf_xfer_ops.start. No lock is held. */
 ssize_t lnx_stripe_start(
 	struct lnx_ep *ep, struct lnx_peer *peer, const struct wf_op *op);
 
 /* -FI_EAGAIN: @op, which has FI_FENCE, must wait for striped messages to @peer. Else
- * -FI_ENOSYS. No lock is held. */
+ * LNX_UNSTRIPED. No lock is held. */
 ssize_t lnx_stripe_fence(
 	struct lnx_ep *ep, const struct lnx_peer *peer, const struct wf_op *op);
 
