@@ -189,7 +189,6 @@ static bool has_news(const struct shm_sink *sink)
 
 bool shm_share_has_news(struct shm_ep *ep)
 {
-
 	wf_list_foreach(link, &ep->pulls)
 	{
 		struct shm_sink *sink = wf_list_entry(link, struct shm_sink, pull_link);
