@@ -4,6 +4,8 @@
  * docs/lnx-striping.md describes: one endpoint of tcp for messages, one for control
  * messages and payload. The peer is right, then it lies.
  */
+#include <sys/socket.h>
+#include <unistd.h>
 #include <rdma/fi_rma.h>
 
 #include "../loopback.h"
@@ -501,6 +503,18 @@ static void a_sender_lies(void **state)
 	UNTIL(has_err);
 }
 
+/* A socket at the address of the closed endpoint @end, which refuses all connections:
+ * without it, an endpoint of another program could be given the port. */
+static int keep_port(const struct loopback *end)
+{
+	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0), on = 1;
+
+	assert_true(fd >= 0);
+	assert_int_equal(setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on)), 0);
+	assert_int_equal(bind(fd, (const void *)&end->addr, sizeof(end->addr)), 0);
+	return fd;
+}
+
 /* One of the sender's two private endpoints does not exist any more: its chunks are
  * read from the other one. Then that one goes, too. */
 static void a_rail_fails(void **state)
@@ -510,10 +524,12 @@ static void a_rail_fails(void **state)
 	struct raw gone = { 0 };
 	struct control answer;
 	struct fid_mr *mr;
+	int gone_fd, priv_fd;
 
 	open_raw(&gone);
 	set_link(peer_name, 3, &gone.end.addr);
 	loopback_close(&gone.end);
+	gone_fd = keep_port(&gone.end);
 	token = introduce(13);
 	assert_int_equal(fi_mr_reg(priv.end.domain, out, LEN, FI_REMOTE_READ, 0, key, 0,
 				 &mr, NULL),
@@ -535,9 +551,12 @@ static void a_rail_fails(void **state)
 	receive();
 	say(&offer);
 	loopback_close(&priv.end);
+	priv_fd = keep_port(&priv.end);
 	open_raw(&priv);
 	send_head(offer.id);
 	UNTIL(has_err);
+	(void)close(gone_fd);
+	(void)close(priv_fd);
 }
 
 /* More messages than anyone sends at a time, and bytes without sense. */

@@ -74,8 +74,11 @@ served() { # STATUS PATTERN
 		cat "$scratch/server"
 	}
 }
+# A machine without /etc/hosts has no such name.
+host=localhost
+getent hosts "$host" >/dev/null || host=127.0.0.1
 serve
-succeeds 'client and server' "${few[@]}" -p "$provider" -s 8,4k -c -P "$port" localhost
+succeeds 'client and server' "${few[@]}" -p "$provider" -s 8,4k -c -P "$port" "$host"
 served 0 waiting
 serve
 printf 'GET / HTTP/1.0\r\n\r\n%4000s' '' >"/dev/tcp/127.0.0.1/$port"
