@@ -6,8 +6,9 @@
  * peer does, nothing outside of the buffers that the endpoint has out is touched (the
  * address sanitizer looks), and the endpoint can be closed.
  *
- * The first byte chooses progress, sleeping, the side that connects, and whether the
- * peer knows the records of large reads and writes; then come moves, see the table.
+ * The first byte chooses progress, sleeping, the side that connects, whether the peer
+ * knows the records of large reads and writes, and whether it tells what it has read;
+ * then come moves, see the table.
  */
 #include <poll.h>
 #include <stdio.h>
@@ -27,7 +28,7 @@
 enum { MOVES_MAX = 200, LAST_DRIVES = 8, IDS = 8, WAITS = 200, DOMAINS = 2 };
 
 /* Of the first byte. */
-enum { AUTO = 1, SLEEPS = 2, ACTIVE = 4, COPIES = 8 };
+enum { AUTO = 1, SLEEPS = 2, ACTIVE = 4, COPIES = 8, POSITIONS = 16 };
 
 struct fi_provider shm_fi = { .name = "shm" };
 
@@ -49,7 +50,7 @@ static struct {
 	uint64_t ids[IDS]; /* that the endpoint used last */
 	unsigned int id_count;
 	uint64_t probe;
-	bool copies; /* it says that it knows all records */
+	uint8_t flags; /* of its hello */
 } evil;
 
 static void open_all(void)
@@ -82,7 +83,7 @@ static struct shm_hello hello_of(enum shm_hello_type type)
 		.magic = SHM_HELLO_MAGIC,
 		.version = SHM_HELLO_VERSION,
 		.type = (uint8_t)type,
-		.flags = evil.copies ? SHM_HELLO_COPIES : 0,
+		.flags = evil.flags,
 		.region_size = sizeof(struct shm_region),
 		.instance = 666,
 		.probe_addr = (uintptr_t)&evil.probe,
@@ -161,7 +162,7 @@ static void part(void)
 	evil.fd = -1;
 }
 
-static bool meet(bool active, bool copies)
+static bool meet(bool active, uint8_t flags)
 {
 	int listener = evil.listener, spare = evil.spare;
 
@@ -171,7 +172,7 @@ static bool meet(bool active, bool copies)
 	evil.fd = -1;
 	evil.next = 1;
 	evil.reading = 1;
-	evil.copies = copies;
+	evil.flags = flags;
 	return active ? answer() : ask();
 }
 
@@ -217,8 +218,12 @@ static void move_record(struct input *in)
 	slot->data = number_of(in, 1);
 	if (flags & SHM_FLAG_BYTES) {
 		total = len + (slot->data & 1 ? (uint32_t)(slot->data << 4) : 0);
-		memcpy(slot->blob, &len, sizeof(len));
-		memcpy(slot->blob + sizeof(len), &total, sizeof(total));
+		slot->bytes = (struct shm_long){
+			.len = len,
+			.total = total,
+			.read_bytes = slot->data & 2 ? id : total,
+			.read_slots = evil.reading - 1 + (slot->data & 4 ? given : 0),
+		};
 		w.seen_pos = w.pos;
 		blob = shm_writer_bytes(&w, WF_MIN(len, SHM_BLOB_MAX), &wrap);
 		flags = (uint8_t)((flags & ~SHM_FLAG_WRAP) | wrap);
@@ -280,7 +285,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	live_open(now, choice & SLEEPS);
 	live_open_ep(now, now->info);
 	must(fi_av_insert(now->av, evil_name, 1, &now->peer, 0, NULL) == 1);
-	if (meet(choice & ACTIVE, choice & COPIES))
+	if (meet(choice & ACTIVE,
+		    (choice & COPIES ? SHM_HELLO_COPIES : 0) |
+			    (choice & POSITIONS ? SHM_HELLO_POSITIONS : 0)))
 		for (int i = 0; i < MOVES_MAX && in.left; i++)
 			moves[byte_of(&in) % WF_ARRAY_SIZE(moves)](&in);
 	live_drive(now);

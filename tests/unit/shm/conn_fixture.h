@@ -159,9 +159,9 @@ static inline void pair_place(struct pair *p, uint32_t number, uint64_t pos)
 	p->out = (struct shm_writer){ p->out.lane, number, number - 1, 0, pos, pos };
 	p->conn->out = (struct shm_writer){ p->conn->out.lane, number, number - 1, 0,
 		pos, pos };
-	p->in = (struct shm_reader){ p->in.lane, number, number - 1, pos, pos };
-	p->conn->in =
-		(struct shm_reader){ p->conn->in.lane, number, number - 1, pos, pos };
+	p->in = (struct shm_reader){ p->in.lane, number, number - 1, pos, pos, pos };
+	p->conn->in = (struct shm_reader){ p->conn->in.lane, number, number - 1, pos,
+		pos, pos };
 	/* The peer has sent nothing since. */
 	p->conn->heard = number;
 }

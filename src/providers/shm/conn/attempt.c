@@ -23,7 +23,7 @@ struct shm_hello shm_attempt_hello(struct shm_ep *ep, enum shm_hello_type type)
 		.magic = SHM_HELLO_MAGIC,
 		.version = SHM_HELLO_VERSION,
 		.type = (uint8_t)type,
-		.flags = SHM_HELLO_COPIES |
+		.flags = SHM_HELLO_COPIES | SHM_HELLO_POSITIONS |
 			 (ep->watches.sleepers ? SHM_HELLO_SLEEPS : 0),
 		.region_size = sizeof(struct shm_region),
 		.instance = ep->peers->instance,
@@ -105,6 +105,7 @@ struct shm_conn *shm_attempt_connect(struct shm_attempt *attempt, struct shm_pee
 	conn->wake = hello->flags & SHM_HELLO_SLEEPS;
 	conn->cma = can_read(attempt->pid, hello);
 	conn->copies = hello->flags & SHM_HELLO_COPIES;
+	conn->positions = hello->flags & SHM_HELLO_POSITIONS;
 	shm_log(FI_LOG_INFO, FI_LOG_EP_CTRL, "connected to %s%s\n", peer->name,
 		conn->cma ? "" : ", without cross-memory attach");
 	return conn;

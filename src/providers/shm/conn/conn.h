@@ -189,6 +189,8 @@ struct shm_conn {
 	bool cma;  /* The peer's memory can be accessed (cross-memory attach). */
 	/* The peer knows PUT and GET records (SHM_HELLO_COPIES), and copies writes. */
 	bool copies;
+	/* The peer's records with bytes tell what it has read (SHM_HELLO_POSITIONS). */
+	bool positions;
 	/* Index in region->lane of the lane that this endpoint writes. */
 	uint8_t out_lane;
 	int err;           /* positive fi_errno that ends the connection; 0: none */
@@ -359,6 +361,9 @@ struct shm_record {
 	const uint8_t *blob;
 	uint32_t len;
 	uint32_t total; /* MSG, TAGGED with SHM_FLAG_MORE: bytes of the message */
+	/* With SHM_FLAG_BYTES, as in struct shm_long. */
+	uint32_t read_slots;
+	uint64_t read_bytes;
 	uint8_t kind, flags;
 };
 

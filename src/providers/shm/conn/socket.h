@@ -29,9 +29,14 @@ enum shm_refusal {
 };
 
 /* Flags. SLEEPS: threads of the sender sleep and have to be woken. COPIES: the sender
- * knows the records SHM_REC_PUT, SHM_REC_GET and SHM_REC_OFFER; earlier versions do not
- * set the flag, and ignore it. */
-enum { SHM_HELLO_SLEEPS = 1 << 0, SHM_HELLO_COPIES = 1 << 1 };
+ * knows the records SHM_REC_PUT, SHM_REC_GET and SHM_REC_OFFER. POSITIONS: the sender's
+ * records with bytes tell what it has read (struct shm_long). Earlier versions do not
+ * set the last two, and ignore them. */
+enum {
+	SHM_HELLO_SLEEPS = 1 << 0,
+	SHM_HELLO_COPIES = 1 << 1,
+	SHM_HELLO_POSITIONS = 1 << 2,
+};
 
 struct shm_hello {
 	uint32_t magic;

@@ -19,6 +19,19 @@ enum { SHM_CHUNK = 16 << 10 };
  * earlier operations. */
 enum { SHM_SENT, SHM_FULL, SHM_WAITS };
 
+/* Describe the blob of @len bytes in the byte ring, in the record's slot. @total:
+ * length of the message in bytes, with SHM_FLAG_MORE. */
+static inline void shm_out_describe(const struct shm_conn *conn, struct shm_slot *slot,
+	uint32_t len, uint32_t total)
+{
+	slot->bytes.len = len;
+	slot->bytes.total = total;
+	if (len < SHM_POSITION_MIN)
+		return;
+	slot->bytes.read_bytes = conn->in.done_pos;
+	slot->bytes.read_slots = conn->in.next - 1;
+}
+
 /* A record that is being written. */
 struct shm_blob {
 	uint8_t *at;
@@ -39,6 +52,7 @@ static inline bool shm_blob_begin(
 	blob->at = blob->slot->blob;
 	if (len <= SHM_INLINE_MAX)
 		return true;
+	shm_writer_restart(&conn->out, len);
 	blob->at = shm_writer_bytes(&conn->out, len, &blob->flags);
 	if (!blob->at && shm_out_has_space_slow(conn))
 		blob->at = shm_writer_bytes(&conn->out, len, &blob->flags);
@@ -54,7 +68,7 @@ static inline void shm_blob_end(struct shm_conn *conn, const struct shm_blob *bl
 	blob->slot->word = word;
 	blob->slot->data = data;
 	if (blob->flags) {
-		memcpy(blob->slot->blob, &len, sizeof(len));
+		shm_out_describe(conn, blob->slot, len, 0);
 		shm_writer_bytes_done(&conn->out, blob->flags, len);
 	}
 	shm_writer_commit(&conn->out, blob->slot, kind, flags | blob->flags,

@@ -48,16 +48,15 @@ static void write_piece(struct shm_conn *conn, const struct wf_op *op, size_t at
 {
 	struct shm_writer *w = &conn->out;
 	struct shm_slot *slot = shm_writer_slot(w);
-	uint32_t lens[2] = { (uint32_t)WF_MIN((size_t)PIECE, op->len - at),
-		(uint32_t)op->len };
-	size_t left = op->len - at - lens[0];
+	uint32_t len = (uint32_t)WF_MIN((size_t)PIECE, op->len - at);
+	size_t left = op->len - at - len;
 	uint8_t kind = SHM_REC_DATA, flags;
-	uint8_t *to = shm_writer_bytes(w, lens[0], &flags);
+	uint8_t *to = shm_writer_bytes(w, len, &flags);
 
-	shm_writer_bytes_done(w, flags, lens[0]);
+	shm_writer_bytes_done(w, flags, len);
 	if (left)
 		prefetch_lines(w, WF_MIN(left, (size_t)PIECE));
-	copy_piece(to, op, at, lens[0]);
+	copy_piece(to, op, at, len);
 	slot->word = 0;
 	if (!at) {
 		kind = op->kind == WF_OP_TSEND ? SHM_REC_TAGGED : SHM_REC_MSG;
@@ -66,7 +65,7 @@ static void write_piece(struct shm_conn *conn, const struct wf_op *op, size_t at
 		slot->word = op->tag;
 		slot->data = op->data;
 	}
-	memcpy(slot->blob, lens, sizeof(lens));
+	shm_out_describe(conn, slot, len, (uint32_t)op->len);
 	shm_writer_commit(w, slot, kind, flags, 0);
 }
 
@@ -87,6 +86,7 @@ bool shm_pieces_write(struct shm_conn *conn, const struct wf_op *op)
 {
 	if (op->len < MESSAGE_MIN || !is_awaited(conn))
 		return false;
+	shm_writer_restart(&conn->out, op->len);
 	if (wf_unlikely(!has_space(&conn->out, op->len)) &&
 		(!shm_out_has_space_slow(conn) || !has_space(&conn->out, op->len)))
 		return false;

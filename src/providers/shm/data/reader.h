@@ -11,6 +11,7 @@ struct shm_reader {
 	uint32_t next;
 	uint32_t reported_slots;
 	uint64_t pos, reported_pos;
+	uint64_t done_pos; /* behind the bytes of the last record that was handled */
 };
 
 /* The reader reports its position after this many records, or bytes of the byte ring.
@@ -77,6 +78,7 @@ static inline void shm_reader_tell(struct shm_reader *r)
 static inline bool shm_reader_advance(struct shm_reader *r)
 {
 	r->next++;
+	r->done_pos = r->pos;
 	return wf_unlikely(r->next - 1 - r->reported_slots >= SHM_REPORT_SLOTS ||
 			   r->pos - r->reported_pos >= SHM_REPORT_BYTES);
 }

@@ -47,10 +47,15 @@ static int (*const handlers[SHM_REC_KINDS])(
 static const uint8_t *find_blob(
 	struct shm_reader *in, const struct shm_slot *slot, struct shm_record *rec)
 {
+	const volatile struct shm_long *bytes = &slot->bytes;
 	uint64_t end, start;
 
-	memcpy(&rec->len, slot->blob, sizeof(rec->len));
-	memcpy(&rec->total, slot->blob + sizeof(rec->len), sizeof(rec->total));
+	rec->len = bytes->len;
+	rec->total = bytes->total;
+	if (rec->len >= SHM_POSITION_MIN) {
+		rec->read_bytes = bytes->read_bytes;
+		rec->read_slots = bytes->read_slots;
+	}
 	if (rec->len > SHM_BLOB_MAX)
 		return NULL;
 	end = shm_bytes_next(in->pos, rec->flags, rec->len);
@@ -136,6 +141,13 @@ WF_INLINE bool deliver(struct shm_conn *conn, const struct wf_delivery *to,
 		&ep->ep, *to, kind == SHM_REC_TAGGED ? FI_TAGGED : FI_MSG, &msg);
 }
 
+/* Learn from the record what the peer has read. False: it cannot have read that. */
+static bool learn(struct shm_conn *conn, const struct shm_record *rec)
+{
+	return rec->len < SHM_POSITION_MIN || !conn->positions ||
+	       shm_writer_learn(&conn->out, rec->read_slots, rec->read_bytes);
+}
+
 /* Handle one record. False: it was malformed, and the connection failed. */
 static bool handle(struct shm_conn *conn, uint64_t head)
 {
@@ -143,7 +155,7 @@ static bool handle(struct shm_conn *conn, uint64_t head)
 
 	if (shm_head_kind(head) == SHM_REC_WRITE && shm_recv_small_write(conn, head))
 		return true;
-	if (wf_likely(shm_rx_decode(&conn->in, head, &rec) &&
+	if (wf_likely(shm_rx_decode(&conn->in, head, &rec) && learn(conn, &rec) &&
 		      !handlers[rec.kind](conn, &rec)))
 		return true;
 	bad_record(conn, &rec);

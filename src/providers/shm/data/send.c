@@ -4,6 +4,7 @@
 #include "objects/endpoint/calls/build.h"
 #include "providers/shm/conn/peer.h"
 #include "providers/shm/data/grant.h"
+#include "providers/shm/data/out.h"
 #include "providers/shm/data/pieces.h"
 #include "sys/copy.h"
 
@@ -45,6 +46,7 @@ static bool write_bytes(struct shm_conn *conn, const struct wf_op *op)
 	struct shm_slot *slot;
 	uint8_t *to, flags;
 
+	shm_writer_restart(&conn->out, len);
 	to = shm_writer_bytes(&conn->out, len, &flags);
 	if (wf_unlikely(!to) && shm_out_has_space_slow(conn))
 		to = shm_writer_bytes(&conn->out, len, &flags);
@@ -54,7 +56,7 @@ static bool write_bytes(struct shm_conn *conn, const struct wf_op *op)
 	 * time. */
 	(void)wf_iov_gather(to, op->iov, op->iov_count);
 	slot = open_slot(conn, op);
-	memcpy(slot->blob, &len, sizeof(len));
+	shm_out_describe(conn, slot, len, 0);
 	shm_writer_bytes_done(&conn->out, flags, len);
 	close_slot(conn, slot, op, flags, 0);
 	return true;

@@ -20,8 +20,11 @@
  * number in its first word, which is stored last (L1) and loaded first (L2): a small
  * message moves one or two cache lines and nothing else. The reader stores its position
  * now and then (L3, L4); the writer loads it only when the ring seems to be full.
- * Before the reader acts on a record it stores the record's number in @taken: if the
- * reader dies, the writer knows which records it never acted on (replay.c).
+ * Records with many bytes also tell what their writer has read of the other lane: to a
+ * reader that answers each message, the writer uses the same bytes again, which are in
+ * the caches. Before the reader acts on a record it stores the record's number in
+ * @taken: if the reader dies, the writer knows which records it never acted on
+ * (replay.c).
  *
  * Nothing in the region is trusted. The position of a record's bytes is computed from
  * the reader's own count; kinds, lengths and numbers are loaded once and checked before
@@ -97,15 +100,37 @@ enum {
 
 #define SHM_FLAGS_KNOWN 0x3f
 
+enum { SHM_POSITION_MIN = 1024 };
+
+/* What a slot has if the record's blob is in the byte ring. */
+struct shm_long {
+	uint32_t len;   /* length of the blob in bytes */
+	uint32_t total; /* MSG, TAGGED with SHM_FLAG_MORE: bytes of the message */
+	/* What the writer of this record had read of the other lane (struct
+	 * shm_progress), if it said SHM_HELLO_POSITIONS, and if the blob has at least
+	 * SHM_POSITION_MIN bytes: with shorter ones this takes more time than it saves.
+	 */
+	uint64_t read_bytes;
+	uint32_t read_slots;
+};
+
 struct shm_slot {
 	/* Number of the record (32 bits) | kind << 32 | flags << 40 | length << 48; the
 	 * length is that of an inline blob in bytes. */
 	alignas(2 * WF_CACHELINE) _Atomic uint64_t head;
 	uint64_t word; /* tag, id or shm_access_word */
 	uint64_t data; /* remote CQ data */
-	/* With SHM_FLAG_BYTES: uint32_t length of the blob in the byte ring. */
-	uint8_t blob[SHM_INLINE_MAX];
+	union {
+		uint8_t blob[SHM_INLINE_MAX];
+		struct shm_long bytes; /* with SHM_FLAG_BYTES */
+	};
 };
+
+/* The reader polls the first line of a slot, and needs no other for a long record. */
+static_assert(
+	offsetof(struct shm_slot, bytes) + sizeof(struct shm_long) <= WF_CACHELINE,
+	"one cache line");
+
 static inline uint8_t shm_head_kind(uint64_t head)
 {
 	return (uint8_t)(head >> 32);

@@ -11,10 +11,5 @@ bool shm_writer_refresh(struct shm_writer *w)
 	uint64_t pos =
 		atomic_load_explicit(&w->lane->reader.bytes, memory_order_acquire);
 
-	if (slots - w->seen_slots > w->next - 1 - w->seen_slots ||
-		pos - w->seen_pos > w->pos - w->seen_pos)
-		return false;
-	w->seen_slots = slots;
-	w->seen_pos = pos;
-	return true;
+	return shm_writer_learn(w, slots, pos);
 }
