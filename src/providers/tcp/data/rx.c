@@ -298,8 +298,18 @@ static size_t read_iov(
 	return count;
 }
 
-/* Read once. False: the socket had fewer bytes than there was space for. */
-static bool read_once(struct tcp_conn *conn, bool *ret_any)
+/* A read returned @n, which is not positive, with errno @err. */
+static void read_failed(struct tcp_conn *conn, ssize_t n, int err)
+{
+	if (!n)
+		tcp_conn_fail(conn, FI_ECONNRESET);
+	else if (err != EAGAIN && err != EINTR)
+		tcp_conn_fail(conn, err);
+}
+
+/* Read the rest of a payload or of a header, and what is behind it. Results as
+ * read_once. */
+static __attribute__((noinline)) bool read_rest(struct tcp_conn *conn, bool *ret_any)
 {
 	struct iovec iov[SINK_PIECES + 1];
 	struct tcp_rx *rx = &conn->rx;
@@ -316,10 +326,7 @@ static bool read_once(struct tcp_conn *conn, bool *ret_any)
 	if (locked)
 		tcp_mr_release(conn->ep);
 	if (n <= 0) {
-		if (!n)
-			tcp_conn_fail(conn, FI_ECONNRESET);
-		else if (err != EAGAIN && err != EINTR)
-			tcp_conn_fail(conn, err);
+		read_failed(conn, n, err);
 		return false;
 	}
 	*ret_any = true;
@@ -338,6 +345,25 @@ static bool read_once(struct tcp_conn *conn, bool *ret_any)
 		parse(conn, conn->ep->rbuf, carry + (size_t)n - got);
 	}
 	return (size_t)n == capacity;
+}
+
+/* Read once. False: the socket had fewer bytes than there was space for. */
+static inline bool read_once(struct tcp_conn *conn, bool *ret_any)
+{
+	struct tcp_ep *ep = conn->ep;
+	ssize_t n;
+
+	if (wf_unlikely(conn->rx.body || conn->rx.carry_len))
+		return read_rest(conn, ret_any);
+	n = recv(conn->watch.fd, ep->rbuf, ep->rbuf_size, MSG_DONTWAIT);
+	if (n <= 0) {
+		read_failed(conn, n, errno);
+		return false;
+	}
+	*ret_any = true;
+	conn->received += (size_t)n;
+	parse(conn, ep->rbuf, (size_t)n);
+	return (size_t)n == ep->rbuf_size;
 }
 
 bool tcp_rx_poll(struct tcp_conn *conn)
