@@ -20,6 +20,7 @@
 #include "objects/srx/owner.h"
 
 struct wf_ep;
+struct wf_inbox_feed;
 struct wf_srx_ctx;
 struct wf_srx_watch;
 struct wf_transfer;
@@ -129,6 +130,9 @@ struct wf_ep {
 	struct wf_srx_port srx_port;
 	struct wf_srx_sink srx_sink; /* the endpoint as the context sees it; sink.c */
 	struct wf_srx_watch *srx_watch; /* reports changes of the AV; see srx_ctx.h */
+	/* Where a transport with xfer->inbox puts small messages (inbox.h). Set before
+	 * the endpoint is enabled. NULL: receives take all messages. */
+	struct wf_inbox_feed *inbox;
 	/* Starts a receive: xfer->start, wf_ep_srx_start or wf_ep_srx_refuse. Contract
 	 * as xfer->start. */
 	ssize_t (*start_rx)(struct wf_ep *ep, struct wf_op *op);

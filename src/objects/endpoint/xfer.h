@@ -73,6 +73,9 @@ struct wf_xfer_ops {
 	size_t (*send_many)(struct wf_ep *ep, fi_addr_t addr,
 		const struct wf_datagram *datagrams, size_t count);
 
+	/* Messages are put into ep->inbox, if it is set, or passed (inbox.h). */
+	bool inbox;
+
 	/* Make progress without blocking. ep->lock is held, and before it *ep->srx_lock
 	 * if that is not NULL. Calls no function of the application. */
 	void (*progress)(struct wf_ep *ep);

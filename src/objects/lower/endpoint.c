@@ -139,6 +139,16 @@ int wf_lower_ep_import_srx(
 	return result(below, "binding a receive context", ret);
 }
 
+bool wf_lower_ep_use_inbox(struct wf_lower_ep *below, struct wf_inbox_feed *feed)
+{
+	struct wf_ep *builtin = below->builtin;
+
+	if (!builtin || !builtin->xfer->inbox)
+		return false;
+	builtin->inbox = feed;
+	return true;
+}
+
 static int set_size(
 	const struct wf_lower_ep *below, int name, size_t size, size_t opened_with)
 {

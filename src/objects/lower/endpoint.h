@@ -89,6 +89,11 @@ int wf_lower_ep_import_cntr(struct wf_lower_ep *below, enum wf_ep_cntr event,
 int wf_lower_ep_import_srx(
 	struct wf_lower_ep *below, struct wf_ep *above, struct fi_ops_srx_owner *ops);
 
+/* Have small messages put into the inbox of @feed (objects/endpoint/inbox.h). Called
+ * before the endpoint is enabled. False: it is of another library, or its transport
+ * uses no inbox; receives take all messages. */
+bool wf_lower_ep_use_inbox(struct wf_lower_ep *below, struct wf_inbox_feed *feed);
+
 /* Hand down the limits that the application set on @above by fi_setopt after both
  * endpoints were opened: inject_size and max_msg_size. */
 int wf_lower_ep_set_limits(struct wf_lower_ep *below, const struct wf_ep *above);

@@ -184,6 +184,7 @@ static const struct wf_xfer_ops tcp_xfer_ops = {
 	.send_small = tcp_send_small,
 	.small_size = SIZE_MAX, /* tcp_finish_tables sets the limit */
 	.tables_finished = tcp_finish_tables,
+	.inbox = true,
 	.progress = tcp_progress,
 	.flushed = tcp_flushed,
 	.peer_counts = tcp_peer_counts,

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "objects/absent/absent.h"
+#include "objects/endpoint/inbox.h"
 #include "objects/lower/info.h"
 #include "objects/lower/progress.h"
 #include "objects/lower/region.h"
@@ -463,6 +464,26 @@ static void test_region(void **state)
 	}
 }
 
+/* Only an endpoint of this library whose transport has inboxes gets one. */
+static void test_inbox(void **state)
+{
+	struct layer *layer = new_layer(*state);
+	struct wf_xfer_ops xfer = *layer->fk->ep.xfer;
+	struct wf_inbox_feed feed = { .inbox = NULL };
+	struct wf_lower_ep own = { .builtin = &layer->fk->ep };
+
+	assert_int_equal(build_up(layer), 0);
+	assert_false(wf_lower_ep_use_inbox(&layer->ep, &feed));
+	tear_down(layer);
+	assert_false(wf_lower_ep_use_inbox(&own, &feed));
+	assert_null(layer->fk->ep.inbox);
+	xfer.inbox = true;
+	layer->fk->ep.xfer = &xfer;
+	assert_true(wf_lower_ep_use_inbox(&own, &feed));
+	assert_ptr_equal(layer->fk->ep.inbox, &feed);
+	free_layer(layer);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -477,6 +498,7 @@ int main(void)
 		DOMAIN_TEST(test_endpoint_info),
 		DOMAIN_TEST(test_query_atomic),
 		DOMAIN_TEST(test_region),
+		DOMAIN_TEST(test_inbox),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -6,6 +6,8 @@
  */
 #include "conn_fixture.h"
 
+#include "objects/endpoint/inbox.h"
+
 enum { LEN = 40 };
 
 static struct tcp_record tagged(uint64_t tag, size_t len)
@@ -309,6 +311,160 @@ static void region_closed_while_it_is_written(void **state)
 	}
 }
 
+/* ---- the inbox of a layer ---- */
+
+static struct wf_inbox_feed feed;
+
+static void use_inbox(struct pair *p)
+{
+	feed = (struct wf_inbox_feed){ .inbox = wf_inbox_new(WF_LOCK_SPIN, LEN, NULL) };
+	assert_non_null(feed.inbox);
+	p->tcp->ep.inbox = &feed;
+}
+
+static struct tcp_record untagged(uint16_t flags, size_t len)
+{
+	return (struct tcp_record){
+		.kind = TCP_REC_MSG, .flags = flags, .data = 99, .payload_len = len
+	};
+}
+
+/* Append an untagged message, whose payload is fill(@seed). */
+static void add_untagged(
+	struct bytes *bytes, const struct pair *p, uint16_t flags, unsigned int seed)
+{
+	struct tcp_record rec = untagged(flags, LEN);
+	uint8_t payload[LEN];
+
+	fill(payload, LEN, seed);
+	add_record(bytes, p, &rec, payload);
+}
+
+static void assert_in_inbox(unsigned int seed)
+{
+	const struct wf_inbox_message *message = wf_inbox_first(feed.inbox);
+
+	assert_non_null(message);
+	assert_ptr_equal(message->feed, &feed);
+	assert_int_equal(message->len, LEN);
+	for (size_t i = 0; i < LEN; i++)
+		assert_int_equal(message->payload[i], fill_byte(seed, i));
+	wf_inbox_pop(feed.inbox, message);
+}
+
+static void assert_received(
+	const struct pair *p, unsigned int i, const uint8_t *buf, unsigned int seed)
+{
+	assert_true(i < p->ended_count);
+	assert_ptr_equal(p->ended[i].context, buf);
+	assert_int_equal(p->ended[i].err, 0);
+	assert_int_equal(p->ended[i].len, LEN);
+	for (size_t at = 0; at < LEN; at++)
+		assert_int_equal(buf[at], fill_byte(seed, at));
+}
+
+/* Small messages do not need receives. One with remote CQ data does, and so do those
+ * behind it until the layer has handled it. */
+static void plain_messages_go_to_the_inbox(void **state)
+{
+	struct pair *p = *state;
+	struct bytes bytes = { 0 };
+	uint8_t in[2][LEN];
+
+	use_inbox(p);
+	for (int i = 0; i < 2; i++)
+		assert_int_equal(
+			fi_recv(p->ep, in[i], LEN, NULL, FI_ADDR_UNSPEC, in[i]), 0);
+	add_untagged(&bytes, p, 0, 1);
+	add_untagged(&bytes, p, 0, 2);
+	add_untagged(&bytes, p, TCP_FLAG_DATA, 3);
+	add_untagged(&bytes, p, 0, 4);
+	peer_send(p, bytes.at, bytes.len);
+	pair_progress(p);
+	assert_in_inbox(1);
+	assert_in_inbox(2);
+	assert_true(wf_inbox_empty(feed.inbox));
+	assert_int_equal(p->ended_count, 2);
+	assert_received(p, 0, in[0], 3);
+	assert_int_equal(p->ended[0].data, 99);
+	assert_received(p, 1, in[1], 4);
+	assert_int_equal(feed.passed, 2);
+	wf_inbox_handled(&feed);
+	wf_inbox_handled(&feed);
+	bytes.len = 0;
+	add_untagged(&bytes, p, 0, 5);
+	peer_send(p, bytes.at, bytes.len);
+	pair_progress(p);
+	assert_in_inbox(5);
+	assert_int_equal(p->ended_count, 2);
+	wf_inbox_free(feed.inbox);
+}
+
+/* Tagged messages, rendezvous and messages with an acknowledgement are passed. */
+static void other_messages_are_passed(void **state)
+{
+	struct pair *p = *state;
+	struct tcp_record rts = {
+		.kind = TCP_REC_MSG_RTS, .index = 1, .msg_len = 1 << 20
+	};
+	struct tcp_record rec = tagged(7, LEN), acked = untagged(TCP_FLAG_ACK, 0);
+	uint8_t payload[LEN], in[LEN], other[1];
+
+	use_inbox(p);
+	fill(payload, LEN, 7);
+	post(p, in, LEN, 7);
+	peer_record(p, &rec, payload);
+	pair_progress(p);
+	assert_int_equal(p->ended_count, 1);
+	assert_message(p, 0, in, LEN, 7);
+	assert_int_equal(feed.passed, 1);
+	wf_inbox_handled(&feed);
+	assert_int_equal(fi_recv(p->ep, other, 1, NULL, FI_ADDR_UNSPEC, other), 0);
+	peer_record(p, &acked, NULL);
+	pair_progress(p);
+	assert_int_equal(p->ended_count, 2);
+	assert_int_equal(peer_expect(p, TCP_REC_ACK, NULL).payload_len, 0);
+	assert_int_equal(feed.passed, 1);
+	wf_inbox_handled(&feed);
+	peer_record(p, &rts, NULL);
+	pair_progress(p);
+	assert_int_equal(feed.passed, 1);
+	assert_true(wf_inbox_empty(feed.inbox));
+	wf_inbox_free(feed.inbox);
+}
+
+/* In two pieces: a message is passed if its header came alone, or with a part of the
+ * payload. */
+static void incomplete_messages_are_passed(void **state)
+{
+	struct pair *p = *state;
+	struct bytes bytes = { 0 };
+	uint8_t in[LEN];
+	size_t hdr;
+
+	use_inbox(p);
+	add_untagged(&bytes, p, 0, 8);
+	hdr = bytes.len - LEN;
+	for (size_t at = 1; at < bytes.len; at++) {
+		p->ended_count = 0;
+		if (at >= hdr)
+			assert_int_equal(
+				fi_recv(p->ep, in, LEN, NULL, FI_ADDR_UNSPEC, in), 0);
+		send_split(p, &bytes, at);
+		if (at >= hdr) {
+			assert_int_equal(p->ended_count, 1);
+			assert_received(p, 0, in, 8);
+			assert_int_equal(feed.passed, 1);
+			wf_inbox_handled(&feed);
+		} else {
+			assert_in_inbox(8);
+		}
+		assert_true(wf_inbox_empty(feed.inbox));
+		assert_int_equal(feed.passed, 0);
+	}
+	wf_inbox_free(feed.inbox);
+}
+
 /* ---- reading stops ---- */
 
 /* A peer that does not read its answers is not read either, and goes on where it was
@@ -358,6 +514,9 @@ int main(void)
 		PAIR_TEST(an_empty_one_is_held_until_it_is_matched),
 		PAIR_TEST(write_in_pieces),
 		PAIR_TEST(region_closed_while_it_is_written),
+		PAIR_TEST(plain_messages_go_to_the_inbox),
+		PAIR_TEST(other_messages_are_passed),
+		PAIR_TEST(incomplete_messages_are_passed),
 		PAIR_TEST(unread_answers_stop_the_reading),
 	};
 

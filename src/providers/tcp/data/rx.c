@@ -5,6 +5,7 @@
 #include <string.h>
 #include <sys/uio.h>
 
+#include "objects/endpoint/inbox.h"
 #include "providers/tcp/local/local.h"
 #include "providers/tcp/memory.h"
 
@@ -166,6 +167,29 @@ static void protocol_error(struct tcp_conn *conn, const char *what)
 	tcp_conn_fail(conn, FI_EPROTO);
 }
 
+/* A record arrives at an endpoint with an inbox; @n bytes behind its header are at @p.
+ * False: it is no message, or the message is passed. */
+static bool to_inbox(struct tcp_conn *conn, const uint8_t *p, size_t n)
+{
+	struct wf_inbox_feed *feed = conn->ep->ep.inbox;
+	const struct tcp_record *rec = &conn->rx.rec;
+
+	switch (rec->kind) {
+	case TCP_REC_MSG:
+		if (wf_likely(!rec->flags && rec->payload_len <= n))
+			return wf_inbox_put(feed, p, rec->payload_len);
+		break;
+	case TCP_REC_TAGGED:
+	case TCP_REC_RTS:
+	case TCP_REC_MSG_RTS:
+		break;
+	default:
+		return false;
+	}
+	wf_inbox_pass(feed);
+	return false;
+}
+
 /* Handle a record that begins at @p. Returns the bytes used, or 0 if its header is
  * incomplete or the connection failed. */
 static size_t head(struct tcp_conn *conn, const uint8_t *p, size_t n)
@@ -188,6 +212,8 @@ static size_t head(struct tcp_conn *conn, const uint8_t *p, size_t n)
 		return 0;
 	}
 	used = rx->rec.hdr_len;
+	if (conn->ep->ep.inbox && to_inbox(conn, p + used, n - used))
+		return used + rx->rec.payload_len;
 	rx->left = rx->rec.payload_len;
 	rx->body = true;
 	rx->err = 0;
