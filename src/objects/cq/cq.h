@@ -121,6 +121,11 @@ static inline bool wf_cq_readable(struct wf_cq *cq)
 	       atomic_load_explicit(&cq->error_count, memory_order_relaxed);
 }
 
+/* Take up to @count (not 0) entries that are in the ring, without progress. Their
+ * number, -FI_EAGAIN: none, or -FI_EAVAIL: an error comes first. @src may be NULL.
+ * Takes the lock. */
+ssize_t wf_cq_take(struct wf_cq *cq, void *buf, size_t count, fi_addr_t *src);
+
 /* Write a success into the ring of @cq, which is not imported. -FI_ENOMEM: the ring
  * could not grow. Takes the lock. Always inline: the fast path completes by this, too.
  */

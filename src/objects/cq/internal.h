@@ -17,10 +17,6 @@ struct wf_cq_error {
 /* read.c */
 ssize_t wf_cq_read(struct fid_cq *fid, void *buf, size_t count);
 ssize_t wf_cq_readfrom(struct fid_cq *fid, void *buf, size_t count, fi_addr_t *src);
-/* Take up to @count (not 0) entries that are in the ring, without progress. Their
- * number, -FI_EAGAIN: none, or -FI_EAVAIL: an error comes first. @src may be NULL.
- * Takes the lock. */
-ssize_t wf_cq_take(struct wf_cq *cq, void *buf, size_t count, fi_addr_t *src);
 
 /* wait.c */
 ssize_t wf_cq_sread(

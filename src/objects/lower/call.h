@@ -63,6 +63,23 @@ static inline ssize_t wf_lower_send_small(struct wf_ep *builtin, enum wf_op_kind
 	return builtin->xfer->send_small(builtin, kind, buf, len, addr, tag);
 }
 
+/* Inject a message of FI_MSG, as fi_inject(3). */
+static inline ssize_t wf_lower_inject(
+	const struct wf_lower_ep *below, const void *buf, size_t len, fi_addr_t addr)
+{
+	struct wf_ep *builtin = below->builtin;
+	struct wf_op op = { .kind = WF_OP_SEND, .addr = addr };
+
+	if (wf_unlikely(!builtin))
+		return fi_inject(below->fid, buf, len, addr);
+	op.flags = wf_flags_inject(builtin);
+	if (wf_op_send_small(builtin, WF_OP_SEND, op.flags, buf, len, addr, 0, NULL))
+		return 0;
+	op.context = builtin->fid.fid.context;
+	wf_op_set_buf(&op, buf, len, NULL);
+	return wf_op_start_tx(builtin, &op);
+}
+
 /* Can wf_lower_send_many send to @below? */
 static inline bool wf_lower_sends_many(const struct wf_lower_ep *below)
 {

@@ -525,6 +525,65 @@ static void test_start(void **state)
 	close_ep(&fake->ep.fid);
 }
 
+static void test_inject_builtin(void **state)
+{
+	struct fake *fake = open_fake(*state, new_info());
+	struct wf_lower_ep ep = { .fid = &fake->ep.fid, .builtin = &fake->ep };
+
+	fake->ep.fid.fid.context = &context;
+	fake->ep.tx.plain = FI_COMPLETION | FI_TRANSMIT_COMPLETE;
+	assert_int_equal(wf_lower_inject(&ep, memory, BYTES, ADDR), 0);
+	assert_int_equal(fake->starts, 1);
+	assert_any_op(fake, WF_OP_SEND, FI_INJECT | FI_TRANSMIT_COMPLETE, BYTES);
+	assert_ptr_equal(fake->iov[0].iov_base, memory);
+	assert_ptr_equal(fake->op.context, &context);
+	/* More than inject_size of new_info(). */
+	assert_int_equal(wf_lower_inject(&ep, memory, 101, ADDR), -FI_EMSGSIZE);
+	assert_int_equal(fake->starts, 1);
+	close_ep(&fake->ep.fid);
+}
+
+static unsigned int small_sends;
+
+static ssize_t send_small(struct wf_ep *ep, enum wf_op_kind kind, const void *buf,
+	size_t len, fi_addr_t addr, uint64_t tag)
+{
+	assert_int_equal(kind, WF_OP_SEND);
+	assert_ptr_equal(buf, memory);
+	assert_int_equal(len, BYTES);
+	assert_int_equal(addr, ADDR);
+	small_sends++;
+	return 0;
+}
+
+static void test_inject_small(void **state)
+{
+	struct wf_xfer_ops xfer = fake_ops;
+	struct fake *fake = open_fake(*state, new_info());
+	struct wf_lower_ep ep = { .fid = &fake->ep.fid, .builtin = &fake->ep };
+
+	xfer.send_small = send_small;
+	fake->ep.xfer = &xfer;
+	fake->ep.small_limit = BYTES + 1;
+	assert_int_equal(wf_lower_inject(&ep, memory, BYTES, ADDR), 0);
+	assert_int_equal(small_sends, 1);
+	assert_int_equal(fake->starts, 0);
+	close_ep(&fake->ep.fid);
+}
+
+static void test_inject_foreign(void **state)
+{
+	struct wf_lower_ep ep = { .fid = &below };
+
+	(void)state;
+	memset(&saw, 0, sizeof(saw));
+	assert_int_equal(wf_lower_inject(&ep, memory, BYTES, ADDR), 0);
+	assert_string_equal(saw.call, "inject");
+	assert_ptr_equal(saw.buf, memory);
+	assert_int_equal(saw.bytes, BYTES);
+	assert_int_equal(saw.addr, ADDR);
+}
+
 static void test_atomic_valid(void **state)
 {
 	size_t count = 0;
@@ -571,6 +630,9 @@ int main(void)
 		cmocka_unit_test(test_injects),
 		cmocka_unit_test(test_empty_inject),
 		DOMAIN_TEST(test_start),
+		DOMAIN_TEST(test_inject_builtin),
+		DOMAIN_TEST(test_inject_small),
+		cmocka_unit_test(test_inject_foreign),
 		cmocka_unit_test(test_atomic_valid),
 		DOMAIN_TEST(test_cancel),
 	};
