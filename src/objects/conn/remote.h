@@ -212,11 +212,16 @@ static inline enum wf_remote_state wf_remote_state_of(bool up, bool any)
 	return any ? WF_REMOTE_CHANGING : WF_REMOTE_DOWN;
 }
 
+/* Were indices removed from the AV since the last call of wf_remotes_check_removed? */
+static inline bool wf_remotes_removed(const struct wf_remotes *remotes)
+{
+	return wf_av_removals_seq(&remotes->removals) != remotes->removals_seq;
+}
+
 /* Forget the indices that were removed from the AV since the last call. */
 static inline void wf_remotes_check_removed(struct wf_remotes *remotes)
 {
-	if (wf_unlikely(
-		    wf_av_removals_seq(&remotes->removals) != remotes->removals_seq))
+	if (wf_unlikely(wf_remotes_removed(remotes)))
 		wf_remotes_forget_removed(remotes);
 }
 

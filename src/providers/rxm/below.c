@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <strings.h>
 
+#include "objects/endpoint/inbox.h"
 #include "objects/lower/info.h"
 #include "providers/rxm/param.h"
 
@@ -23,24 +24,6 @@ static const struct wf_lower_domain *domain_of(const struct rxm_ep *ep)
 
 /* Open a queue with a descriptor for sleeping threads or, if the provider below has no
  * descriptors, without one. */
-static int open_cq(struct rxm_ep *ep)
-{
-	struct fi_cq_attr attr = { .format = FI_CQ_FORMAT_TAGGED,
-		.wait_obj = FI_WAIT_FD };
-	int ret;
-
-	if (ep->cq)
-		return 0;
-	ret = fi_cq_open(domain_of(ep)->domain, &attr, &ep->cq, NULL);
-	if (ret) {
-		attr.wait_obj = FI_WAIT_NONE;
-		ret = fi_cq_open(domain_of(ep)->domain, &attr, &ep->cq, NULL);
-	}
-	if (ret)
-		ep->cq = NULL;
-	return wf_lower_result(domain_of(ep), FI_LOG_EP_CTRL, "fi_cq_open", ret);
-}
-
 static int open_eq(struct rxm_ep *ep)
 {
 	struct fi_eq_attr attr = { .wait_obj = FI_WAIT_FD };
@@ -154,12 +137,24 @@ static int open_buffers(struct rxm_ep *ep)
 	return shared ? rxm_bufs_new(ep, NULL, ep->srx, ep->rx_depth, &ep->bufs) : 0;
 }
 
+/* Without an inbox, all packets come in posted buffers. */
+static void open_inbox(struct rxm_ep *ep)
+{
+	const struct wf_cq *cq = ep->cq.builtin;
+
+	if (!ep->inbox && cq && rxm_below_is_stream(ep))
+		ep->inbox = wf_inbox_new(cq->domain->lock_kind,
+			RXM_HEADER + ep->buffer_size, &ep->cq.builtin->wait);
+}
+
 int rxm_below_open(struct rxm_ep *ep)
 {
-	int ret = open_cq(ep);
+	int ret = wf_lower_cq_open(&ep->cq, domain_of(ep));
 
 	if (!ret)
 		ret = open_eq(ep);
+	if (!ret)
+		open_inbox(ep);
 	if (!ret)
 		ret = open_buffers(ep);
 	return ret ? ret : open_pep(ep);
@@ -171,9 +166,10 @@ void rxm_below_close(struct rxm_ep *ep)
 
 	wf_lower_close(domain, ep->pep ? &ep->pep->fid : NULL);
 	wf_lower_close(domain, ep->srx ? &ep->srx->fid : NULL);
-	wf_lower_close(domain, ep->cq ? &ep->cq->fid : NULL);
+	wf_lower_cq_close(&ep->cq, domain);
 	wf_lower_close(domain, ep->eq ? &ep->eq->fid : NULL);
 	rxm_bufs_free(ep->bufs);
+	wf_inbox_free(ep->inbox);
 }
 
 void rxm_below_size(const struct rxm_ep *ep, struct fi_info *info)

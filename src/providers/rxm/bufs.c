@@ -79,14 +79,6 @@ static struct rxm_conn *conn_of(struct rxm_buf *buf, size_t len)
 	return rxm_conn_by_id(buf->bufs->ep, id);
 }
 
-/* A packet may arrive before the event that reports that its connection is up. */
-static void poll_state(struct rxm_conn *conn)
-{
-	if (wf_unlikely(conn->state == RXM_CONN_CONNECTING ||
-			conn->state == RXM_CONN_ACCEPTING))
-		(void)rxm_poll_eq(conn->ep);
-}
-
 static void deliver(struct rxm_buf *buf, const struct fi_cq_tagged_entry *entry)
 {
 	struct rxm_conn *conn;
@@ -111,8 +103,8 @@ static void deliver(struct rxm_buf *buf, const struct fi_cq_tagged_entry *entry)
 			entry->len);
 		return;
 	}
-	poll_state(conn);
-	rxm_data_received(conn, buf->data, entry->len, entry);
+	rxm_data_received(conn, buf->data, entry->len);
+	wf_inbox_handled(&conn->inbox);
 }
 
 static void received(

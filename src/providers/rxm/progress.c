@@ -17,9 +17,9 @@ enum {
 	EVENTS = 64,       /* limit of events that one call handles */
 	CM_DATA_MAX = 256, /* limit of a peer's data that is read, in bytes */
 	/* Progress calls between two polls of the endpoint for peers on the same
-	 * machine, while there are none; and between two checks whether it moved data.
-	 */
+	 * machine, while there are none. */
 	QUIET_INTERVAL = 32,
+	/* Progress calls between two checks whether an endpoint below moved data. */
 	MOVED_INTERVAL = 8,
 	/* Number of partial progress calls (struct wf_local_pace) between two full
 	 * ones: if all connections use memory; and otherwise, after IDLE full calls
@@ -54,7 +54,7 @@ static void failed(struct rxm_ep *ep)
 	struct fi_cq_err_entry err = { 0 };
 	struct fi_cq_tagged_entry entry = { 0 };
 
-	if (fi_cq_readerr(ep->cq, &err, 0) != 1)
+	if (fi_cq_readerr(ep->cq.fid, &err, 0) != 1)
 		return;
 	entry.flags = err.flags;
 	entry.len = err.len;
@@ -69,14 +69,32 @@ static void failed(struct rxm_ep *ep)
 			fi_strerror(err.err));
 }
 
-bool rxm_poll_cq(struct rxm_ep *ep)
+static __attribute__((noinline)) bool empty_inbox(struct rxm_ep *ep)
+{
+	const struct wf_inbox_message *packet;
+	bool found = false;
+
+	while ((packet = wf_inbox_first(ep->inbox))) {
+		if (wf_likely(!ep->data.quiet))
+			rxm_data_received(rxm_conn_of_inbox(packet->feed),
+				packet->payload, packet->len);
+		wf_inbox_pop(ep->inbox, packet);
+		found = true;
+	}
+	return found;
+}
+
+/* Read completions. Packets in the inbox that arrived before are handled first. */
+static __attribute__((noinline)) bool read_cq(struct rxm_ep *ep)
 {
 	struct fi_cq_tagged_entry entries[ENTRIES];
 	size_t max = WF_MIN(rxm_params.entries, (size_t)ENTRIES);
-	ssize_t n = ep->cq->ops->read(ep->cq, entries, max);
+	ssize_t n = wf_lower_cq_read(&ep->cq, entries, max);
 
-	if (wf_likely(n == -FI_EAGAIN))
+	if (n == -FI_EAGAIN)
 		return false;
+	if (ep->inbox)
+		(void)empty_inbox(ep);
 	if (wf_unlikely(n < 0)) {
 		if (n == -FI_EAVAIL)
 			failed(ep);
@@ -89,6 +107,20 @@ bool rxm_poll_cq(struct rxm_ep *ep)
 			rxm_data_event(ep, &entries[i]);
 	}
 	return n > 0;
+}
+
+static inline bool poll_cq(struct rxm_ep *ep)
+{
+	bool found = wf_lower_cq_poll(&ep->cq) && read_cq(ep);
+
+	if (ep->inbox && !wf_inbox_empty(ep->inbox))
+		found = empty_inbox(ep);
+	return found;
+}
+
+bool rxm_poll_cq(struct rxm_ep *ep)
+{
+	return poll_cq(ep);
 }
 
 static void failed_event(struct rxm_ep *ep)
@@ -130,25 +162,42 @@ bool rxm_poll_eq(struct rxm_ep *ep)
 	return found;
 }
 
-static bool is_eq_due(struct rxm_ep *ep, bool found)
+/* Have events of connections not been read for long? */
+static bool is_eq_due(const struct rxm_ep *ep, bool found)
 {
-	uint64_t now;
-
-	if (wf_attempts_first(&ep->peers->remotes.attempts) || ep->eq_soon ||
-		ep->polls % rxm_params.eq_polls == 0)
+	if (ep->eq_soon || ep->polls - ep->eq_polls >= rxm_params.eq_polls)
 		return true;
 	/* The time is read only in a call without other work. */
-	if (found)
-		return false;
-	now = wf_coarse_ns();
-	return now - ep->eq_ns >= rxm_params.eq_interval_us * 1000;
+	return !found && wf_coarse_ns() - ep->eq_ns >= rxm_params.eq_interval_us * 1000;
+}
+
+static unsigned int memory_conns(const struct rxm_ep *ep)
+{
+	return atomic_load_explicit(&ep->memory_conns, memory_order_relaxed);
+}
+
+/* Without connections by memory, the endpoint for peers on the same machine only has to
+ * close ended ones, now and then, and to accept new ones. */
+static bool is_below_due(const struct rxm_ep *ep)
+{
+	return ep->below && (memory_conns(ep) || !wf_list_empty(&ep->reaching) ||
+				    ep->polls % QUIET_INTERVAL == 0 ||
+				    wf_attempts_first(&ep->peers->remotes.attempts));
+}
+
+/* Has a progress call anything to do but to handle packets? */
+static bool is_more_due(const struct rxm_ep *ep, bool found)
+{
+	return wf_remotes_busy(&ep->peers->remotes) || is_below_due(ep) ||
+	       !wf_list_empty(&ep->failed) || !wf_list_empty(&ep->ready) ||
+	       wf_remotes_removed(&ep->peers->remotes) || is_eq_due(ep, found);
 }
 
 /* Have the connections moved data that ends no call of this endpoint, such as a peer's
- * reads? */
+ * reads? That is checked seldom, because the check takes a lock. */
 static bool moved_below(const struct rxm_ep *ep)
 {
-	return ep->domain->own && wf_progress_list_moved(&wf_cq_of(ep->cq)->progress);
+	return ep->polls % MOVED_INTERVAL == 0 && wf_lower_cq_moved(&ep->cq);
 }
 
 /* Handle the events of connections, and the packets that arrived meanwhile. */
@@ -157,12 +206,16 @@ static bool poll_conns(struct rxm_ep *ep)
 	bool found;
 
 	ep->eq_soon = false;
+	ep->eq_polls = ep->polls;
 	ep->eq_ns = wf_coarse_ns();
 	found = rxm_poll_eq(ep);
 	if (!wf_list_empty(&ep->idle))
 		rxm_bufs_post_idle(ep);
 	if (found)
 		(void)rxm_poll_cq(ep);
+	else if (ep->inbox && !wf_inbox_empty(ep->inbox))
+		/* The poll of events made progress below. */
+		found = empty_inbox(ep);
 	return found;
 }
 
@@ -189,20 +242,12 @@ static bool resume(struct rxm_ep *ep)
 	return any;
 }
 
-static unsigned int memory_conns(const struct rxm_ep *ep)
+/* Poll the endpoint below for peers on the same machine, and connect to them. */
+static bool poll_below(struct rxm_ep *ep)
 {
-	return atomic_load_explicit(&ep->memory_conns, memory_order_relaxed);
-}
+	bool after_partial = ep->below->pace.calls;
 
-/* Poll the endpoint below for peers on the same machine, and connect to them. Without
- * connections by memory it only has to close ended ones, now and then. */
-static bool poll_below(struct rxm_ep *ep, bool after_partial)
-{
-	bool often = memory_conns(ep) || !wf_list_empty(&ep->reaching);
-
-	if (wf_local_is_inherited(ep->below) ||
-		(!often && ep->polls % QUIET_INTERVAL &&
-			!wf_attempts_first(&ep->peers->remotes.attempts)))
+	if (wf_local_is_inherited(ep->below))
 		return false;
 	wf_local_poll(ep->below);
 	if (wf_unlikely(!wf_list_empty(&ep->reaching))) {
@@ -232,35 +277,53 @@ static uint32_t next_partial_calls(const struct rxm_ep *ep)
 	return ep->idle_calls > IDLE ? PARTIAL_MIXED : 0;
 }
 
-static void set_partial_calls(struct rxm_ep *ep, bool found)
+/* Number of partial calls since the last full one. */
+static uint32_t partial_calls_made(const struct rxm_ep *ep)
 {
-	ep->idle_calls = found ? 0 : ep->idle_calls + 1;
+	return ep->below ? ep->below->pace.calls - ep->below->pace.left : 0;
+}
+
+/* At the end of a full call. @heard: it handled a packet. */
+static __attribute__((noinline)) void set_partial_calls(struct rxm_ep *ep, bool heard)
+{
+	if (!ep->below->pace.calls && !memory_conns(ep))
+		return;
+	ep->idle_calls = heard ? 0 : ep->idle_calls + 1;
 	wf_local_set_partial(ep->below, next_partial_calls(ep));
+}
+
+/* The part of a call that is_more_due. Returns whether there was work. */
+static __attribute__((noinline)) bool do_more(struct rxm_ep *ep, bool found)
+{
+	bool any = false;
+
+	if (wf_attempts_first(&ep->peers->remotes.attempts) || is_eq_due(ep, found))
+		any |= poll_conns(ep);
+	if (is_below_due(ep))
+		any |= poll_below(ep);
+	rxm_peers_tick(ep);
+	if (!wf_list_empty(&ep->failed)) {
+		rxm_conns_end_failed(ep);
+		any = true;
+	}
+	if (!wf_list_empty(&ep->ready))
+		any |= resume(ep);
+	return any;
 }
 
 void rxm_progress(struct wf_ep *wf)
 {
 	struct rxm_ep *ep = rxm_ep_of(wf);
-	uint32_t calls = ep->below ? ep->below->pace.calls : 0;
-	uint32_t made = calls ? calls - ep->below->pace.left : 0;
 	bool found, heard;
 
 	ep->polls++;
 	ep->running = true;
-	heard = found = rxm_poll_cq(ep);
-	if (wf_unlikely(is_eq_due(ep, found)))
-		found |= poll_conns(ep);
-	if (wf_unlikely(ep->below != NULL))
-		found |= poll_below(ep, calls != 0);
-	rxm_peers_tick(ep);
-	if (wf_unlikely(!wf_list_empty(&ep->failed))) {
-		rxm_conns_end_failed(ep);
-		found = true;
-	}
-	if (!wf_list_empty(&ep->ready))
-		found |= resume(ep);
+	heard = found = poll_cq(ep);
+	if (wf_unlikely(is_more_due(ep, found)))
+		found |= do_more(ep, found);
 	ep->running = false;
-	wf_progress_found_in(&wf->progress, found || moved_below(ep), made + 1);
-	if (wf_unlikely(calls || memory_conns(ep)))
+	wf_progress_found_in(
+		&wf->progress, found || moved_below(ep), partial_calls_made(ep) + 1);
+	if (wf_unlikely(ep->below != NULL))
 		set_partial_calls(ep, heard);
 }

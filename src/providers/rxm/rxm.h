@@ -6,6 +6,7 @@
 #include "objects/conn/watch.h"
 #include "objects/endpoint/endpoint.h"
 #include "objects/local/domain.h"
+#include "objects/lower/cq.h"
 #include "objects/lower/domain.h"
 #include "objects/lower/endpoint.h"
 #include "objects/lower/region.h"
@@ -113,12 +114,14 @@ struct rxm_ep {
 	bool has_fds; /* Both queues below have descriptors. */
 
 	/* Objects below; NULL: not open. */
-	struct fid_cq *cq;
+	struct wf_lower_cq cq;
 	struct fid_eq *eq;
 	struct fid_pep *pep;
 	/* Shared receive context below; NULL also if each connection has its own
 	 * buffers. */
 	struct fid_ep *srx;
+	/* Small packets of connections over streams; NULL: none. */
+	struct wf_inbox *inbox;
 
 	/* Constants of the endpoint: */
 	size_t buffer_size; /* eager limit: longest payload of a packet in bytes */
@@ -136,6 +139,7 @@ struct rxm_ep {
 	uint32_t idle_calls;  /* full calls since a packet arrived or was sent */
 	bool running;         /* rxm_progress() is running. */
 	bool eq_soon;         /* The next progress call reads @eq. */
+	uint32_t eq_polls;    /* value of @polls at the last read of @eq */
 	uint64_t eq_ns;       /* time (wf_coarse_ns) of the last read of @eq */
 
 	struct wf_list conns; /* all struct rxm_conn, by link */
@@ -190,8 +194,9 @@ int rxm_domain_expose(struct rxm_domain *domain, const struct iovec *iov,
 
 /* progress.c; ep.lock held. */
 void rxm_progress(struct wf_ep *ep);
-/* Read some completions of the queue below, and end their calls. False: there was none.
- * The lock of the receive context is held, too. */
+/* Handle the packets in the inbox, and read some completions of the queue below, and
+ * end their calls. False: there was nothing. The lock of the receive context is held,
+ * too. */
 bool rxm_poll_cq(struct rxm_ep *ep);
 /* Handle the events of the event queue below. False: there was none. The same locks are
  * held. */

@@ -11,7 +11,7 @@ enum { POLL_NS = 1000000 };
 
 void rxm_wait_open(struct rxm_ep *ep)
 {
-	ep->has_fds = !wf_lower_wait_add(&ep->cq_wait, &ep->cq->fid, &ep->fds) &&
+	ep->has_fds = !wf_lower_wait_add(&ep->cq_wait, &ep->cq.fid->fid, &ep->fds) &&
 		      !wf_lower_wait_add(&ep->eq_wait, &ep->eq->fid, &ep->fds);
 }
 
@@ -44,7 +44,7 @@ static void set_timer(struct rxm_ep *ep)
 bool rxm_arm(struct wf_ep *wf)
 {
 	struct rxm_ep *ep = rxm_ep_of(wf);
-	struct fid *queues[] = { &ep->cq->fid, &ep->eq->fid };
+	struct fid *queues[] = { &ep->cq.fid->fid, &ep->eq->fid };
 
 	ep->watches.sleepers = true;
 	ep->armed_polls = ep->polls;
@@ -57,6 +57,9 @@ bool rxm_arm(struct wf_ep *wf)
 		return false;
 	if (ep->has_fds &&
 		fi_trywait(ep->domain->below.fabric, queues, WF_ARRAY_SIZE(queues)))
+		return false;
+	/* fi_trywait has armed the wait object that the inbox signals. */
+	if (ep->inbox && !wf_inbox_empty(ep->inbox))
 		return false;
 	set_timer(ep);
 	return wf_local_arm(ep->below);

@@ -49,11 +49,15 @@ static int open_below(struct rxm_conn *conn, struct fi_info *info)
 		ret = wf_lower_ep_bind(&conn->below, &ep->eq->fid, 0);
 	if (!ret)
 		ret = wf_lower_ep_bind(
-			&conn->below, &ep->cq->fid, FI_TRANSMIT | FI_RECV);
+			&conn->below, &ep->cq.fid->fid, FI_TRANSMIT | FI_RECV);
 	if (!ret && ep->srx)
 		ret = wf_lower_ep_bind(&conn->below, &ep->srx->fid, 0);
 	if (!ret)
 		ret = rxm_conn_count_remote(conn);
+	if (!ret && ep->inbox) {
+		conn->inbox.inbox = ep->inbox;
+		(void)wf_lower_ep_use_inbox(&conn->below, &conn->inbox);
+	}
 	if (!ret)
 		ret = wf_lower_ep_enable(&conn->below);
 	if (!ret && !ep->srx)
@@ -352,16 +356,11 @@ ssize_t rxm_conn_send(struct rxm_conn *conn, const struct iovec *iov, void **des
 
 ssize_t rxm_conn_inject(struct rxm_conn *conn, const void *packet, size_t len)
 {
-	struct wf_ep *builtin = conn->below.builtin;
-	ssize_t ret = -FI_EAGAIN;
+	ssize_t ret;
 
 	if (wf_unlikely(!is_open(conn)))
 		return -FI_EAGAIN;
-	if (wf_likely(builtin != NULL))
-		ret = wf_lower_send_small(
-			builtin, WF_OP_SEND, packet, len, FI_ADDR_UNSPEC, 0);
-	if (ret)
-		ret = fi_inject(conn->below.fid, packet, len, FI_ADDR_UNSPEC);
+	ret = wf_lower_inject(&conn->below, packet, len, FI_ADDR_UNSPEC);
 	if (!ret)
 		rxm_credit_spend(conn);
 	return result(conn, NULL, ret);

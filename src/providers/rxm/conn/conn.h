@@ -3,6 +3,7 @@
 #define RXM_CONN_H
 
 #include "objects/conn/ip.h"
+#include "objects/endpoint/inbox.h"
 #include "providers/rxm/rxm.h"
 
 struct rxm_attempt;
@@ -62,6 +63,8 @@ struct rxm_conn {
 	uint32_t peer_depth; /* limit of @credits; 0 or 1: not known */
 	/* Receive buffers of the connection; NULL: those of the endpoint are used. */
 	struct rxm_bufs *bufs;
+	/* Brings small packets to ep->inbox, if there is one. */
+	struct wf_inbox_feed inbox;
 	/* The provider below has connected; the connection is up when its transport is
 	 * settled, too (rxm_conn_settled). */
 	bool linked;
@@ -150,6 +153,11 @@ static inline struct rxm_peer *rxm_peer_of(const struct wf_remote *remote)
 static inline struct rxm_peer *rxm_peer_of_ip(const struct wf_ip_remote *ip)
 {
 	return wf_container_of(ip, struct rxm_peer, ip);
+}
+
+static inline struct rxm_conn *rxm_conn_of_inbox(struct wf_inbox_feed *feed)
+{
+	return wf_container_of(feed, struct rxm_conn, inbox);
 }
 
 static inline struct rxm_conn *rxm_conn_of_unexp(struct wf_unexp_conn *unexp)

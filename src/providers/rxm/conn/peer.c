@@ -157,7 +157,7 @@ void rxm_peers_tick(struct rxm_ep *ep)
 	/* Each operation compares the peer's address, so removed addresses need not be
 	 * noticed at once; only the memory of their peers is freed. */
 	wf_remotes_check_removed(remotes);
-	if (!wf_remotes_busy(remotes))
+	if (wf_likely(!wf_remotes_busy(remotes)))
 		return;
 	wf_remotes_tick(remotes, wf_now_ns(), rxm_params.connect_timeout * 1000000ull,
 		ep->ep.flushing ? 0 : rxm_params.refused_timeout * 1000000ull);

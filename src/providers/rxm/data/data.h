@@ -102,10 +102,9 @@ extern const struct wf_unexp_ops rxm_unexp_ops;
  */
 
 /* The packet at @packet, a message of @len bytes below, arrived over @conn. It is valid
- * during the call only; @len is at most RXM_HEADER + ep->buffer_size. @entry: the
- * completion below. The connection may be in state ACCEPTING or CONNECTING. */
-void rxm_data_received(struct rxm_conn *conn, const void *packet, size_t len,
-	const struct fi_cq_tagged_entry *entry);
+ * during the call only; @len is at most RXM_HEADER + ep->buffer_size. The endpoint is
+ * not being closed (@quiet). The connection may be in state ACCEPTING or CONNECTING. */
+void rxm_data_received(struct rxm_conn *conn, const void *packet, size_t len);
 
 /* A tagged message arrived below: the @len bytes at @buf are a message of the
  * application without a header, as release 1.17 sends it over tcp. @conn is NULL if it

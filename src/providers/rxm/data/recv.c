@@ -155,8 +155,15 @@ static void local(struct rxm_conn *conn, const struct rxm_packet *packet)
 	rxm_local_answered(conn);
 }
 
-void rxm_data_received(struct rxm_conn *conn, const void *buf, size_t len,
-	const struct fi_cq_tagged_entry *entry)
+/* A packet may arrive before the event that reports that its connection is up. */
+static void poll_state(struct rxm_conn *conn)
+{
+	if (wf_unlikely(conn->state == RXM_CONN_CONNECTING ||
+			conn->state == RXM_CONN_ACCEPTING))
+		(void)rxm_poll_eq(conn->ep);
+}
+
+void rxm_data_received(struct rxm_conn *conn, const void *buf, size_t len)
 {
 	static void (*const handlers[RXM_KINDS])(
 		struct rxm_conn * conn, const struct rxm_packet *packet) = {
@@ -174,7 +181,7 @@ void rxm_data_received(struct rxm_conn *conn, const void *buf, size_t len,
 	struct rxm_packet packet;
 	int ret = rxm_packet_decode(buf, len, &packet);
 
-	(void)entry;
+	poll_state(conn);
 	if (wf_unlikely(ret))
 		rxm_conn_broken(conn, rxm_fault_text(-ret));
 	else
