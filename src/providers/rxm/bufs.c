@@ -93,6 +93,8 @@ static void deliver(struct rxm_buf *buf, const struct fi_cq_tagged_entry *entry)
 	if (wf_unlikely(buf->tagged)) {
 		rxm_data_received_raw(
 			buf->bufs->ep, buf->call.conn, buf->data, entry->len, entry);
+		if (buf->call.conn)
+			wf_inbox_handled(&buf->call.conn->inbox);
 		return;
 	}
 	conn = conn_of(buf, entry->len);
