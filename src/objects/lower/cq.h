@@ -24,10 +24,11 @@ int wf_lower_cq_open(struct wf_lower_cq *cq, const struct wf_lower_domain *below
 /* Close the queue, which no endpoint below uses any more. No-op if it is closed. */
 void wf_lower_cq_close(struct wf_lower_cq *cq, const struct wf_lower_domain *below);
 
-/* Make progress of the endpoints below. False: there is nothing to read. */
+/* Make progress of the endpoints below, unless there are entries already. False: there
+ * is nothing to read. */
 static inline bool wf_lower_cq_poll(const struct wf_lower_cq *cq)
 {
-	if (wf_unlikely(!cq->builtin))
+	if (wf_unlikely(!cq->builtin || wf_cq_readable(cq->builtin)))
 		return true;
 	wf_progress_list_run(&cq->builtin->progress);
 	return wf_cq_readable(cq->builtin);
