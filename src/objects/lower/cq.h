@@ -28,7 +28,7 @@ void wf_lower_cq_close(struct wf_lower_cq *cq, const struct wf_lower_domain *bel
  * is nothing to read. */
 static inline bool wf_lower_cq_poll(const struct wf_lower_cq *cq)
 {
-	if (wf_unlikely(!cq->builtin || wf_cq_readable(cq->builtin)))
+	if (wf_unlikely(!cq->builtin || !wf_cq_ring_empty(&cq->builtin->ring)))
 		return true;
 	wf_progress_list_run(&cq->builtin->progress);
 	return wf_cq_readable(cq->builtin);

@@ -277,19 +277,22 @@ static uint32_t next_partial_calls(const struct rxm_ep *ep)
 	return ep->idle_calls > IDLE ? PARTIAL_MIXED : 0;
 }
 
-/* Number of partial calls since the last full one. */
-static uint32_t partial_calls_made(const struct rxm_ep *ep)
+static void set_partial_calls(struct rxm_ep *ep, bool heard)
 {
-	return ep->below ? ep->below->pace.calls - ep->below->pace.left : 0;
-}
-
-/* At the end of a full call. @heard: it handled a packet. */
-static __attribute__((noinline)) void set_partial_calls(struct rxm_ep *ep, bool heard)
-{
-	if (!ep->below->pace.calls && !memory_conns(ep))
-		return;
 	ep->idle_calls = heard ? 0 : ep->idle_calls + 1;
 	wf_local_set_partial(ep->below, next_partial_calls(ep));
+}
+
+/* The end of a call with an endpoint for peers on the same machine. @heard: the call
+ * handled a packet. */
+static __attribute__((noinline)) void end_with_below(
+	struct rxm_ep *ep, bool found, bool heard)
+{
+	const struct wf_local_pace *pace = &ep->below->pace;
+
+	wf_progress_found_in(&ep->ep.progress, found, pace->calls - pace->left + 1);
+	if (pace->calls || memory_conns(ep))
+		set_partial_calls(ep, heard);
 }
 
 /* The part of a call that is_more_due. Returns whether there was work. */
@@ -322,8 +325,9 @@ void rxm_progress(struct wf_ep *wf)
 	if (wf_unlikely(is_more_due(ep, found)))
 		found |= do_more(ep, found);
 	ep->running = false;
-	wf_progress_found_in(
-		&wf->progress, found || moved_below(ep), partial_calls_made(ep) + 1);
+	found = found || moved_below(ep);
 	if (wf_unlikely(ep->below != NULL))
-		set_partial_calls(ep, heard);
+		end_with_below(ep, found, heard);
+	else
+		wf_progress_found(&wf->progress, found);
 }
