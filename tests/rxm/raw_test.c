@@ -132,6 +132,75 @@ static void test_unexpected_ones_are_freed(void **state)
 	close(fd);
 }
 
+/* ---- the order of messages ---- */
+
+enum { SIZE_AT = 40, MIX_MAX = 8, LONG = 5000, MIX_BYTES = MIX_MAX * (LONG + 100) };
+
+/* Append the packet of a message of @len bytes @byte with tag 7. */
+static size_t add_message(uint8_t *to, uint64_t id, uint64_t len, int byte)
+{
+	struct bytes core = hex("03 00 0000 00 00 10 00 0000000000000000");
+	struct bytes head = hex(EAGER("0000000000000000"));
+	uint64_t total = core.len + head.len + len;
+
+	memcpy(core.at + 8, &total, sizeof(total));
+	memcpy(head.at + 8, &id, sizeof(id));
+	memcpy(head.at + SIZE_AT, &len, sizeof(len));
+	memcpy(to, core.at, core.len);
+	memcpy(to + core.len, head.at, head.len);
+	memset(to + core.len + head.len, byte, len);
+	return total;
+}
+
+/* Messages of these lengths come with one read, and complete in order. */
+static void check_mix(struct loopback *env, int fd, uint64_t id, const size_t *len)
+{
+	static char in[MIX_MAX][LONG];
+	static uint8_t out[MIX_BYTES];
+	struct fi_cq_tagged_entry entry;
+	size_t size = 0;
+	int ret;
+
+	for (int i = 0; i < MIX_MAX; i++) {
+		assert_int_equal(fi_trecv(env->ep, in[i], LONG, NULL, FI_ADDR_UNSPEC, 7,
+					 0, in[i]),
+			0);
+		size += add_message(out + size, id, len[i], 'a' + i);
+	}
+	put(fd, out, size);
+	for (int i = 0; i < MIX_MAX; i++) {
+		while (!(ret = step(env, &entry)))
+			;
+		assert_int_equal(ret, 1);
+		assert_ptr_equal(entry.op_context, in[i]);
+		assert_int_equal(entry.len, len[i]);
+		for (size_t at = 0; at < len[i]; at++)
+			assert_int_equal(in[i][at], 'a' + i);
+	}
+}
+
+/* Short packets and those that need a posted buffer. */
+static void test_short_and_long_ones_stay_in_order(void **state)
+{
+	static const size_t mixes[][MIX_MAX] = {
+		{ 4, LONG, 4, 4, LONG, LONG, 4, 1 },
+		{ LONG, 4, LONG, 4, 4, 4, 4, LONG },
+		{ 1, 2, 3, 4, 5, 6, 7, LONG },
+		{ LONG, 2, 3, 4, 5, 6, 7, 8 },
+	};
+	struct loopback env;
+	uint64_t id;
+	int fd;
+
+	(void)state;
+	setup(&env);
+	fd = join(&env, &id);
+	for (size_t i = 0; i < 4 * sizeof(mixes) / sizeof(mixes[0]); i++)
+		check_mix(&env, fd, id, mixes[i % (sizeof(mixes) / sizeof(mixes[0]))]);
+	close(fd);
+	loopback_close(&env);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -140,6 +209,7 @@ int main(void)
 		cmocka_unit_test(test_lost_before_it_was_read),
 		cmocka_unit_test(test_lost_before_it_was_written),
 		cmocka_unit_test(test_unexpected_ones_are_freed),
+		cmocka_unit_test(test_short_and_long_ones_stay_in_order),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
