@@ -48,8 +48,8 @@ static void write_one(struct shm_writer *w, uint32_t number)
 	to = slot->blob;
 	if (number % 3 == 0)
 		assert_true(shm_writer_refresh(w));
-	if (len > SHM_INLINE_MAX)
-		shm_writer_restart(w, len);
+	if (len > SHM_INLINE_MAX && shm_writer_is_read(w))
+		shm_writer_restart(w, 2048);
 	while (len > SHM_INLINE_MAX && !(to = shm_writer_bytes(w, len, &flags))) {
 		assert_true(shm_writer_refresh(w));
 		(void)sched_yield();

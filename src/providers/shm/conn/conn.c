@@ -8,6 +8,7 @@
 #include "providers/shm/data/grant.h"
 #include "providers/shm/data/pieces.h"
 #include "providers/shm/data/region.h"
+#include "providers/shm/data/reuse.h"
 
 /* A connection from its beginning to its end. */
 
@@ -118,6 +119,7 @@ struct shm_conn *shm_conn_new(struct shm_ep *ep, struct shm_peer *peer, int fd,
 	conn->out = (struct shm_writer){ .lane = &region->lane[out_lane], .next = 1 };
 	conn->in = (struct shm_reader){ .lane = &region->lane[!out_lane], .next = 1 };
 	conn->heard = conn->in.next;
+	shm_reuse_init(conn);
 	conn->idle = true;
 	conn->index = FI_ADDR_NOTAVAIL;
 	conn->watch = (struct wf_watch){ .ready = ready, .fd = fd };

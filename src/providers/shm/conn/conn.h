@@ -5,6 +5,7 @@
 #include "providers/shm/data/reader.h"
 #include "providers/shm/data/writer.h"
 #include "providers/shm/shm.h"
+#include "sys/choice.h"
 #include "sys/copy.h"
 #include "sys/pool.h"
 
@@ -155,6 +156,13 @@ struct shm_waiting {
 	uint8_t flags; /* SHM_FLAG_* of the request's record */
 };
 
+/* How answered messages use the byte ring (data/reuse.h). */
+struct shm_reuse {
+	struct wf_choice choice;
+	uint64_t begun_ns; /* time of the last such message; 0: not measured */
+	uint8_t method;    /* of that message */
+};
+
 /* A message whose pieces are arriving (data/pieces.h). They are copied to the buffers
  * of the matched receive @entry, or to the memory of the message @saved; both NULL: the
  * message was dropped. */
@@ -201,6 +209,7 @@ struct shm_conn {
 	 * message which could be sent in pieces. */
 	uint32_t heard;
 	struct shm_coming coming;
+	struct shm_reuse reuse;
 	struct wf_list failed_link, dirty_link;
 	struct wf_list answers, txq, streams;
 	/* struct shm_tx that were sent and that the peer has not answered, by link */

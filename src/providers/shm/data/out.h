@@ -52,7 +52,6 @@ static inline bool shm_blob_begin(
 	blob->at = blob->slot->blob;
 	if (len <= SHM_INLINE_MAX)
 		return true;
-	shm_writer_restart(&conn->out, len);
 	blob->at = shm_writer_bytes(&conn->out, len, &blob->flags);
 	if (!blob->at && shm_out_has_space_slow(conn))
 		blob->at = shm_writer_bytes(&conn->out, len, &blob->flags);

@@ -86,7 +86,6 @@ bool shm_pieces_write(struct shm_conn *conn, const struct wf_op *op)
 {
 	if (op->len < MESSAGE_MIN || !is_awaited(conn))
 		return false;
-	shm_writer_restart(&conn->out, op->len);
 	if (wf_unlikely(!has_space(&conn->out, op->len)) &&
 		(!shm_out_has_space_slow(conn) || !has_space(&conn->out, op->len)))
 		return false;

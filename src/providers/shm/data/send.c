@@ -6,6 +6,7 @@
 #include "providers/shm/data/grant.h"
 #include "providers/shm/data/out.h"
 #include "providers/shm/data/pieces.h"
+#include "providers/shm/data/reuse.h"
 #include "sys/copy.h"
 
 /* Starting of operations that were posted: written at once, or queued. */
@@ -43,10 +44,10 @@ static inline void close_slot(struct shm_conn *conn, struct shm_slot *slot,
 static bool write_bytes(struct shm_conn *conn, const struct wf_op *op)
 {
 	uint32_t len = (uint32_t)op->len;
+	unsigned int reuse = shm_reuse_begin(conn, len);
 	struct shm_slot *slot;
 	uint8_t *to, flags;
 
-	shm_writer_restart(&conn->out, len);
 	to = shm_writer_bytes(&conn->out, len, &flags);
 	if (wf_unlikely(!to) && shm_out_has_space_slow(conn))
 		to = shm_writer_bytes(&conn->out, len, &flags);
@@ -59,6 +60,7 @@ static bool write_bytes(struct shm_conn *conn, const struct wf_op *op)
 	shm_out_describe(conn, slot, len, 0);
 	shm_writer_bytes_done(&conn->out, flags, len);
 	close_slot(conn, slot, op, flags, 0);
+	shm_reuse_end(conn, reuse, len);
 	return true;
 }
 

@@ -61,22 +61,19 @@ static inline uint32_t shm_writer_slots(const struct shm_writer *w)
 	return SHM_SLOTS - (w->next - 1 - w->seen_slots);
 }
 
-/*
- * Before a message of @len bytes: if the reader has read all bytes, begin again at the
- * beginning of the byte ring. Its lines are in the first caches of both ends, and the
- * pages behind them are not needed. What is skipped counts as read.
- *
- * Not behind less than RESTART_AT bytes, since two processors of one core wait for each
- * other when one overwrites what the other has just read; and not for messages whose
- * reader does not tell its position, or that fill the first cache, which gain nothing.
- */
-static inline void shm_writer_restart(struct shm_writer *w, size_t len)
+/* Has the reader read all bytes, as far as this writer knows? */
+static inline bool shm_writer_is_read(const struct shm_writer *w)
 {
-	enum { RESTART_AT = 2048, RESTART_MAX = 8192 };
+	return w->pos == w->seen_pos;
+}
+
+/* If shm_writer_is_read, and @behind bytes or more are before the writer's position:
+ * begin again at the beginning of the byte ring. What is skipped counts as read. */
+static inline void shm_writer_restart(struct shm_writer *w, size_t behind)
+{
 	uint64_t at = w->pos % SHM_BYTES;
 
-	if (len < SHM_POSITION_MIN || len > RESTART_MAX || w->pos != w->seen_pos ||
-		at < RESTART_AT)
+	if (at < behind)
 		return;
 	w->pos += SHM_BYTES - at;
 	w->seen_pos = w->pos;

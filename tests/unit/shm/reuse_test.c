@@ -1,13 +1,19 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Records whose bytes are in the byte ring tell what their writer has read of the other
- * lane, and where the next bytes then lie.
+ * lane; and where the bytes of messages lie that are answered.
  */
 #include "conn_fixture.h"
+#include "providers/shm/data/reuse.h"
 
-enum { LONG = 3000, ROUNDS = 300, TAG = 7, RESTART_AT = 2048, RESTART_MAX = 8192 };
+enum { LONG = 3000, ROUNDS = 300, TAG = 7 };
 
 static uint8_t out[SHM_BLOB_MAX], in[LONG];
+
+static void use(struct pair *p, unsigned int method)
+{
+	wf_choice_init(&p->conn->reuse.choice, 1u << method, method);
+}
 
 static int setup(void **state)
 {
@@ -15,10 +21,11 @@ static int setup(void **state)
 	struct pair *p = *state;
 
 	p->conn->positions = true;
+	use(p, SHM_REUSE_AT_ONCE);
 	return ret;
 }
 
-#define RESTART_TEST(name) cmocka_unit_test_setup_teardown(name, setup, pair_teardown)
+#define REUSE_TEST(name) cmocka_unit_test_setup_teardown(name, setup, pair_teardown)
 
 /* ---- the peer ---- */
 
@@ -74,11 +81,11 @@ static size_t expect(struct pair *p, size_t len, unsigned int seed)
 /* ---- where the bytes are ---- */
 
 /* Messages of each length, all of which are answered. */
-static void again_at_the_beginning(void **state)
+static void again(struct pair *p, unsigned int method, size_t behind)
 {
-	static const size_t lens[] = { SHM_POSITION_MIN, 2000, LONG, 4096 };
-	struct pair *p = *state;
+	static const size_t lens[] = { SHM_REUSE_MIN, 2000, LONG, SHM_REUSE_MAX };
 
+	use(p, method);
 	for (size_t i = 0; i < WF_ARRAY_SIZE(lens); i++) {
 		size_t at = 0;
 
@@ -88,17 +95,56 @@ static void again_at_the_beginning(void **state)
 			assert_int_equal(expect(p, lens[i], round), at);
 			at += (lens[i] + SHM_BYTES_ALIGN - 1) / SHM_BYTES_ALIGN *
 			      SHM_BYTES_ALIGN;
-			if (at >= RESTART_AT)
+			if (at >= behind)
 				at = 0;
 			say_all(p);
 		}
 	}
 }
 
+static void again_at_the_beginning(void **state)
+{
+	again(*state, SHM_REUSE_AT_ONCE, 2048);
+	again(*state, SHM_REUSE_AHEAD, 8192);
+}
+
+/* With both methods there are rounds of each, and one is kept between them. */
+static void both_are_measured(void **state)
+{
+	enum { MESSAGES = 16 + 24 + 64 + 24 + 10 };
+	unsigned int measured = 0, runs[2] = { 0, 0 };
+	struct pair *p = *state;
+	struct shm_reuse *reuse = &p->conn->reuse;
+
+	shm_reuse_init(p->conn);
+	for (unsigned int i = 0; i < MESSAGES; i++) {
+		post(p, SHM_REUSE_MAX, i);
+		(void)expect(p, SHM_REUSE_MAX, i);
+		say_all(p);
+		measured += !reuse->choice.settled;
+		runs[reuse->method]++;
+	}
+	assert_true(reuse->choice.settled);
+	assert_in_range(measured, 2 * 24, 2 * 24 + 2);
+	assert_true(runs[0] >= 24 && runs[1] >= 24);
+	assert_true(reuse->choice.median[SHM_REUSE_AT_ONCE] != UINT64_MAX);
+	assert_true(reuse->choice.median[SHM_REUSE_AHEAD] != UINT64_MAX);
+	/* Not where nothing is to be measured. */
+	shm_params.measure_copies = 0;
+	shm_reuse_init(p->conn);
+	shm_params.measure_copies = 1;
+	for (unsigned int i = 0; i < MESSAGES; i++) {
+		post(p, SHM_REUSE_MAX, i);
+		(void)expect(p, SHM_REUSE_MAX, i);
+		say_all(p);
+		assert_int_equal(reuse->method, SHM_REUSE_AHEAD);
+	}
+}
+
 /* Nothing that the reader may still read is written over, and long messages go on. */
 static void not_before_all_is_read(void **state)
 {
-	enum { STEP = 3008, LONGER = RESTART_MAX + 1 };
+	enum { STEP = 3008, LONGER = SHM_REUSE_MAX + 1 };
 	struct pair *p = *state;
 
 	post(p, LONG, 1);
@@ -111,7 +157,6 @@ static void not_before_all_is_read(void **state)
 	(void)peer_expect(p, SHM_REC_TAGGED);
 	assert_int_equal(expect(p, LONG, 3), 2 * STEP);
 	say_all(p);
-	p->conn->heard = p->conn->in.next; /* as a whole, not in pieces */
 	fill(out, LONGER, 4);
 	assert_int_equal(fi_tsend(p->ep, out, LONGER, NULL, p->addr, 4, out), 0);
 	assert_int_equal(expect(p, LONGER, 4), 3 * STEP);
@@ -237,6 +282,7 @@ static void dies(void **state)
 			peer_dies(p);
 			pair_connect(p);
 			p->conn->positions = true;
+			use(p, SHM_REUSE_AT_ONCE);
 			pair_progress(p);
 			for (unsigned int i = begun; i < COUNT; i++) {
 				struct shm_record rec = peer_expect(p, SHM_REC_TAGGED);
@@ -255,14 +301,15 @@ static void dies(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		RESTART_TEST(again_at_the_beginning),
-		RESTART_TEST(not_before_all_is_read),
-		RESTART_TEST(not_without_the_flag),
-		RESTART_TEST(a_stream_behind_it),
-		RESTART_TEST(tells_what_it_has_read),
-		RESTART_TEST(impossible),
-		RESTART_TEST(older),
-		RESTART_TEST(dies),
+		REUSE_TEST(again_at_the_beginning),
+		REUSE_TEST(both_are_measured),
+		REUSE_TEST(not_before_all_is_read),
+		REUSE_TEST(not_without_the_flag),
+		REUSE_TEST(a_stream_behind_it),
+		REUSE_TEST(tells_what_it_has_read),
+		REUSE_TEST(impossible),
+		REUSE_TEST(older),
+		REUSE_TEST(dies),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
