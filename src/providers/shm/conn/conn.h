@@ -161,6 +161,7 @@ struct shm_reuse {
 	struct wf_choice choice;
 	uint64_t begun_ns; /* time of the last such message; 0: not measured */
 	uint8_t method;    /* of that message */
+	uint8_t logged;    /* method that the log named last, plus 1; 0: none */
 };
 
 /* A message whose pieces are arriving (data/pieces.h). They are copied to the buffers

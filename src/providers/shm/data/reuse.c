@@ -20,10 +20,13 @@ void shm_reuse_init(struct shm_conn *conn)
 	wf_choice_init(&conn->reuse.choice, methods, SHM_REUSE_AHEAD);
 }
 
-static void tell(const struct shm_conn *conn)
+static void tell(struct shm_conn *conn)
 {
 	const struct wf_choice *choice = &conn->reuse.choice;
 
+	if (conn->reuse.logged == choice->kept + 1)
+		return;
+	conn->reuse.logged = choice->kept + 1;
 	shm_log(FI_LOG_INFO, FI_LOG_EP_DATA,
 		"answered messages to %s use the same memory again %s (ns from one to "
 		"the next: %llu at once, %llu ahead)\n",
