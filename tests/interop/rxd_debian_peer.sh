@@ -11,6 +11,11 @@ need "$debian_pingpong" "$debian_info" "$our_pingpong"
 with debian "$debian_info" -p "udp;ofi_rxd" >/dev/null 2>&1 ||
 	skip "the distribution has no udp;ofi_rxd"
 
+to_ours() {
+	pair 127.0.0.1 ours "$our_pingpong" debian "$debian_pingpong" \
+		-p "udp;ofi_rxd" -e rdm -c "$@"
+}
+
 # both NAME ROWS OPTION...
 both() {
 	local name=$1 rows=$2
@@ -18,8 +23,13 @@ both() {
 	pair 127.0.0.1 debian "$debian_pingpong" ours "$our_pingpong" \
 		-p "udp;ofi_rxd" -e rdm -c "$@"
 	check_pair "$name, client" "$rows"
-	pair 127.0.0.1 ours "$our_pingpong" debian "$debian_pingpong" \
-		-p "udp;ofi_rxd" -e rdm -c "$@"
+	to_ours "$@"
+	# Seldom, once in more than a hundred pairs, the client of release 1.17 reads an
+	# error entry without an error: such a pair may be repeated once.
+	if [ "$client_status" != 0 ] && grep -q 'cq_readerr: Success' "$scratch/client.err"; then
+		echo "$name, server: an error entry without an error at the client, once more"
+		to_ours "$@"
+	fi
 	check_pair "$name, server" "$rows"
 }
 
