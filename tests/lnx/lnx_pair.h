@@ -24,23 +24,11 @@
 #include <rdma/fi_errno.h>
 #include <rdma/fi_tagged.h>
 
+#include "../rdm_end.h"
 #include "../time_limits.h"
 
 /* Time limit for an event, in seconds. */
 #define PATIENCE_S ((time_t)limit_s(20))
-
-enum { NAME_ROOM = 256 };
-
-struct end {
-	struct fi_info *info;
-	struct fid_fabric *fabric;
-	struct fid_domain *domain;
-	struct fid_av *av;
-	struct fid_cq *cq;
-	struct fid_ep *ep;
-	uint8_t name[NAME_ROOM];
-	size_t name_len;
-};
 
 static inline struct fi_info *lnx_hints(uint32_t addr_format)
 {
@@ -67,38 +55,7 @@ static inline struct fi_info *lnx_info(
 	return info;
 }
 
-/* Open an endpoint; frees @info. */
-static inline void end_open(struct end *end, struct fi_info *info, uint64_t av_flags)
-{
-	struct fi_cq_attr cq_attr = { .format = FI_CQ_FORMAT_TAGGED };
-	struct fi_av_attr av_attr = { .type = FI_AV_TABLE, .flags = av_flags };
-
-	assert_non_null(info);
-	memset(end, 0, sizeof(*end));
-	end->info = info;
-	end->name_len = sizeof(end->name);
-	assert_int_equal(fi_fabric(info->fabric_attr, &end->fabric, NULL), 0);
-	assert_int_equal(fi_domain(end->fabric, info, &end->domain, NULL), 0);
-	assert_int_equal(fi_av_open(end->domain, &av_attr, &end->av, NULL), 0);
-	assert_int_equal(fi_cq_open(end->domain, &cq_attr, &end->cq, NULL), 0);
-	assert_int_equal(fi_endpoint(end->domain, info, &end->ep, NULL), 0);
-	assert_int_equal(fi_ep_bind(end->ep, &end->av->fid, 0), 0);
-	assert_int_equal(fi_ep_bind(end->ep, &end->cq->fid, FI_TRANSMIT | FI_RECV), 0);
-	assert_int_equal(fi_enable(end->ep), 0);
-	assert_int_equal(fi_getname(&end->ep->fid, end->name, &end->name_len), 0);
-}
-
-static inline void end_close(struct end *end)
-{
-	assert_int_equal(fi_close(&end->ep->fid), 0);
-	assert_int_equal(fi_close(&end->cq->fid), 0);
-	assert_int_equal(fi_close(&end->av->fid), 0);
-	assert_int_equal(fi_close(&end->domain->fid), 0);
-	assert_int_equal(fi_close(&end->fabric->fid), 0);
-	fi_freeinfo(end->info);
-}
-
-static inline fi_addr_t end_insert(struct end *end, const void *addr)
+static inline fi_addr_t end_insert(struct rdm_end *end, const void *addr)
 {
 	fi_addr_t index = FI_ADDR_NOTAVAIL;
 
@@ -110,7 +67,7 @@ static inline fi_addr_t end_insert(struct end *end, const void *addr)
  * attempt does not matter: the messages that the old process of a restarted peer had
  * not received are sent again. Returns the source in the completion of @to. */
 static inline fi_addr_t exchange(
-	struct end *from, fi_addr_t addr, struct end *to, uint64_t tag)
+	struct rdm_end *from, fi_addr_t addr, struct rdm_end *to, uint64_t tag)
 {
 	time_t deadline = now_s() + PATIENCE_S;
 	struct fi_context2 tx, rx;

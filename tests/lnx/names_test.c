@@ -34,20 +34,22 @@ static void port_text(uint16_t port, char text[8])
 static void source_port_is_bound(void **state)
 {
 	uint16_t port = free_port();
-	struct end end;
+	struct rdm_end end;
 	char service[8];
 
 	(void)state;
 	port_text(port, service);
 	assert_false(listens(port));
-	end_open(&end, lnx_info(FI_FORMAT_UNSPEC, node, service, FI_SOURCE), 0);
+	rdm_end_open(&end, lnx_info(FI_FORMAT_UNSPEC, node, service, FI_SOURCE), 0,
+		FI_WAIT_NONE);
 	assert_non_null(end.info->src_addr);
 	assert_true(listens(port));
-	end_close(&end);
+	rdm_end_close(&end);
 	assert_false(listens(port));
-	end_open(&end, lnx_info(FI_FORMAT_UNSPEC, NULL, service, FI_SOURCE), 0);
+	rdm_end_open(&end, lnx_info(FI_FORMAT_UNSPEC, NULL, service, FI_SOURCE), 0,
+		FI_WAIT_NONE);
 	assert_true(listens(port));
-	end_close(&end);
+	rdm_end_close(&end);
 }
 
 static void source_of_hints_is_bound(void **state)
@@ -57,7 +59,7 @@ static void source_of_hints_is_bound(void **state)
 		.sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
 	const uint32_t formats[] = { FI_FORMAT_UNSPEC, FI_SOCKADDR_IN };
 	struct fi_info *hints, *info;
-	struct end end;
+	struct rdm_end end;
 
 	(void)state;
 	for (size_t i = 0; i < 2; i++) {
@@ -69,35 +71,36 @@ static void source_of_hints_is_bound(void **state)
 			fi_getinfo(FI_VERSION(2, 0), NULL, NULL, 0, hints, &info), 0);
 		fi_freeinfo(hints);
 		assert_int_equal(info->addr_format, formats[i]);
-		end_open(&end, info, 0);
+		rdm_end_open(&end, info, 0, FI_WAIT_NONE);
 		assert_true(listens(ntohs(in.sin_port)));
-		end_close(&end);
+		rdm_end_close(&end);
 	}
 }
 
 /* What fi_getinfo answers for a peer is inserted, and reaches it. */
 static void named_peer_is_reached(void **state)
 {
-	struct end server, client;
+	struct rdm_end server, client;
 	struct fi_info *info;
 	fi_addr_t addr, back;
 	char service[8];
 
 	(void)state;
 	port_text(free_port(), service);
-	end_open(&server, lnx_info(FI_FORMAT_UNSPEC, node, service, FI_SOURCE), 0);
+	rdm_end_open(&server, lnx_info(FI_FORMAT_UNSPEC, node, service, FI_SOURCE), 0,
+		FI_WAIT_NONE);
 	info = lnx_info(FI_FORMAT_UNSPEC, node, service, 0);
 	assert_non_null(info);
 	assert_non_null(info->dest_addr);
 	assert_null(info->src_addr);
-	end_open(&client, fi_dupinfo(info), 0);
+	rdm_end_open(&client, fi_dupinfo(info), 0, FI_WAIT_NONE);
 	addr = end_insert(&client, info->dest_addr);
 	back = end_insert(&server, client.name);
 	(void)exchange(&client, addr, &server, 1);
 	(void)exchange(&server, back, &client, 2);
 	fi_freeinfo(info);
-	end_close(&client);
-	end_close(&server);
+	rdm_end_close(&client);
+	rdm_end_close(&server);
 }
 
 static void unknown_names_find_nothing(void **state)
@@ -121,14 +124,15 @@ static void unknown_names_find_nothing(void **state)
 
 static void socket_addresses(void **state)
 {
-	struct end a, b;
+	struct rdm_end a, b;
 	struct sockaddr_in *name = (void *)b.name, found;
 	size_t len = sizeof(found);
 	fi_addr_t to_b, to_a;
 
 	(void)state;
-	end_open(&a, lnx_info(FI_SOCKADDR_IN, NULL, NULL, 0), 0);
-	end_open(&b, lnx_info(FI_SOCKADDR_IN, node, NULL, FI_SOURCE), 0);
+	rdm_end_open(&a, lnx_info(FI_SOCKADDR_IN, NULL, NULL, 0), 0, FI_WAIT_NONE);
+	rdm_end_open(
+		&b, lnx_info(FI_SOCKADDR_IN, node, NULL, FI_SOURCE), 0, FI_WAIT_NONE);
 	assert_int_equal(a.info->addr_format, FI_SOCKADDR_IN);
 	assert_int_equal(b.name_len, sizeof(*name));
 	assert_int_equal(name->sin_family, AF_INET);
@@ -140,8 +144,8 @@ static void socket_addresses(void **state)
 	assert_int_equal(fi_av_lookup(a.av, to_b, &found, &len), 0);
 	assert_int_equal(len, sizeof(found));
 	assert_int_equal(found.sin_port, name->sin_port);
-	end_close(&a);
-	end_close(&b);
+	rdm_end_close(&a);
+	rdm_end_close(&b);
 }
 
 static void text_addresses(void **state)
@@ -150,12 +154,12 @@ static void text_addresses(void **state)
 	struct sockaddr_in *in;
 	char text[NAME_ROOM], found[NAME_ROOM];
 	size_t len = sizeof(found);
-	struct end a, b, c;
+	struct rdm_end a, b, c;
 	fi_addr_t to_b, to_c;
 
 	(void)state;
-	end_open(&a, lnx_info(FI_ADDR_STR, NULL, NULL, 0), 0);
-	end_open(&b, lnx_info(FI_ADDR_STR, NULL, NULL, 0), 0);
+	rdm_end_open(&a, lnx_info(FI_ADDR_STR, NULL, NULL, 0), 0, FI_WAIT_NONE);
+	rdm_end_open(&b, lnx_info(FI_ADDR_STR, NULL, NULL, 0), 0, FI_WAIT_NONE);
 	/* All of its links, as text. */
 	assert_int_equal(strncmp((char *)b.name, "fi_lnx://", 9), 0);
 	assert_int_equal(b.name_len, strlen((char *)b.name) + 1);
@@ -165,7 +169,7 @@ static void text_addresses(void **state)
 	assert_string_equal(found, (char *)b.name);
 	/* A member's. */
 	info = lnx_info(FI_SOCKADDR_IN, node, NULL, FI_SOURCE);
-	end_open(&c, info, 0);
+	rdm_end_open(&c, info, 0, FI_WAIT_NONE);
 	in = (void *)c.name;
 	(void)snprintf(text, sizeof(text), "fi_sockaddr_in://127.0.0.1:%u",
 		ntohs(in->sin_port));
@@ -178,9 +182,9 @@ static void text_addresses(void **state)
 	if (!has_shm())
 		assert_int_equal(
 			fi_av_insert(a.av, "fi_shm://x", 1, &to_c, 0, NULL), 0);
-	end_close(&a);
-	end_close(&b);
-	end_close(&c);
+	rdm_end_close(&a);
+	rdm_end_close(&b);
+	rdm_end_close(&c);
 }
 
 /* Another endpoint with the same source has the same name, and what inserted that
@@ -188,7 +192,7 @@ static void text_addresses(void **state)
 static void restarted_peer_is_found(void **state)
 {
 	uint8_t name[NAME_ROOM];
-	struct end server, client;
+	struct rdm_end server, client;
 	struct fi_info *info;
 	fi_addr_t by_name, by_port;
 	char service[8];
@@ -196,25 +200,27 @@ static void restarted_peer_is_found(void **state)
 
 	(void)state;
 	port_text(free_port(), service);
-	end_open(&server, lnx_info(FI_FORMAT_UNSPEC, node, service, FI_SOURCE), 0);
+	rdm_end_open(&server, lnx_info(FI_FORMAT_UNSPEC, node, service, FI_SOURCE), 0,
+		FI_WAIT_NONE);
 	len = server.name_len;
 	memcpy(name, server.name, len);
 	info = lnx_info(FI_FORMAT_UNSPEC, node, service, 0);
-	end_open(&client, info, 0);
+	rdm_end_open(&client, info, 0, FI_WAIT_NONE);
 	by_port = end_insert(&client, info->dest_addr);
 	by_name = end_insert(&client, name);
 	for (uint64_t i = 0; i < 3; i++) {
 		(void)exchange(&client, by_name, &server, 10 + i);
 		(void)exchange(&client, by_port, &server, 20 + i);
-		end_close(&server);
-		end_open(&server, lnx_info(FI_FORMAT_UNSPEC, node, service, FI_SOURCE),
-			0);
+		rdm_end_close(&server);
+		rdm_end_open(&server,
+			lnx_info(FI_FORMAT_UNSPEC, node, service, FI_SOURCE), 0,
+			FI_WAIT_NONE);
 		assert_int_equal(server.name_len, len);
 		assert_memory_equal(server.name, name, len);
 	}
 	(void)exchange(&client, by_name, &server, 30);
-	end_close(&client);
-	end_close(&server);
+	rdm_end_close(&client);
+	rdm_end_close(&server);
 }
 
 int main(int argc, char **argv)

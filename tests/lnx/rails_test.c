@@ -9,15 +9,16 @@
 /* The name of an endpoint over all links that is closed again. */
 static void name_of_closed(const char *port, uint8_t name[NAME_ROOM])
 {
-	struct end end;
+	struct rdm_end end;
 
-	end_open(&end, lnx_info(FI_FORMAT_UNSPEC, "127.0.0.1", port, FI_SOURCE), 0);
+	rdm_end_open(&end, lnx_info(FI_FORMAT_UNSPEC, "127.0.0.1", port, FI_SOURCE), 0,
+		FI_WAIT_NONE);
 	memcpy(name, end.name, NAME_ROOM);
-	end_close(&end);
+	rdm_end_close(&end);
 }
 
 /* Its successor at @port, which has no shared memory. */
-static void open_successor(struct end *end, const char *port)
+static void open_successor(struct rdm_end *end, const char *port)
 {
 	struct fi_info *hints = lnx_hints(FI_SOCKADDR_IN), *info;
 
@@ -27,28 +28,28 @@ static void open_successor(struct end *end, const char *port)
 				 hints, &info),
 		0);
 	fi_freeinfo(hints);
-	end_open(end, info, 0);
+	rdm_end_open(end, info, 0, FI_WAIT_NONE);
 }
 
 static void an_index_is_used_again(void **state)
 {
 	uint8_t name[NAME_ROOM];
-	struct end from, to;
+	struct rdm_end from, to;
 	fi_addr_t addr;
 	char port[8];
 
 	(void)snprintf(port, sizeof(port), "%u", free_port());
 	name_of_closed(port, name);
 	open_successor(&to, port);
-	end_open(&from, lnx_info(FI_FORMAT_UNSPEC, NULL, NULL, 0), 0);
+	rdm_end_open(&from, lnx_info(FI_FORMAT_UNSPEC, NULL, NULL, 0), 0, FI_WAIT_NONE);
 	for (uint64_t tag = 0; tag < 3; tag++) {
 		addr = end_insert(&from, name);
 		assert_int_equal(addr, 0);
 		(void)exchange(&from, addr, &to, tag);
 		assert_int_equal(fi_av_remove(from.av, &addr, 1, 0), 0);
 	}
-	end_close(&from);
-	end_close(&to);
+	rdm_end_close(&from);
+	rdm_end_close(&to);
 }
 
 int main(int argc, char **argv)

@@ -6,7 +6,8 @@
 #include "lnx_pair.h"
 
 /* A tagged message of @from that is longer than its receive at @to. */
-static fi_addr_t source_of_truncated(struct end *from, fi_addr_t addr, struct end *to)
+static fi_addr_t source_of_truncated(
+	struct rdm_end *from, fi_addr_t addr, struct rdm_end *to)
 {
 	time_t deadline = now_s() + PATIENCE_S;
 	struct fi_cq_err_entry err = { .src_addr = 12345 };
@@ -46,50 +47,51 @@ static struct fi_info *info_with(uint64_t caps)
 
 static void by_index(void **state)
 {
-	struct end from, to;
+	struct rdm_end from, to;
 	fi_addr_t addr, index;
 
 	(void)state;
-	end_open(&from, info_with(FI_SOURCE), 0);
-	end_open(&to, info_with(FI_SOURCE), 0);
+	rdm_end_open(&from, info_with(FI_SOURCE), 0, FI_WAIT_NONE);
+	rdm_end_open(&to, info_with(FI_SOURCE), 0, FI_WAIT_NONE);
 	/* Not index 0 */
 	(void)end_insert(&to, to.name);
 	index = end_insert(&to, from.name);
 	addr = end_insert(&from, to.name);
 	assert_int_equal(source_of_truncated(&from, addr, &to), index);
-	end_close(&from);
-	end_close(&to);
+	rdm_end_close(&from);
+	rdm_end_close(&to);
 }
 
 static void by_id(void **state)
 {
-	struct end from, to;
+	struct rdm_end from, to;
 	fi_addr_t addr, id = 77;
 
 	(void)state;
-	end_open(&from, info_with(FI_SOURCE), 0);
-	end_open(&to, info_with(FI_SOURCE | FI_AV_USER_ID), FI_AV_USER_ID);
+	rdm_end_open(&from, info_with(FI_SOURCE), 0, FI_WAIT_NONE);
+	rdm_end_open(
+		&to, info_with(FI_SOURCE | FI_AV_USER_ID), FI_AV_USER_ID, FI_WAIT_NONE);
 	assert_int_equal(fi_av_insert(to.av, from.name, 1, &id, 0, NULL), 1);
 	assert_int_equal(fi_av_set_user_id(to.av, id, 99, 0), 0);
 	addr = end_insert(&from, to.name);
 	assert_int_equal(source_of_truncated(&from, addr, &to), 99);
-	end_close(&from);
-	end_close(&to);
+	rdm_end_close(&from);
+	rdm_end_close(&to);
 }
 
 static void not_asked_for(void **state)
 {
-	struct end from, to;
+	struct rdm_end from, to;
 	fi_addr_t addr;
 
 	(void)state;
-	end_open(&from, info_with(0), 0);
-	end_open(&to, info_with(0), 0);
+	rdm_end_open(&from, info_with(0), 0, FI_WAIT_NONE);
+	rdm_end_open(&to, info_with(0), 0, FI_WAIT_NONE);
 	(void)end_insert(&to, from.name);
 	addr = end_insert(&from, to.name);
 	assert_int_equal(source_of_truncated(&from, addr, &to), FI_ADDR_NOTAVAIL);
-	end_close(&from);
-	end_close(&to);
+	rdm_end_close(&from);
+	rdm_end_close(&to);
 }
 
 int main(int argc, char **argv)

@@ -14,38 +14,22 @@
 enum { LARGE = 4 << 20, TAG = 9, LAST = 10 };
 
 static char *program, *links;
-static struct end mine;
+static struct rdm_end mine;
 static fi_addr_t other;
 static uint8_t *buf;
 
 /* The application's end, with a queue that a thread can sleep on. */
 static void open_mine(bool sleeps)
 {
-	struct fi_cq_attr cq_attr = { .format = FI_CQ_FORMAT_TAGGED,
-		.wait_obj = sleeps ? FI_WAIT_FD : FI_WAIT_NONE };
-	struct fi_av_attr av_attr = { .type = FI_AV_TABLE };
-	struct end *end = &mine;
-
-	memset(end, 0, sizeof(*end));
-	end->info = lnx_info(FI_FORMAT_UNSPEC, NULL, NULL, 0);
-	assert_non_null(end->info);
-	end->name_len = sizeof(end->name);
-	assert_int_equal(fi_fabric(end->info->fabric_attr, &end->fabric, NULL), 0);
-	assert_int_equal(fi_domain(end->fabric, end->info, &end->domain, NULL), 0);
-	assert_int_equal(fi_av_open(end->domain, &av_attr, &end->av, NULL), 0);
-	assert_int_equal(fi_cq_open(end->domain, &cq_attr, &end->cq, NULL), 0);
-	assert_int_equal(fi_endpoint(end->domain, end->info, &end->ep, NULL), 0);
-	assert_int_equal(fi_ep_bind(end->ep, &end->av->fid, 0), 0);
-	assert_int_equal(fi_ep_bind(end->ep, &end->cq->fid, FI_TRANSMIT | FI_RECV), 0);
-	assert_int_equal(fi_enable(end->ep), 0);
-	assert_int_equal(fi_getname(&end->ep->fid, end->name, &end->name_len), 0);
+	rdm_end_open(&mine, lnx_info(FI_FORMAT_UNSPEC, NULL, NULL, 0), 0,
+		sleeps ? FI_WAIT_FD : FI_WAIT_NONE);
 	buf = calloc(1, LARGE);
 	assert_non_null(buf);
 }
 
 static void close_mine(void)
 {
-	end_close(&mine);
+	rdm_end_close(&mine);
 	free(buf);
 }
 

@@ -8,7 +8,7 @@
 
 enum { LARGE = (3 << 20) + 5, TAG = 7 };
 
-static struct end from, to;
+static struct rdm_end from, to;
 static fi_addr_t to_addr;
 static uint8_t *out, *in;
 
@@ -20,7 +20,7 @@ struct seen {
 	bool has_tx, has_rx, has_err;
 };
 
-static void poll_end(struct end *end, struct seen *seen)
+static void poll_end(struct rdm_end *end, struct seen *seen)
 {
 	struct fi_cq_tagged_entry entry;
 	fi_addr_t src;
@@ -107,8 +107,8 @@ static int open_ends(void **state)
 	out = malloc(LARGE);
 	in = malloc(LARGE);
 	assert_true(out && in);
-	end_open(&from, lnx_info(FI_FORMAT_UNSPEC, NULL, NULL, 0), 0);
-	end_open(&to, lnx_info(FI_FORMAT_UNSPEC, NULL, NULL, 0), 0);
+	rdm_end_open(&from, lnx_info(FI_FORMAT_UNSPEC, NULL, NULL, 0), 0, FI_WAIT_NONE);
+	rdm_end_open(&to, lnx_info(FI_FORMAT_UNSPEC, NULL, NULL, 0), 0, FI_WAIT_NONE);
 	to_addr = end_insert(&from, to.name);
 	(void)end_insert(&to, from.name);
 	return 0;
@@ -116,8 +116,8 @@ static int open_ends(void **state)
 
 static int close_ends(void **state)
 {
-	end_close(&from);
-	end_close(&to);
+	rdm_end_close(&from);
+	rdm_end_close(&to);
 	free(out);
 	free(in);
 	return 0;

@@ -30,7 +30,7 @@ enum {
 
 /* An endpoint of tcp. */
 struct raw {
-	struct loopback end;
+	struct rdm_end end;
 	fi_addr_t real; /* the lnx endpoint */
 	uint8_t in[MSG_MAX + 200];
 	struct fi_context2 rx, tx;
@@ -45,7 +45,7 @@ struct control {
 	uint8_t name[240];
 };
 
-static struct end real;
+static struct rdm_end real;
 static struct raw pub, priv;
 static uint8_t peer_name[NAME_ROOM];
 static fi_addr_t peer;
@@ -154,7 +154,7 @@ static int open_all(void **state)
 	struct sockaddr_in sin;
 
 	has_sent = has_got = has_err = false;
-	end_open(&real, lnx_info(FI_FORMAT_UNSPEC, NULL, NULL, 0), 0);
+	rdm_end_open(&real, lnx_info(FI_FORMAT_UNSPEC, NULL, NULL, 0), 0, FI_WAIT_NONE);
 	open_raw(&pub);
 	open_raw(&priv);
 	/* Two links of messages, two of private endpoints. */
@@ -176,9 +176,9 @@ static int open_all(void **state)
 
 static int close_all(void **state)
 {
-	end_close(&real);
-	loopback_close(&pub.end);
-	loopback_close(&priv.end);
+	rdm_end_close(&real);
+	rdm_end_close(&pub.end);
+	rdm_end_close(&priv.end);
 	return 0;
 }
 
@@ -505,7 +505,7 @@ static void a_sender_lies(void **state)
 
 /* A socket at the address of the closed endpoint @end, which refuses all connections:
  * without it, an endpoint of another program could be given the port. */
-static int keep_port(const struct loopback *end)
+static int keep_port(const struct rdm_end *end)
 {
 	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0), on = 1;
 
@@ -528,7 +528,7 @@ static void a_rail_fails(void **state)
 
 	open_raw(&gone);
 	set_link(peer_name, 3, &gone.end.addr);
-	loopback_close(&gone.end);
+	rdm_end_close(&gone.end);
 	gone_fd = keep_port(&gone.end);
 	token = introduce(13);
 	assert_int_equal(fi_mr_reg(priv.end.domain, out, LEN, FI_REMOTE_READ, 0, key, 0,
@@ -550,7 +550,7 @@ static void a_rail_fails(void **state)
 	assert_int_equal(fi_close(&mr->fid), 0);
 	receive();
 	say(&offer);
-	loopback_close(&priv.end);
+	rdm_end_close(&priv.end);
 	priv_fd = keep_port(&priv.end);
 	open_raw(&priv);
 	send_head(offer.id);

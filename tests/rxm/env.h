@@ -5,7 +5,7 @@
 /* An endpoint of tcp;ofi_rxm on the loopback interface. */
 #include "../loopback.h"
 
-static inline void setup(struct loopback *env)
+static inline void setup(struct rdm_end *env)
 {
 	loopback_open(env, "tcp;ofi_rxm", FI_MSG | FI_TAGGED | FI_RMA | FI_ATOMIC);
 }

@@ -12,7 +12,7 @@ enum { MARK_LEN = 4, CARD_AT = REQUEST_LEN + MARK_LEN, PID = 0x1b80, PID_AT = 20
 #define NAME "fi_shm://1:2:3"
 
 struct far {
-	struct loopback env;
+	struct rdm_end env;
 	struct wf_proof proof;
 	int listener, fd;
 	uint8_t request[256];
@@ -62,7 +62,7 @@ static void close_far(struct far *far)
 	close(far->fd);
 	close(far->listener);
 	wf_proof_done(&far->proof);
-	loopback_close(&far->env);
+	rdm_end_close(&far->env);
 }
 
 /* Write the answer to the endpoint's card into the page. */

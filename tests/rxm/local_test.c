@@ -13,7 +13,7 @@ enum { MARK_LEN = 4, CARD_AT = ACCEPT_LEN + MARK_LEN, PID = 0x1b7f };
 
 /* The peer: a socket, and a proof. */
 struct far {
-	struct loopback env;
+	struct rdm_end env;
 	struct wf_proof proof;
 	struct reply reply;
 	uint16_t port;
@@ -32,7 +32,7 @@ static void close_far(struct far *far)
 {
 	close(far->fd);
 	wf_proof_done(&far->proof);
-	loopback_close(&far->env);
+	rdm_end_close(&far->env);
 }
 
 /* Ask for a connection, with the card @card. */

@@ -40,7 +40,7 @@ static int bound_socket(struct sockaddr_in *addr)
 	return fd;
 }
 
-static void send_one(struct loopback *env, const struct sockaddr_in *addr)
+static void send_one(struct rdm_end *env, const struct sockaddr_in *addr)
 {
 	static const uint8_t buf[8];
 	fi_addr_t to;
@@ -50,7 +50,7 @@ static void send_one(struct loopback *env, const struct sockaddr_in *addr)
 }
 
 /* One step of the endpoint: the error of an operation, or 0. */
-static int step(struct loopback *env)
+static int step(struct rdm_end *env)
 {
 	struct fi_cq_err_entry err = { 0 };
 	struct fi_cq_entry entry;
@@ -72,7 +72,7 @@ static uint64_t now_ms(void)
 }
 
 /* The error of the operation; 0: none came within @ms. */
-static int await_error(struct loopback *env, int ms)
+static int await_error(struct rdm_end *env, int ms)
 {
 	uint64_t end = now_ms() + (uint64_t)ms;
 	int err = 0;
@@ -86,21 +86,21 @@ static int await_error(struct loopback *env, int ms)
 static void a_silent_peer(void)
 {
 	struct sockaddr_in addr;
-	struct loopback env;
+	struct rdm_end env;
 	int fd = bound_socket(&addr);
 
 	assert_int_equal(listen(fd, 8), 0);
 	setup(&env);
 	send_one(&env, &addr);
 	assert_int_equal(await_error(&env, limit_ms(LIMIT_MS)), FI_ETIMEDOUT);
-	loopback_close(&env);
+	rdm_end_close(&env);
 	close(fd);
 }
 
 static void a_late_peer(void)
 {
 	struct sockaddr_in addr;
-	struct loopback env;
+	struct rdm_end env;
 	int fd = bound_socket(&addr), got = -1;
 	uint64_t end;
 

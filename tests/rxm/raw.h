@@ -19,7 +19,7 @@
 enum { CM_LEN = 32, REQUEST_LEN = 24, ACCEPT_LEN = 16, CORE_LEN = 16, HDR_LEN = 64 };
 
 /* One step of the endpoint: 1 and *@ret, 0, or minus the error of a completion. */
-static inline int step(struct loopback *env, struct fi_cq_tagged_entry *ret)
+static inline int step(struct rdm_end *env, struct fi_cq_tagged_entry *ret)
 {
 	struct fi_cq_err_entry err = { 0 };
 	ssize_t n = fi_cq_read(env->cq, ret, 1);
@@ -40,7 +40,7 @@ static inline void put(int fd, const void *data, size_t len)
 
 /* Read @len bytes, or to the end (then the result is less), while the endpoint runs,
  * which completes nothing. They come within 20 seconds. */
-static inline size_t get(struct loopback *env, int fd, void *to, size_t len)
+static inline size_t get(struct rdm_end *env, int fd, void *to, size_t len)
 {
 	struct fi_cq_tagged_entry entry;
 	time_t end = time(NULL) + limit_ms(20000) / 1000;
@@ -67,7 +67,7 @@ struct reply {
 
 /* A connection request with the data of release 1.17 and @more_len bytes behind it,
  * from the port *@ret_port. Returns the socket. */
-static inline int request(struct loopback *env, const void *more, size_t more_len,
+static inline int request(struct rdm_end *env, const void *more, size_t more_len,
 	struct reply *ret, uint16_t *ret_port)
 {
 	static uint16_t port = 100;
@@ -104,7 +104,7 @@ static inline uint64_t id_in(const struct reply *reply)
 }
 
 /* A connection, as release 1.17 asks for it. */
-static inline int join(struct loopback *env, uint64_t *ret_id)
+static inline int join(struct rdm_end *env, uint64_t *ret_id)
 {
 	struct reply reply;
 	uint16_t port;

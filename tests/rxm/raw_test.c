@@ -29,7 +29,7 @@ static const char *const bad[] = {
 };
 
 /* EPA-034: others are not disturbed. */
-static void good_message(struct loopback *env)
+static void good_message(struct rdm_end *env)
 {
 	struct fi_cq_tagged_entry entry;
 	char buf[8] = { 0 };
@@ -51,7 +51,7 @@ static void good_message(struct loopback *env)
 
 static void test_bad_packets_close_their_connection(void **state)
 {
-	struct loopback env;
+	struct rdm_end env;
 	uint8_t more;
 
 	(void)state;
@@ -65,7 +65,7 @@ static void test_bad_packets_close_their_connection(void **state)
 		close(fd);
 		good_message(&env);
 	}
-	loopback_close(&env);
+	rdm_end_close(&env);
 }
 
 /* A receive that got a part of a message, or waits for the sender's memory, fails when
@@ -73,7 +73,7 @@ static void test_bad_packets_close_their_connection(void **state)
 static void lost(const char *text)
 {
 	struct fi_cq_tagged_entry entry;
-	struct loopback env;
+	struct rdm_end env;
 	char buf[8];
 	uint64_t id;
 	int fd, ret;
@@ -90,7 +90,7 @@ static void lost(const char *text)
 		;
 	assert_true(ret < 0);
 	good_message(&env);
-	loopback_close(&env);
+	rdm_end_close(&env);
 }
 
 static void test_lost_with_half_a_message(void **state)
@@ -116,7 +116,7 @@ static void test_lost_before_it_was_written(void **state)
 static void test_unexpected_ones_are_freed(void **state)
 {
 	struct fi_cq_tagged_entry entry;
-	struct loopback env;
+	struct rdm_end env;
 	uint64_t id;
 	int fd;
 
@@ -128,7 +128,7 @@ static void test_unexpected_ones_are_freed(void **state)
 	packet(fd, id, EAGER("0400000000000000") "61626364");
 	for (int i = 0; i < 1000; i++)
 		assert_int_equal(step(&env, &entry), 0);
-	loopback_close(&env);
+	rdm_end_close(&env);
 	close(fd);
 }
 
@@ -153,7 +153,7 @@ static size_t add_message(uint8_t *to, uint64_t id, uint64_t len, int byte)
 }
 
 /* Messages of these lengths come with one read, and complete in order. */
-static void check_mix(struct loopback *env, int fd, uint64_t id, const size_t *len)
+static void check_mix(struct rdm_end *env, int fd, uint64_t id, const size_t *len)
 {
 	static char in[MIX_MAX][LONG];
 	static uint8_t out[MIX_BYTES];
@@ -188,7 +188,7 @@ static void test_short_and_long_ones_stay_in_order(void **state)
 		{ 1, 2, 3, 4, 5, 6, 7, LONG },
 		{ LONG, 2, 3, 4, 5, 6, 7, 8 },
 	};
-	struct loopback env;
+	struct rdm_end env;
 	uint64_t id;
 	int fd;
 
@@ -198,7 +198,7 @@ static void test_short_and_long_ones_stay_in_order(void **state)
 	for (size_t i = 0; i < 4 * sizeof(mixes) / sizeof(mixes[0]); i++)
 		check_mix(&env, fd, id, mixes[i % (sizeof(mixes) / sizeof(mixes[0]))]);
 	close(fd);
-	loopback_close(&env);
+	rdm_end_close(&env);
 }
 
 int main(void)

@@ -168,7 +168,8 @@ static inline const struct wf_inbox_message *wf_inbox_first(struct wf_inbox *inb
 		return message;
 	/* The message behind the end of the memory was counted with that space. */
 	tail += WF_INBOX_BYTES - (tail & (WF_INBOX_BYTES - 1));
-	atomic_store_explicit(&inbox->tail, tail, memory_order_relaxed);
+	/* I4: release, pairs with I1: @feed of that space was read. */
+	atomic_store_explicit(&inbox->tail, tail, memory_order_release);
 	return wf_inbox_at(inbox, tail);
 }
 

@@ -14,12 +14,14 @@ struct wf_lower_cq {
 	struct fid_cq *fid; /* NULL: closed */
 	/* The same queue if it is of this library; NULL: it is foreign. */
 	struct wf_cq *builtin;
+	bool has_fd; /* It has a descriptor for threads that sleep. */
 };
 
-/* Open a queue with entries of FI_CQ_FORMAT_TAGGED and a descriptor for threads that
- * sleep, or without one if the provider below has none. No-op if it is open. A control
- * call. 0 or a negative FI_E code, logged. */
-int wf_lower_cq_open(struct wf_lower_cq *cq, const struct wf_lower_domain *below);
+/* Open a queue. If @attr asks for a descriptor and the provider below has none, it is
+ * opened without one. No-op if it is open. A control call. 0 or a negative FI_E code,
+ * logged. */
+int wf_lower_cq_open(struct wf_lower_cq *cq, const struct wf_lower_domain *below,
+	const struct fi_cq_attr *attr);
 
 /* Close the queue, which no endpoint below uses any more. No-op if it is closed. */
 void wf_lower_cq_close(struct wf_lower_cq *cq, const struct wf_lower_domain *below);
@@ -36,7 +38,7 @@ static inline bool wf_lower_cq_poll(const struct wf_lower_cq *cq)
 
 /* Read as fi_cq_read(3) after wf_lower_cq_poll has returned true. */
 static inline ssize_t wf_lower_cq_read(
-	const struct wf_lower_cq *cq, struct fi_cq_tagged_entry *entries, size_t count)
+	const struct wf_lower_cq *cq, void *entries, size_t count)
 {
 	return wf_likely(cq->builtin != NULL)
 		       ? wf_cq_take(cq->builtin, entries, count, NULL)

@@ -74,10 +74,9 @@ void rxd_below_close(struct rxd_ep *ep)
 	const struct wf_lower_domain *domain = &ep->domain->below;
 
 	wf_lower_ep_close(&ep->below);
-	wf_lower_close(domain, ep->cq ? &ep->cq->fid : NULL);
+	wf_lower_cq_close(&ep->cq, domain);
 	wf_lower_close(domain, ep->av ? &ep->av->fid : NULL);
 	free_bufs(ep);
-	ep->cq = NULL;
 	ep->av = NULL;
 }
 
@@ -176,23 +175,14 @@ static int open_av(struct rxd_ep *ep)
 static int open_cq(struct rxd_ep *ep, bool sleeps)
 {
 	const struct fi_info *info = ep->domain->below.info;
-	struct fi_cq_attr attr = {
+	const struct fi_cq_attr attr = {
 		.format = FI_CQ_FORMAT_DATA,
 		.size = (ep->sliced ? (size_t)SLICED_ENTRIES : ep->domain->rx_buffers) +
 			WF_MIN(info->tx_attr->size, (size_t)SENDING_MAX),
 		.wait_obj = sleeps ? FI_WAIT_FD : FI_WAIT_NONE,
 	};
-	int ret;
 
-	if (ep->cq)
-		return 0;
-	ret = fi_cq_open(ep->domain->below.domain, &attr, &ep->cq, NULL);
-	ep->has_fd = !ret && sleeps;
-	if (ret && sleeps) {
-		attr.wait_obj = FI_WAIT_NONE;
-		ret = fi_cq_open(ep->domain->below.domain, &attr, &ep->cq, NULL);
-	}
-	return wf_lower_result(&ep->domain->below, FI_LOG_CQ, "fi_cq_open", ret);
+	return wf_lower_cq_open(&ep->cq, &ep->domain->below, &attr);
 }
 
 /* A buffer is released when the longest train does not fit into it any more. */
@@ -216,9 +206,9 @@ int rxd_below_enable(struct rxd_ep *ep, bool sleeps)
 	if (!ret)
 		ret = wf_lower_ep_bind(&ep->below, &ep->av->fid, 0);
 	if (!ret)
-		ret = wf_lower_ep_bind(&ep->below, &ep->cq->fid, FI_RECV);
+		ret = wf_lower_ep_bind(&ep->below, &ep->cq.fid->fid, FI_RECV);
 	if (!ret)
-		ret = wf_lower_ep_bind(&ep->below, &ep->cq->fid,
+		ret = wf_lower_ep_bind(&ep->below, &ep->cq.fid->fid,
 			FI_TRANSMIT | FI_SELECTIVE_COMPLETION);
 	if (!ret)
 		ret = set_slices(ep);
@@ -278,7 +268,7 @@ static void drop_failed(struct rxd_ep *ep)
 	struct fi_cq_err_entry entry = { .op_context = NULL };
 	struct rxd_buf *buf;
 
-	if (fi_cq_readerr(ep->cq, &entry, 0) != 1 || !entry.op_context)
+	if (fi_cq_readerr(ep->cq.fid, &entry, 0) != 1 || !entry.op_context)
 		return;
 	buf = entry.op_context;
 	if (buf->sending)
@@ -298,7 +288,7 @@ size_t rxd_below_receive(struct rxd_ep *ep, struct rxd_packet *packets, size_t m
 
 	if (wf_unlikely(ep->posted < post_max(ep)))
 		refill(ep);
-	n = fi_cq_read(ep->cq, entries, WF_MIN(max, (size_t)ENTRIES));
+	n = fi_cq_read(ep->cq.fid, entries, WF_MIN(max, (size_t)ENTRIES));
 	if (wf_unlikely(n == -FI_EAVAIL))
 		drop_failed(ep);
 	for (ssize_t i = 0; i < n; i++)

@@ -8,6 +8,7 @@
 #include "objects/conn/unexp.h"
 #include "objects/conn/watch.h"
 #include "objects/endpoint/endpoint.h"
+#include "objects/lower/cq.h"
 #include "objects/lower/endpoint.h"
 #include "providers/rxd/domain.h"
 #include "providers/rxd/flow/flow.h"
@@ -88,14 +89,13 @@ struct rxd_ep {
 
 	/* Fields of below.c: the endpoint below and its buffers. */
 	struct wf_lower_ep below;
-	struct fid_cq *cq; /* plain objects below; NULL: not open */
+	struct wf_lower_cq cq; /* plain objects below */
 	struct fid_av *av;
 	struct rxd_buf *bufs;     /* all buffers that were allocated, by next */
 	struct wf_list free_bufs; /* struct rxd_buf that are not in use, by link */
 	uint32_t posted;          /* buffers posted for receiving */
 	uint32_t sending;         /* packets that the endpoint below has not sent yet */
 	size_t buf_size; /* bytes of a packet in a buffer, including the prefix */
-	bool has_fd;     /* @cq has a descriptor. */
 	bool sliced;     /* The buffers are multi-receive buffers. */
 
 	/* Fields of peer.c: the peers. */

@@ -20,9 +20,9 @@ int rxd_wait_open(struct rxd_ep *ep)
 
 int rxd_wait_enable(struct rxd_ep *ep)
 {
-	if (!ep->has_fd)
+	if (!ep->cq.has_fd)
 		return 0;
-	return wf_lower_wait_add(&ep->cq_wait, &ep->cq->fid, &ep->fds);
+	return wf_lower_wait_add(&ep->cq_wait, &ep->cq.fid->fid, &ep->fds);
 }
 
 void rxd_wait_close(struct rxd_ep *ep)
@@ -39,7 +39,7 @@ static void set_timer(struct rxd_ep *ep)
 {
 	uint64_t deadline_ns = ep->deadline_ns;
 
-	if (!ep->has_fd)
+	if (!ep->cq.has_fd)
 		deadline_ns = WF_MIN(deadline_ns, wf_now_ns() + POLL_NS);
 	wf_watches_set_timer(&ep->watches, deadline_ns);
 }
@@ -64,12 +64,12 @@ void rxd_timer_tick(struct rxd_ep *ep)
 bool rxd_arm(struct wf_ep *wf)
 {
 	struct rxd_ep *ep = rxd_ep_of(wf);
-	struct fid *fid = &ep->cq->fid;
+	struct fid *fid = &ep->cq.fid->fid;
 
 	rxd_run_flows(ep);
 	if (ep->deadline_ns <= ep->now_ns)
 		return false;
 	ep->watches.sleepers = true;
 	set_timer(ep);
-	return !ep->has_fd || !fi_trywait(ep->domain->below.fabric, &fid, 1);
+	return !ep->cq.has_fd || !fi_trywait(ep->domain->below.fabric, &fid, 1);
 }

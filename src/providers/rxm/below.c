@@ -149,7 +149,9 @@ static void open_inbox(struct rxm_ep *ep)
 
 int rxm_below_open(struct rxm_ep *ep)
 {
-	int ret = wf_lower_cq_open(&ep->cq, domain_of(ep));
+	const struct fi_cq_attr attr = { .format = FI_CQ_FORMAT_TAGGED,
+		.wait_obj = FI_WAIT_FD };
+	int ret = wf_lower_cq_open(&ep->cq, domain_of(ep), &attr);
 
 	if (!ret)
 		ret = open_eq(ep);

@@ -63,6 +63,9 @@ static int open_foreign(struct fid_domain *domain, struct fi_cq_attr *attr,
 	return 0;
 }
 
+static const struct fi_cq_attr with_fd = { .format = FI_CQ_FORMAT_TAGGED,
+	.wait_obj = FI_WAIT_FD };
+
 static void test_foreign(void **state)
 {
 	struct fi_ops_domain ops = { .size = sizeof(ops), .cq_open = open_foreign };
@@ -75,12 +78,13 @@ static void test_foreign(void **state)
 	struct fi_cq_tagged_entry entry[3];
 
 	/* It has no descriptors, so the second try is one without. */
-	assert_int_equal(wf_lower_cq_open(&cq, &below), 0);
+	assert_int_equal(wf_lower_cq_open(&cq, &below, &with_fd), 0);
 	assert_ptr_equal(cq.fid, &foreign);
 	assert_null(cq.builtin);
+	assert_false(cq.has_fd);
 	assert_int_equal(opened, 2);
 	assert_int_equal(no_fd, 1);
-	assert_int_equal(wf_lower_cq_open(&cq, &below), 0);
+	assert_int_equal(wf_lower_cq_open(&cq, &below, &with_fd), 0);
 	assert_int_equal(opened, 2);
 	/* Only a read shows whether there is anything. */
 	assert_true(wf_lower_cq_poll(&cq));
@@ -121,8 +125,9 @@ static void test_builtin(void **state)
 	struct fi_cq_err_entry got = { 0 };
 
 	f->domain.fid.ops = &ops;
-	assert_int_equal(wf_lower_cq_open(&own, &below), 0);
+	assert_int_equal(wf_lower_cq_open(&own, &below, &with_fd), 0);
 	assert_ptr_equal(&own.builtin->fid, own.fid);
+	assert_true(own.has_fd);
 	assert_non_null(wf_wait_fds(&own.builtin->wait));
 	assert_false(wf_lower_cq_poll(&own));
 	assert_false(wf_lower_cq_moved(&own));

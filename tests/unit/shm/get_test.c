@@ -16,24 +16,12 @@ static struct shm_token *token_in(struct pair *p)
 /* Start a read into two buffers of @other; returns its id. */
 static uint64_t start(struct pair *p, int copy)
 {
-	struct iovec iov[] = { { other, 1000 }, { other + 1000, LARGE - 1000 } };
-	struct fi_rma_iov seg = { AT, LARGE, KEY };
-	struct fi_msg_rma msg = { .msg_iov = iov,
-		.iov_count = 2,
-		.addr = p->addr,
-		.rma_iov = &seg,
-		.rma_iov_count = 1,
-		.context = other };
-	struct shm_record rec;
+	struct shm_record rec = start_access(p, SHM_REC_GET, other, copy);
 	uint64_t id;
 
-	shm_params.copy = copy;
-	assert_int_equal(fi_readmsg(p->ep, &msg, FI_COMPLETION), 0);
-	shm_params.copy = SHM_COPY_AUTO;
-	rec = peer_expect(p, SHM_REC_GET);
 	assert_int_equal(rec.len, SHM_ACCESS_HEAD);
 	memcpy(&id, rec.blob, sizeof(id));
-	assert_memory_equal(rec.blob + sizeof(id), &seg, sizeof(seg));
+	assert_segment(rec.blob + sizeof(id));
 	return id;
 }
 

@@ -51,6 +51,35 @@ static inline void assert_untouched(const uint8_t *mem, size_t from, size_t to)
 		assert_int_equal(mem[at], 0xee);
 }
 
+/* Start a write from, or a read into, two buffers of @mem that are LARGE bytes in all,
+ * copied as @copy says, and get the record that asks for it. */
+static inline struct shm_record start_access(
+	struct pair *p, enum shm_kind kind, uint8_t *mem, int copy)
+{
+	struct iovec iov[] = { { mem, 1000 }, { mem + 1000, LARGE - 1000 } };
+	struct fi_rma_iov seg = { AT, LARGE, KEY };
+	struct fi_msg_rma msg = { .msg_iov = iov,
+		.iov_count = 2,
+		.addr = p->addr,
+		.rma_iov = &seg,
+		.rma_iov_count = 1,
+		.context = mem };
+
+	shm_params.copy = copy;
+	assert_int_equal(kind == SHM_REC_PUT ? fi_writemsg(p->ep, &msg, FI_COMPLETION)
+					     : fi_readmsg(p->ep, &msg, FI_COMPLETION),
+		0);
+	shm_params.copy = SHM_COPY_AUTO;
+	return peer_expect(p, kind);
+}
+
+static inline void assert_segment(const void *seg)
+{
+	const struct fi_rma_iov want = { AT, LARGE, KEY };
+
+	assert_memory_equal(seg, &want, sizeof(want));
+}
+
 static inline void expect_error(struct pair *p, uint64_t word, uint32_t err)
 {
 	struct shm_record rec = peer_expect(p, SHM_REC_ERROR);

@@ -9,26 +9,14 @@ enum { BODY = LARGE - SHM_TAIL };
 
 static struct shm_put start(struct pair *p, int copy)
 {
-	struct iovec iov[] = { { local, 1000 }, { local + 1000, LARGE - 1000 } };
-	struct fi_rma_iov seg = { AT, LARGE, KEY };
-	struct fi_msg_rma msg = { .msg_iov = iov,
-		.iov_count = 2,
-		.addr = p->addr,
-		.rma_iov = &seg,
-		.rma_iov_count = 1,
-		.context = local };
-	struct shm_record rec;
+	struct shm_record rec = start_access(p, SHM_REC_PUT, local, copy);
 	struct shm_put put = { 0 };
 
-	shm_params.copy = copy;
-	assert_int_equal(fi_writemsg(p->ep, &msg, FI_COMPLETION), 0);
-	shm_params.copy = SHM_COPY_AUTO;
-	rec = peer_expect(p, SHM_REC_PUT);
 	assert_int_equal(rec.len, SHM_RTS_SIZE(struct shm_put, 2));
 	assert_int_equal(rec.word,
 		copy == SHM_COPY_READ ? SHM_COPYING_ALONE : SHM_COPYING_SHARED);
 	memcpy(&put, rec.blob, rec.len);
-	assert_memory_equal(&put.seg, &seg, sizeof(seg));
+	assert_segment(&put.seg);
 	assert_memory_equal(put.tail, local + BODY, SHM_TAIL);
 	assert_ptr_equal((void *)(uintptr_t)put.rts.iov[0].base, local);
 	assert_int_equal(put.rts.len, LARGE);

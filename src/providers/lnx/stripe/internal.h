@@ -2,6 +2,7 @@
 #ifndef LNX_STRIPE_INTERNAL_H
 #define LNX_STRIPE_INTERNAL_H
 
+#include "objects/lower/cq.h"
 #include "objects/lower/region.h"
 #include "objects/lower/wait.h"
 #include "objects/srx/heads.h"
@@ -34,7 +35,7 @@ struct lnx_stripe_rail {
 	unsigned int member; /* index of the member in the domain */
 	struct wf_lower_ep below;
 	struct fid_av *av;
-	struct fid_cq *cq;
+	struct wf_lower_cq cq;
 	struct wf_lower_wait wait;
 	bool posted;       /* The buffers are posted. */
 	uint64_t tx_flags; /* of control messages */

@@ -117,16 +117,13 @@ static struct fi_info *private_info(const struct wf_lower_domain *domain)
 	return info;
 }
 
-static int open_cq(struct lnx_stripe *s, struct lnx_stripe_rail *rail)
+static int open_cq(struct lnx_stripe_rail *rail)
 {
-	const struct wf_lower_domain *domain = rail->below.domain;
-	struct fi_cq_attr attr = {
+	const struct fi_cq_attr attr = {
 		.format = FI_CQ_FORMAT_MSG, .size = CQ_SIZE, .wait_obj = FI_WAIT_FD
 	};
-	int ret = fi_cq_open(domain->domain, &attr, &rail->cq, NULL);
 
-	(void)s;
-	return wf_lower_result(domain, FI_LOG_EP_CTRL, "fi_cq_open", ret);
+	return wf_lower_cq_open(&rail->cq, rail->below.domain, &attr);
 }
 
 static int open_rail(struct lnx_stripe *s, unsigned int member)
@@ -155,12 +152,12 @@ static int open_rail(struct lnx_stripe *s, unsigned int member)
 	ret = fi_av_open(domain->domain, &av_attr, &rail->av, NULL);
 	if (ret)
 		return wf_lower_result(domain, FI_LOG_EP_CTRL, "fi_av_open", ret);
-	ret = open_cq(s, rail);
+	ret = open_cq(rail);
 	if (!ret)
 		ret = wf_lower_ep_bind(&rail->below, &rail->av->fid, 0);
 	if (!ret)
 		ret = wf_lower_ep_bind(
-			&rail->below, &rail->cq->fid, FI_TRANSMIT | FI_RECV);
+			&rail->below, &rail->cq.fid->fid, FI_TRANSMIT | FI_RECV);
 	return ret;
 }
 
@@ -351,7 +348,7 @@ static void close_rail(struct lnx_stripe_rail *rail)
 
 	wf_lower_wait_del(&rail->wait);
 	wf_lower_ep_close(&rail->below);
-	wf_lower_close(domain, rail->cq ? &rail->cq->fid : NULL);
+	wf_lower_cq_close(&rail->cq, domain);
 	wf_lower_close(domain, rail->av ? &rail->av->fid : NULL);
 }
 

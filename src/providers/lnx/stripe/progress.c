@@ -35,7 +35,7 @@ static bool failed(struct lnx_stripe *s, struct lnx_stripe_rail *rail)
 {
 	struct fi_cq_err_entry err = { 0 };
 
-	if (fi_cq_readerr(rail->cq, &err, 0) != 1)
+	if (fi_cq_readerr(rail->cq.fid, &err, 0) != 1)
 		return false;
 	if (err.op_context)
 		end_call(s, err.op_context, err.err ? err.err : FI_EIO, err.len);
@@ -45,7 +45,7 @@ static bool failed(struct lnx_stripe *s, struct lnx_stripe_rail *rail)
 static bool read_some(struct lnx_stripe *s, struct lnx_stripe_rail *rail)
 {
 	struct fi_cq_msg_entry entries[ENTRIES];
-	ssize_t n = fi_cq_read(rail->cq, entries, ENTRIES);
+	ssize_t n = fi_cq_read(rail->cq.fid, entries, ENTRIES);
 
 	if (n == -FI_EAVAIL)
 		return failed(s, rail);
@@ -179,7 +179,7 @@ int lnx_stripe_watch(struct lnx_ep *ep)
 		return 0;
 	for (unsigned int i = 0; i < s->count && !ret; i++)
 		ret = wf_lower_wait_add(
-			&s->rail[i].wait, &s->rail[i].cq->fid, &ep->fds);
+			&s->rail[i].wait, &s->rail[i].cq.fid->fid, &ep->fds);
 	return ret ? ret : open_timer(s);
 }
 
@@ -203,7 +203,7 @@ bool lnx_stripe_may_sleep(struct lnx_ep *ep)
 	wf_lock(&s->lock);
 	quiet = !s->any_lost && !s->stalled && wf_list_empty(&s->waiting);
 	for (unsigned int i = 0; i < s->count && quiet; i++) {
-		struct fid *fid = &s->rail[i].cq->fid;
+		struct fid *fid = &s->rail[i].cq.fid->fid;
 
 		quiet = !fi_trywait(s->rail[i].below.domain->fabric, &fid, 1);
 	}
