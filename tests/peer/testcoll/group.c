@@ -81,8 +81,11 @@ static int mc_close(struct fid *fid)
 		;
 	*at = group->next;
 	pthread_mutex_unlock(&group->ep->lock);
-	if (group->board)
+	if (group->board) {
+		/* Joining may have failed before all had opened the board. */
+		(void)shm_unlink(group->names[0]);
 		(void)munmap(group->board, sizeof(*group->board));
+	}
 	free(group);
 	return 0;
 }
