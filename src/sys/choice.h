@@ -21,7 +21,7 @@
  * A choice has one owner, whose lock guards it.
  */
 enum {
-	WF_CHOICE_METHODS = 2,
+	WF_CHOICE_METHODS = 3,
 	/* Operations that take each method in a round. The first WF_CHOICE_SKIPPED of
 	 * them do not count, because the method before has left other data in the
 	 * caches. */

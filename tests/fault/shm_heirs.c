@@ -121,7 +121,7 @@ static void killed_while_beginning(void)
 /* ---- messages that the dead one never took ---- */
 
 /* As many messages as fit into the shared memory, while the reader is busy or dead. */
-enum { LETTERS = 200, LETTER_MAX = 1200, AHEAD = 192 };
+enum { LETTERS = 120, LETTER_MAX = 1200, AHEAD = 112 };
 
 struct letters {
 	uint16_t number, hub;

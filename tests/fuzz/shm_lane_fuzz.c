@@ -28,7 +28,7 @@
 enum { MOVES_MAX = 200, LAST_DRIVES = 8, IDS = 8, WAITS = 200, DOMAINS = 2 };
 
 /* Of the first byte. */
-enum { AUTO = 1, SLEEPS = 2, ACTIVE = 4, COPIES = 8, POSITIONS = 16 };
+enum { AUTO = 1, SLEEPS = 2, ACTIVE = 4, WIDE = 8 };
 
 struct fi_provider shm_fi = { .name = "shm" };
 
@@ -50,7 +50,7 @@ static struct {
 	uint64_t ids[IDS]; /* that the endpoint used last */
 	unsigned int id_count;
 	uint64_t probe;
-	uint8_t flags; /* of its hello */
+	uint32_t lap;      /* of the byte ring */
 } evil;
 
 static void open_all(void)
@@ -83,7 +83,6 @@ static struct shm_hello hello_of(enum shm_hello_type type)
 		.magic = SHM_HELLO_MAGIC,
 		.version = SHM_HELLO_VERSION,
 		.type = (uint8_t)type,
-		.flags = evil.flags,
 		.region_size = sizeof(struct shm_region),
 		.instance = 666,
 		.probe_addr = (uintptr_t)&evil.probe,
@@ -162,7 +161,7 @@ static void part(void)
 	evil.fd = -1;
 }
 
-static bool meet(bool active, uint8_t flags)
+static bool meet(bool active, uint32_t lap)
 {
 	int listener = evil.listener, spare = evil.spare;
 
@@ -172,7 +171,7 @@ static bool meet(bool active, uint8_t flags)
 	evil.fd = -1;
 	evil.next = 1;
 	evil.reading = 1;
-	evil.flags = flags;
+	evil.lap = lap;
 	return active ? answer() : ask();
 }
 
@@ -205,9 +204,10 @@ static uint64_t some_word(struct input *in)
 /* A record, its blob where a reader looks for it. */
 static void move_record(struct input *in)
 {
-	struct shm_writer w = {
-		.lane = &evil.region->lane[evil.out], .next = evil.next, .pos = evil.pos
-	};
+	struct shm_writer w = { .lane = &evil.region->lane[evil.out],
+		.next = evil.next,
+		.lap = evil.lap,
+		.pos = evil.pos };
 	struct shm_slot *slot = shm_writer_slot(&w);
 	uint8_t kind = byte_of(in) % (SHM_REC_KINDS + 1), flags = byte_of(in);
 	uint32_t len = (uint32_t)number_of(in, 2), given = byte_of(in), total;
@@ -285,9 +285,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	live_open(now, choice & SLEEPS);
 	live_open_ep(now, now->info);
 	must(fi_av_insert(now->av, evil_name, 1, &now->peer, 0, NULL) == 1);
-	if (meet(choice & ACTIVE,
-		    (choice & COPIES ? SHM_HELLO_COPIES : 0) |
-			    (choice & POSITIONS ? SHM_HELLO_POSITIONS : 0)))
+	if (meet(choice & ACTIVE, choice & WIDE ? SHM_BYTES : SHM_LAP_SHORT))
 		for (int i = 0; i < MOVES_MAX && in.left; i++)
 			moves[byte_of(&in) % WF_ARRAY_SIZE(moves)](&in);
 	live_drive(now);

@@ -16,6 +16,7 @@ struct shm_params shm_params = {
 	.cma_size = SIZE_MAX,
 	.nontemporal_size = (size_t)24 << 20,
 	.measure_copies = 1,
+	.ring_memory = (size_t)64 << 20,
 	.unexpected_size = (size_t)2 << 30,
 	.connect_timeout = 30000,
 	.refused_timeout = 5000,
@@ -65,6 +66,10 @@ static const struct wf_param rows[] = {
 		"From this length on, what comes through shared memory is stored past "
 		"the caches where the processor can do that, in bytes (default: 24 "
 		"MiB)"),
+	SIZE("ring_memory", ring_memory, 0, SIZE_MAX,
+		"Memory that an endpoint's wide rings may take, in bytes, of 4 MiB for "
+		"each peer that gets many long messages; other peers have at most 512 "
+		"KiB (default: 64 MiB)"),
 	SIZE("unexpected_size", unexpected_size, 1 << 20, SIZE_MAX,
 		"Memory that messages may take that wait for a receive, in bytes, of "
 		"all peers of an endpoint; then those of peers with more than a small "

@@ -25,6 +25,8 @@ struct shm_params {
 	/* Transfers of at least this size are stored with non-temporal stores, which
 	 * bypass the caches. */
 	size_t nontemporal_size;
+	/* Limit of an endpoint's memory for wide byte rings (data/reuse.h). */
+	size_t ring_memory;
 	/* Limit of an endpoint's memory for unexpected messages. */
 	size_t unexpected_size;
 	/* Milliseconds after which operations to an unreachable peer fail; 0: never. */

@@ -19,6 +19,7 @@
  *   wire.h, lane.h, writer.c, reader.h   the memory that two endpoints share, and how
  *                     records move in it
  *   region.c          creates, checks and maps that memory
+ *   reuse.c           which bytes of it the next message takes
  *   dir.c, listen.c   the directories of sockets, and the names in them
  *   socket.c          the exchange over a unix socket that hands the memory over
  *   attempt.c, accept.c, peer.c    making of connections; peers by address
@@ -86,6 +87,8 @@ struct shm_ep {
 	struct wf_unexp unexp;
 	/* Number of operations that have not ended, and its limit. */
 	size_t tx_pending, tx_size;
+	/* Connections with a wide byte ring (data/reuse.h). */
+	uint32_t wide_rings;
 	struct wf_pool tx_pool;
 
 	/* .sleepers is set: peers are asked to wake this endpoint */

@@ -134,7 +134,7 @@ static inline void pair_connect(struct pair *p)
 		&p->shm->peers->remotes, p->addr, &p->peer->remote));
 	shm_peer_connected(p->peer, p->conn);
 	p->fd = fds[1];
-	p->out = (struct shm_writer){ .lane = &p->memory->lane[1], .next = 1 };
+	p->out = shm_writer_of(&p->memory->lane[1]);
 	p->in = (struct shm_reader){ .lane = &p->memory->lane[0], .next = 1 };
 	p->probe = 4711;
 	p->conn->pid = getpid();
@@ -143,9 +143,11 @@ static inline void pair_connect(struct pair *p)
 }
 
 /* Let both rings of both lanes begin at a position: the next record has @number, and
- * its bytes are at @pos. The rings must be empty. */
+ * its bytes are at @pos, which decides on the lap. The rings must be empty. */
 static inline void pair_place(struct pair *p, uint32_t number, uint64_t pos)
 {
+	uint32_t lap = pos % SHM_BYTES < SHM_LAP_SHORT ? SHM_LAP_SHORT : SHM_BYTES;
+
 	for (int i = 0; i < 2; i++) {
 		struct shm_progress *reader = &p->memory->lane[i].reader;
 
@@ -156,9 +158,10 @@ static inline void pair_place(struct pair *p, uint32_t number, uint64_t pos)
 		for (int j = 0; j < SHM_SLOTS; j++)
 			atomic_store(&p->memory->lane[i].slots[j].head, 0);
 	}
-	p->out = (struct shm_writer){ p->out.lane, number, number - 1, 0, pos, pos };
+	p->out = (struct shm_writer){ p->out.lane, number, number - 1, 0, lap, pos,
+		pos };
 	p->conn->out = (struct shm_writer){ p->conn->out.lane, number, number - 1, 0,
-		pos, pos };
+		lap, pos, pos };
 	p->in = (struct shm_reader){ p->in.lane, number, number - 1, pos, pos, pos };
 	p->conn->in = (struct shm_reader){ p->conn->in.lane, number, number - 1, pos,
 		pos, pos };
@@ -220,12 +223,19 @@ static inline void peer_dies(struct pair *p)
 
 /* ---- the peer ---- */
 
+/* It has read nothing that it has not reported. */
+static inline void peer_describe(struct shm_slot *slot, size_t len, size_t total)
+{
+	slot->bytes = (struct shm_long){
+		.len = (uint32_t)len, .total = (uint32_t)total
+	};
+}
+
 /* Write a record; @blob of @len bytes is inline if it fits. */
 static inline void peer_record(struct pair *p, uint8_t kind, uint8_t flags,
 	uint64_t word, const void *blob, size_t len)
 {
 	struct shm_slot *slot;
-	uint32_t len32 = (uint32_t)len;
 	uint8_t ring_flags = 0, *to;
 
 	assert_true(shm_writer_refresh(&p->out));
@@ -240,7 +250,7 @@ static inline void peer_record(struct pair *p, uint8_t kind, uint8_t flags,
 	if (len)
 		memcpy(to, blob, len);
 	if (ring_flags) {
-		memcpy(slot->blob, &len32, sizeof(len32));
+		peer_describe(slot, len, 0);
 		shm_writer_bytes_done(&p->out, ring_flags, len);
 	}
 	shm_writer_commit(

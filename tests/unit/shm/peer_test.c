@@ -378,7 +378,7 @@ static void a_message_comes_with_the_acceptance(void **state)
 	assert_int_equal(shm_hello_send(own, &hello, pass), 0);
 	close(pass);
 	shm_region_unmap(unused);
-	raw.out = (struct shm_writer){ .lane = &raw.region->lane[1], .next = 1 };
+	raw.out = shm_writer_of(&raw.region->lane[1]);
 	assert_true(raw_put(&raw, SHM_REC_TAGGED, 0, 7, &word, sizeof(word)));
 	hello = raw_hello(&raw, names.peer, SHM_WELCOME);
 	assert_int_equal(shm_hello_send(asked, &hello, -1), 0);

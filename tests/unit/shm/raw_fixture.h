@@ -136,7 +136,7 @@ static inline void raw_meet(struct raw *raw, const char *endpoint, const char *p
 		raw_drive(raw);
 	}
 	assert_int_equal(answer.type, SHM_WELCOME);
-	raw->out = (struct shm_writer){ .lane = &raw->region->lane[0], .next = 1 };
+	raw->out = shm_writer_of(&raw->region->lane[0]);
 	raw->in = (struct shm_reader){ .lane = &raw->region->lane[1], .next = 1 };
 }
 

@@ -1,18 +1,26 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Records whose bytes are in the byte ring tell what their writer has read of the other
- * lane; and where the bytes of messages lie that are answered.
+ * lane; and which bytes of the ring the next message takes.
  */
 #include "conn_fixture.h"
 #include "providers/shm/data/reuse.h"
 
+#include <sys/mman.h>
+
 enum { LONG = 3000, ROUNDS = 300, TAG = 7 };
+
+/* From one message of that length to the next one. */
+static const size_t step = 3008 + SHM_BYTES_GAP;
 
 static uint8_t out[SHM_BLOB_MAX], in[LONG];
 
 static void use(struct pair *p, unsigned int method)
 {
 	wf_choice_init(&p->conn->reuse.choice, 1u << method, method);
+	p->conn->reuse.method = (uint8_t)method;
+	p->conn->reuse.bytes = 0;
+	p->conn->reuse.ask = 0;
 }
 
 static int setup(void **state)
@@ -20,7 +28,6 @@ static int setup(void **state)
 	int ret = pair_setup(state);
 	struct pair *p = *state;
 
-	p->conn->positions = true;
 	use(p, SHM_REUSE_AT_ONCE);
 	return ret;
 }
@@ -93,8 +100,7 @@ static void again(struct pair *p, unsigned int method, size_t behind)
 		for (unsigned int round = 0; round < ROUNDS; round++) {
 			post(p, lens[i], round);
 			assert_int_equal(expect(p, lens[i], round), at);
-			at += (lens[i] + SHM_BYTES_ALIGN - 1) / SHM_BYTES_ALIGN *
-			      SHM_BYTES_ALIGN;
+			at += shm_bytes_taken(lens[i]);
 			if (at >= behind)
 				at = 0;
 			say_all(p);
@@ -108,75 +114,227 @@ static void again_at_the_beginning(void **state)
 	again(*state, SHM_REUSE_AHEAD, 8192);
 }
 
-/* With both methods there are rounds of each, and one is kept between them. */
-static void both_are_measured(void **state)
+/* ---- methods ---- */
+
+static void send_one(struct pair *p, unsigned int seed)
 {
-	enum { MESSAGES = 16 + 24 + 64 + 24 + 10 };
-	unsigned int measured = 0, runs[2] = { 0, 0 };
+	post(p, SHM_REUSE_MAX, seed);
+	(void)expect(p, SHM_REUSE_MAX, seed);
+	say_all(p);
+}
+
+static void send_stretches(struct pair *p, unsigned int count)
+{
+	for (unsigned int i = 0; i < count * (SHM_STRETCH / SHM_REUSE_MAX); i++)
+		send_one(p, i);
+}
+
+/* A connection that has sent enough gets a wide ring, and the time of each method is
+ * measured. */
+static void all_are_measured(void **state)
+{
+	enum { ASKS = 8, FIRST = 16, ROUND = 3 * WF_CHOICE_TRIES };
 	struct pair *p = *state;
 	struct shm_reuse *reuse = &p->conn->reuse;
+	unsigned int runs[3] = { 0, 0, 0 };
+	uint64_t farthest[3] = { 0, 0, 0 };
 
 	shm_reuse_init(p->conn);
-	for (unsigned int i = 0; i < MESSAGES; i++) {
-		post(p, SHM_REUSE_MAX, i);
-		(void)expect(p, SHM_REUSE_MAX, i);
-		say_all(p);
-		measured += !reuse->choice.settled;
-		runs[reuse->method]++;
+	send_stretches(p, ASKS - 1);
+	assert_false(reuse->is_wide);
+	assert_int_equal(reuse->method, SHM_REUSE_AHEAD);
+	send_stretches(p, 1);
+	assert_true(reuse->is_wide);
+	assert_int_equal(p->shm->wide_rings, 1);
+	for (unsigned int i = 0; i < FIRST + ROUND + 1; i++) {
+		unsigned int method = reuse->method;
+
+		/* The first messages may continue where the last method was. */
+		send_one(p, i);
+		runs[method]++;
+		for (unsigned int j = 1; j < SHM_STRETCH / SHM_REUSE_MAX; j++) {
+			send_one(p, j);
+			farthest[method] = WF_MAX(
+				farthest[method], p->conn->out.pos % SHM_BYTES);
+		}
 	}
 	assert_true(reuse->choice.settled);
-	assert_in_range(measured, 2 * 24, 2 * 24 + 2);
-	assert_true(runs[0] >= 24 && runs[1] >= 24);
-	assert_true(reuse->choice.median[SHM_REUSE_AT_ONCE] != UINT64_MAX);
-	assert_true(reuse->choice.median[SHM_REUSE_AHEAD] != UINT64_MAX);
-	/* Not where nothing is to be measured. */
+	assert_int_equal(runs[SHM_REUSE_AT_ONCE] + runs[SHM_REUSE_AHEAD] +
+				 runs[SHM_REUSE_WIDE],
+		FIRST + ROUND + 1);
+	for (unsigned int i = 0; i < 3; i++) {
+		assert_true(runs[i] >= WF_CHOICE_TRIES);
+		assert_true(reuse->choice.median[i] != UINT64_MAX);
+	}
+	assert_in_range(farthest[SHM_REUSE_AT_ONCE], 1, 2 * SHM_REUSE_MAX);
+	assert_in_range(farthest[SHM_REUSE_AHEAD], 8192, 4 * SHM_REUSE_MAX);
+	assert_true(farthest[SHM_REUSE_WIDE] > SHM_LAP_SHORT);
+}
+
+static void nothing_is_measured(void **state)
+{
+	struct pair *p = *state;
+
 	shm_params.measure_copies = 0;
 	shm_reuse_init(p->conn);
-	shm_params.measure_copies = 1;
-	for (unsigned int i = 0; i < MESSAGES; i++) {
-		post(p, SHM_REUSE_MAX, i);
-		(void)expect(p, SHM_REUSE_MAX, i);
-		say_all(p);
-		assert_int_equal(reuse->method, SHM_REUSE_AHEAD);
+	for (unsigned int i = 0; i < 100; i++) {
+		assert_int_equal(p->conn->reuse.method,
+			i < 8 ? SHM_REUSE_AHEAD : SHM_REUSE_WIDE);
+		send_stretches(p, 1);
 	}
+	shm_params.measure_copies = 1;
+}
+
+/* All of a wide ring is used, by messages of all lengths, and comes to an end. */
+static void a_lap_of_a_wide_ring(void **state)
+{
+	static const size_t lens[] = { SHM_REUSE_MAX, 200, SHM_REUSE_MIN, 30000 };
+	struct pair *p = *state;
+	uint64_t before = 0, most = 0;
+
+	p->conn->reuse.ask = 1;
+	p->conn->reuse.bytes = SHM_STRETCH;
+	shm_params.measure_copies = 0;
+	shm_reuse_next(p->conn);
+	shm_params.measure_copies = 1;
+	for (unsigned int i = 0; p->conn->out.pos < 3 * (uint64_t)SHM_BYTES; i++) {
+		size_t len = lens[i % 3];
+
+		if (i % 5 == 4) {
+			len = lens[3];
+			fill(out, len, i);
+			assert_int_equal(
+				fi_tsend(p->ep, out, len, NULL, p->addr, i, out), 0);
+			assert_true(peer_skip(p) > 0);
+		} else {
+			post(p, len, i);
+			(void)expect(p, len, i);
+		}
+		peer_tell(p);
+		pair_progress(p);
+		p->ended_count = 0;
+		most = WF_MAX(most, before % SHM_BYTES);
+		before = p->conn->out.pos;
+	}
+	assert_true(most > SHM_BYTES - 2 * SHM_BLOB_MAX);
+}
+
+/* ---- memory ---- */
+
+static bool is_there(struct pair *p, size_t at)
+{
+	size_t page = (size_t)sysconf(_SC_PAGESIZE);
+	unsigned char there = 0;
+
+	assert_int_equal(
+		mincore(p->memory->lane[0].bytes + at / page * page, page, &there), 0);
+	return there & 1;
+}
+
+static void not_beyond_the_limit(void **state)
+{
+	struct pair *p = *state;
+	size_t limit = shm_params.ring_memory;
+
+	shm_params.ring_memory = SHM_BYTES - 1;
+	shm_reuse_init(p->conn);
+	send_stretches(p, 200);
+	shm_params.ring_memory = limit;
+	assert_false(p->conn->reuse.is_wide);
+	assert_int_equal(p->shm->wide_rings, 0);
+	assert_false(is_there(p, SHM_LAP_SHORT + SHM_BLOB_MAX));
+}
+
+/* A second connection of the endpoint, to nobody. */
+static struct shm_conn *another(struct pair *p, int *ret_fd)
+{
+	struct shm_peer *peer = shm_peer_get(p->shm, "/another");
+	struct shm_region *region;
+	struct shm_conn *conn;
+	int fds[2], fd;
+
+	assert_non_null(peer);
+	assert_int_equal(
+		socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0, fds),
+		0);
+	assert_int_equal(shm_region_new(&fd, &region), 0);
+	close(fd);
+	conn = shm_conn_new(p->shm, peer, fds[0], region, 0);
+	assert_non_null(conn);
+	shm_peer_connected(peer, conn);
+	*ret_fd = fds[1];
+	return conn;
+}
+
+/* As if it had sent so much. */
+static void ask(struct shm_conn *conn)
+{
+	conn->reuse.ask = 1;
+	shm_reuse_count(conn, SHM_STRETCH);
+}
+
+/* The one wide ring of the endpoint goes to the connection that needs it, if the other
+ * one is idle, and if its peer has read everything. */
+static void taken_from_an_idle_one(void **state)
+{
+	struct pair *p = *state;
+	size_t limit = shm_params.ring_memory;
+	struct shm_reuse *reuse = &p->conn->reuse;
+	struct shm_conn *conn;
+	int fd;
+
+	shm_params.ring_memory = 2 * SHM_BYTES - 1;
+	shm_reuse_init(p->conn);
+	send_stretches(p, 20);
+	assert_true(reuse->is_wide);
+	assert_true(is_there(p, SHM_LAP_SHORT + SHM_BLOB_MAX));
+	conn = another(p, &fd);
+	ask(conn);
+	assert_false(conn->reuse.is_wide);
+	shm_conn_make_cold(p->conn);
+	post(p, LONG, 1);
+	ask(conn);
+	assert_false(conn->reuse.is_wide);
+	(void)peer_expect(p, SHM_REC_TAGGED);
+	ask(conn);
+	assert_false(conn->reuse.is_wide);
+	peer_tell(p);
+	ask(conn);
+	assert_true(conn->reuse.is_wide);
+	assert_false(reuse->is_wide);
+	assert_int_equal(p->shm->wide_rings, 1);
+	assert_false(is_there(p, SHM_LAP_SHORT + SHM_BLOB_MAX));
+	/* The first one goes on in the short lap. */
+	send_stretches(p, 5);
+	assert_true(p->conn->out.pos % SHM_BYTES <= SHM_LAP_SHORT);
+	/* The ring comes back when its connection ends. */
+	shm_params.ring_memory = limit;
+	close(fd);
+	pair_progress(p);
+	shm_conn_fail(conn, FI_ECONNRESET);
+	pair_progress(p);
+	assert_int_equal(p->shm->wide_rings, 0);
 }
 
 /* Nothing that the reader may still read is written over, and long messages go on. */
 static void not_before_all_is_read(void **state)
 {
-	enum { STEP = 3008, LONGER = SHM_REUSE_MAX + 1 };
+	enum { LONGER = SHM_REUSE_MAX + 1 };
 	struct pair *p = *state;
 
 	post(p, LONG, 1);
 	post(p, LONG, 2);
 	(void)peer_expect(p, SHM_REC_TAGGED);
-	say(p, 1, STEP);
+	say(p, 1, step);
 	pair_progress(p);
 	p->ended_count = 0;
 	post(p, LONG, 3);
 	(void)peer_expect(p, SHM_REC_TAGGED);
-	assert_int_equal(expect(p, LONG, 3), 2 * STEP);
+	assert_int_equal(expect(p, LONG, 3), 2 * step);
 	say_all(p);
 	fill(out, LONGER, 4);
 	assert_int_equal(fi_tsend(p->ep, out, LONGER, NULL, p->addr, 4, out), 0);
-	assert_int_equal(expect(p, LONGER, 4), 3 * STEP);
-}
-
-/* A peer of an earlier version has anything there. */
-static void not_without_the_flag(void **state)
-{
-	struct pair *p = *state;
-
-	p->conn->positions = false;
-	for (unsigned int round = 0; round < 3; round++) {
-		post(p, LONG, round);
-		assert_int_equal(expect(p, LONG, round), round * 3008);
-		say(p, round % 2 ? 1u << 30 : p->in.next - 1,
-			round % 2 ? UINT64_C(1) << 60 : p->in.pos);
-		pair_progress(p);
-		assert_int_equal(p->ended_count, 1);
-		p->ended_count = 0;
-	}
+	assert_int_equal(expect(p, LONGER, 4), 3 * step);
 }
 
 /* Messages that nobody answers, behind one at the beginning: the reader reports its
@@ -233,8 +391,7 @@ static void impossible(void **state)
 			p->in.pos + (what == 1) + (what == 3 ? UINT64_C(1) << 62 : 0));
 		assert_refused(p);
 		pair_again(p);
-		p->conn->positions = true;
-	}
+		}
 }
 
 /* What it said is older than what it has reported since. */
@@ -247,7 +404,7 @@ static void older(void **state)
 		(void)peer_expect(p, SHM_REC_TAGGED);
 	}
 	say_all(p);
-	say(p, 1, 3008);
+	say(p, 1, step);
 	pair_progress(p);
 	assert_int_equal(p->ended_count, 1);
 	assert_int_equal(p->ended[0].err, 0);
@@ -281,8 +438,7 @@ static void dies(void **state)
 			}
 			peer_dies(p);
 			pair_connect(p);
-			p->conn->positions = true;
-			use(p, SHM_REUSE_AT_ONCE);
+					use(p, SHM_REUSE_AT_ONCE);
 			pair_progress(p);
 			for (unsigned int i = begun; i < COUNT; i++) {
 				struct shm_record rec = peer_expect(p, SHM_REC_TAGGED);
@@ -302,9 +458,12 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		REUSE_TEST(again_at_the_beginning),
-		REUSE_TEST(both_are_measured),
+		REUSE_TEST(all_are_measured),
+		REUSE_TEST(nothing_is_measured),
+		REUSE_TEST(a_lap_of_a_wide_ring),
+		REUSE_TEST(not_beyond_the_limit),
+		REUSE_TEST(taken_from_an_idle_one),
 		REUSE_TEST(not_before_all_is_read),
-		REUSE_TEST(not_without_the_flag),
 		REUSE_TEST(a_stream_behind_it),
 		REUSE_TEST(tells_what_it_has_read),
 		REUSE_TEST(impossible),

@@ -65,7 +65,7 @@ static void write_one(struct shm_writer *w, uint32_t number)
 
 static void *write_all(void *arg)
 {
-	struct shm_writer w = { .lane = lane, .next = 1 };
+	struct shm_writer w = shm_writer_of(lane);
 
 	(void)arg;
 	for (uint32_t i = 0; i < RECORDS; i++)
@@ -87,7 +87,7 @@ static void read_one(struct shm_reader *r, uint32_t number)
 	assert_int_equal(slot->word, number);
 	assert_int_equal(!!(flags & SHM_FLAG_BYTES), len > SHM_INLINE_MAX);
 	if (flags & SHM_FLAG_BYTES) {
-		uint64_t start = shm_bytes_next(r->pos, flags, 0);
+		uint64_t start = shm_bytes_start(r->pos, flags);
 
 		from = r->lane->bytes + start % SHM_BYTES;
 		r->pos = shm_bytes_next(r->pos, flags, len);
@@ -122,13 +122,13 @@ static void test_two_threads(void **state)
  */
 static void test_impossible_progress(void **state)
 {
-	struct shm_writer w = { .next = 1 };
+	struct shm_writer w;
 
 	(void)state;
 	lane = aligned_alloc(4096, sizeof(*lane));
 	assert_non_null(lane);
 	memset(lane, 0, sizeof(*lane));
-	w.lane = lane;
+	w = shm_writer_of(lane);
 	assert_true(shm_writer_refresh(&w));
 	for (uint32_t i = 0; i < 5; i++)
 		write_one(&w, i);
@@ -152,7 +152,9 @@ static void test_impossible_progress(void **state)
  * is no room, and the reader has to be past all of it. */
 static void test_room_at_the_wrap(void **state)
 {
-	struct shm_writer w = { .pos = SHM_BYTES - 1024, .seen_pos = 9728 };
+	struct shm_writer w = {
+		.lap = SHM_BYTES, .pos = SHM_BYTES - 1024, .seen_pos = 9728
+	};
 	uint8_t flags;
 
 	(void)state;
@@ -165,7 +167,25 @@ static void test_room_at_the_wrap(void **state)
 	w.seen_pos = 10240;
 	assert_ptr_equal(shm_writer_bytes(&w, 10240, &flags), lane->bytes);
 	assert_int_equal(flags, SHM_FLAG_BYTES | SHM_FLAG_WRAP);
+	/* The same where a short lap ends. */
+	w = (struct shm_writer){ lane, .lap = SHM_LAP_SHORT,
+		.pos = SHM_LAP_SHORT - 10239, .seen_pos = 10240 - 1 };
+	assert_null(shm_writer_bytes(&w, 10240, &flags));
+	w.seen_pos = 10240;
+	assert_ptr_equal(shm_writer_bytes(&w, 10240, &flags), lane->bytes);
+	assert_int_equal(flags, SHM_FLAG_BYTES | SHM_FLAG_WRAP);
+	assert_ptr_equal(shm_writer_bytes(&w, 10239, &flags),
+		lane->bytes + SHM_LAP_SHORT - 10239);
+	assert_int_equal(flags, SHM_FLAG_BYTES);
+	/* Small blobs have another lap, in which they fill all slots. */
+	w = shm_writer_of(lane);
+	for (unsigned int i = 0; i < SHM_SLOTS; i++) {
+		assert_non_null(shm_writer_bytes(&w, SHM_POSITION_MIN - 1, &flags));
+		shm_writer_bytes_done(&w, flags, SHM_POSITION_MIN - 1);
+	}
+	assert_null(shm_writer_bytes(&w, SHM_POSITION_MIN - 1, &flags));
 	/* What fits before the end needs no wrap. */
+	w = (struct shm_writer){ lane, .lap = SHM_BYTES, .pos = SHM_BYTES - 1024 };
 	w.seen_pos = 0;
 	assert_ptr_equal(
 		shm_writer_bytes(&w, 1024, &flags), lane->bytes + SHM_BYTES - 1024);

@@ -5,7 +5,7 @@
  */
 #include "conn_fixture.h"
 
-enum { LONG = 5000 };
+enum { LONG = 5000, GAP = SHM_BYTES_GAP };
 
 /* ---- decoding ---- */
 
@@ -27,22 +27,22 @@ static void decoded(void **state)
 		{ 0, SHM_REC_KINDS, 0, 8, 0, false, 0, 0 },
 		{ 0, UINT8_MAX, 0, 8, 0, false, 0, 0 },
 		{ 0, SHM_REC_MSG, SHM_FLAGS_KNOWN + 1, 8, 0, false, 0, 0 },
-		{ 0, SHM_REC_MSG, SHM_FLAG_BYTES, 0, 1, true, 64, 0 },
-		{ 0, SHM_REC_MSG, SHM_FLAG_BYTES, 0, 64, true, 64, 0 },
-		{ 128, SHM_REC_MSG, SHM_FLAG_BYTES, 0, 65, true, 256, 128 },
-		{ 0, SHM_REC_MSG, SHM_FLAG_BYTES, 0, SHM_BLOB_MAX, true, SHM_BLOB_MAX,
-			0 },
+		{ 0, SHM_REC_MSG, SHM_FLAG_BYTES, 0, 1, true, 64 + GAP, 0 },
+		{ 0, SHM_REC_MSG, SHM_FLAG_BYTES, 0, 64, true, 64 + GAP, 0 },
+		{ 128, SHM_REC_MSG, SHM_FLAG_BYTES, 0, 65, true, 256 + GAP, 128 },
+		{ 0, SHM_REC_MSG, SHM_FLAG_BYTES, 0, SHM_BLOB_MAX, true,
+			SHM_BLOB_MAX + GAP, 0 },
 		{ 0, SHM_REC_MSG, SHM_FLAG_BYTES, 0, SHM_BLOB_MAX + 1, false, 0, 0 },
 		{ 0, SHM_REC_MSG, SHM_FLAG_BYTES, 0, UINT32_MAX, false, 0, 0 },
 		/* Up to the last byte of the ring, and one further. */
-		{ SHM_BYTES - 128, SHM_REC_MSG, SHM_FLAG_BYTES, 0, 128, true, SHM_BYTES,
-			SHM_BYTES - 128 },
+		{ SHM_BYTES - 128, SHM_REC_MSG, SHM_FLAG_BYTES, 0, 128, true,
+			SHM_BYTES + GAP, SHM_BYTES - 128 },
 		{ SHM_BYTES - 128, SHM_REC_MSG, SHM_FLAG_BYTES, 0, 129, false, 0, 0 },
 		/* At the beginning, what is before the end is skipped. */
 		{ SHM_BYTES - 128, SHM_REC_MSG, SHM_FLAG_BYTES | SHM_FLAG_WRAP, 0, 129,
-			true, SHM_BYTES + 192, 0 },
+			true, SHM_BYTES + 192 + GAP, 0 },
 		{ SHM_BYTES, SHM_REC_MSG, SHM_FLAG_BYTES | SHM_FLAG_WRAP, 0, 8, true,
-			SHM_BYTES + 64, 0 },
+			SHM_BYTES + 64 + GAP, 0 },
 	};
 	struct pair *p = *state;
 	struct shm_lane *lane = p->in.lane;

@@ -23,8 +23,7 @@ struct shm_hello shm_attempt_hello(struct shm_ep *ep, enum shm_hello_type type)
 		.magic = SHM_HELLO_MAGIC,
 		.version = SHM_HELLO_VERSION,
 		.type = (uint8_t)type,
-		.flags = SHM_HELLO_COPIES | SHM_HELLO_POSITIONS |
-			 (ep->watches.sleepers ? SHM_HELLO_SLEEPS : 0),
+		.flags = ep->watches.sleepers ? SHM_HELLO_SLEEPS : 0,
 		.region_size = sizeof(struct shm_region),
 		.instance = ep->peers->instance,
 		.probe_addr = (uintptr_t)&ep->peers->probe,
@@ -104,8 +103,6 @@ struct shm_conn *shm_attempt_connect(struct shm_attempt *attempt, struct shm_pee
 	conn->probe_value = hello->probe_value;
 	conn->wake = hello->flags & SHM_HELLO_SLEEPS;
 	conn->cma = can_read(attempt->pid, hello);
-	conn->copies = hello->flags & SHM_HELLO_COPIES;
-	conn->positions = hello->flags & SHM_HELLO_POSITIONS;
 	shm_log(FI_LOG_INFO, FI_LOG_EP_CTRL, "connected to %s%s\n", peer->name,
 		conn->cma ? "" : ", without cross-memory attach");
 	return conn;

@@ -116,11 +116,12 @@ struct shm_conn *shm_conn_new(struct shm_ep *ep, struct shm_peer *peer, int fd,
 	conn->peer = peer;
 	conn->region = region;
 	conn->out_lane = (uint8_t)out_lane;
-	conn->out = (struct shm_writer){ .lane = &region->lane[out_lane], .next = 1 };
+	conn->out = shm_writer_of(&region->lane[out_lane]);
 	conn->in = (struct shm_reader){ .lane = &region->lane[!out_lane], .next = 1 };
 	conn->heard = conn->in.next;
 	shm_reuse_init(conn);
 	conn->idle = true;
+	conn->copies = true;
 	conn->index = FI_ADDR_NOTAVAIL;
 	conn->watch = (struct wf_watch){ .ready = ready, .fd = fd };
 	wf_list_init(&conn->failed_link);
@@ -245,6 +246,7 @@ void shm_conn_end(struct shm_conn *conn, int err)
 	if (replay)
 		shm_replay(conn);
 	wf_remote_unref(&ep->peers->remotes, &conn->peer->remote);
+	shm_reuse_end(conn);
 	shm_region_unmap(conn->region);
 	conn->region = NULL;
 	free(conn->acks);

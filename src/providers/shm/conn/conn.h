@@ -156,12 +156,18 @@ struct shm_waiting {
 	uint8_t flags; /* SHM_FLAG_* of the request's record */
 };
 
-/* How answered messages use the byte ring (data/reuse.h). */
+/* How the bytes of the byte ring are used again (data/reuse.h). */
 struct shm_reuse {
 	struct wf_choice choice;
-	uint64_t begun_ns; /* time of the last such message; 0: not measured */
-	uint8_t method;    /* of that message */
-	uint8_t logged;    /* method that the log named last, plus 1; 0: none */
+	uint64_t begun_ns; /* time when this stretch began; 0: not measured */
+	uint32_t bytes;    /* bytes of payload in this stretch */
+	/* Length in bytes of the ring's beginning whose pages are populated, as far as
+	 * that is known. */
+	uint32_t populated;
+	uint8_t method; /* of this stretch */
+	uint8_t logged; /* method that the log named last, plus 1; 0: none */
+	uint8_t ask;    /* stretches until the connection asks for a wide ring */
+	bool is_wide;   /* it has a wide ring, and is counted in ep->wide_rings */
 };
 
 /* A message whose pieces are arriving (data/pieces.h). They are copied to the buffers
@@ -196,10 +202,8 @@ struct shm_conn {
 	bool full; /* The last flush ended because the lane had no space. */
 	bool wake; /* The peer may sleep: write to its socket when it is armed. */
 	bool cma;  /* The peer's memory can be accessed (cross-memory attach). */
-	/* The peer knows PUT and GET records (SHM_HELLO_COPIES), and copies writes. */
+	/* The peer copies large writes (SHM_REC_PUT), and did not refuse one. */
 	bool copies;
-	/* The peer's records with bytes tell what it has read (SHM_HELLO_POSITIONS). */
-	bool positions;
 	/* Index in region->lane of the lane that this endpoint writes. */
 	uint8_t out_lane;
 	int err;           /* positive fi_errno that ends the connection; 0: none */

@@ -14,7 +14,7 @@
  * and wake sleeping threads, or answer requests for direct access (data/grant.h); the
  * end of the stream is the end of the connection.
  */
-enum { SHM_HELLO_MAGIC = 0x77660a01, SHM_HELLO_VERSION = 7 };
+enum { SHM_HELLO_MAGIC = 0x77660a01, SHM_HELLO_VERSION = 8 };
 
 enum shm_hello_type { SHM_HELLO, SHM_WELCOME, SHM_REFUSE };
 
@@ -28,15 +28,8 @@ enum shm_refusal {
 	SHM_REFUSE_MEMORY,
 };
 
-/* Flags. SLEEPS: threads of the sender sleep and have to be woken. COPIES: the sender
- * knows the records SHM_REC_PUT, SHM_REC_GET and SHM_REC_OFFER. POSITIONS: the sender's
- * records with bytes tell what it has read (struct shm_long). Earlier versions do not
- * set the last two, and ignore them. */
-enum {
-	SHM_HELLO_SLEEPS = 1 << 0,
-	SHM_HELLO_COPIES = 1 << 1,
-	SHM_HELLO_POSITIONS = 1 << 2,
-};
+/* Flags. SLEEPS: threads of the sender sleep and have to be woken. */
+enum { SHM_HELLO_SLEEPS = 1 << 0 };
 
 struct shm_hello {
 	uint32_t magic;

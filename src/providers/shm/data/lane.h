@@ -9,18 +9,35 @@
 /* Computations that the writer and the reader of a lane share; see writer.h, reader.h.
  */
 
+/* The reader reports its position after this many records, or bytes of the byte ring.
+ */
+enum { SHM_REPORT_SLOTS = SHM_SLOTS / 4, SHM_REPORT_BYTES = 32 << 10 };
+
 static inline struct shm_slot *shm_slot_at(struct shm_lane *lane, uint32_t number)
 {
 	return &lane->slots[number * 37 % SHM_SLOTS];
+}
+
+/* Position in the byte ring of a blob that begins at or after @pos. */
+static inline uint64_t shm_bytes_start(uint64_t pos, uint8_t flags)
+{
+	if (flags & SHM_FLAG_WRAP && pos % SHM_BYTES)
+		pos += SHM_BYTES - pos % SHM_BYTES;
+	return pos;
+}
+
+/* Bytes of the ring that a blob of @len bytes takes. */
+static inline uint64_t shm_bytes_taken(size_t len)
+{
+	return (len + SHM_BYTES_ALIGN - 1) / SHM_BYTES_ALIGN * SHM_BYTES_ALIGN +
+	       SHM_BYTES_GAP;
 }
 
 /* Position in the byte ring behind a blob of @len bytes that begins at or after @pos.
  */
 static inline uint64_t shm_bytes_next(uint64_t pos, uint8_t flags, size_t len)
 {
-	if (flags & SHM_FLAG_WRAP && pos % SHM_BYTES)
-		pos += SHM_BYTES - pos % SHM_BYTES;
-	return pos + (len + SHM_BYTES_ALIGN - 1) / SHM_BYTES_ALIGN * SHM_BYTES_ALIGN;
+	return shm_bytes_start(pos, flags) + shm_bytes_taken(len);
 }
 
 #endif

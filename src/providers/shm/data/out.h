@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-#include "providers/shm/conn/conn.h"
+#include "providers/shm/data/reuse.h"
 
 /*
  * Functions that the files which write records into a lane share. The bytes of a record
@@ -73,6 +73,8 @@ static inline void shm_blob_end(struct shm_conn *conn, const struct shm_blob *bl
 	shm_writer_commit(&conn->out, blob->slot, kind, flags | blob->flags,
 		blob->flags ? 0 : len);
 	shm_out_wake(conn);
+	if (len >= SHM_REUSE_MIN)
+		shm_reuse_count(conn, len);
 }
 
 /* out_op.c: give the operation an id. False: no memory, and the connection failed. */

@@ -17,9 +17,13 @@ enum {
 /* Space for all records of the message, however its pieces lie in the ring? */
 static bool has_space(const struct shm_writer *w, size_t len)
 {
-	uint64_t end = shm_bytes_next(w->pos, 0, len) + PIECE;
+	size_t count = len / PIECE + 1, bytes = count * shm_bytes_taken(PIECE);
+	uint64_t at = w->pos % SHM_BYTES, end = w->pos + bytes;
 
-	return end - w->seen_pos <= SHM_BYTES && shm_writer_slots(w) > len / PIECE;
+	/* One of them may be at the beginning. */
+	if (at + bytes > w->lap)
+		end += SHM_BYTES - at;
+	return end - w->seen_pos <= SHM_BYTES && shm_writer_slots(w) >= count;
 }
 
 /* The reader has read the earlier bytes of this part of the ring, so its cache has
@@ -93,6 +97,8 @@ bool shm_pieces_write(struct shm_conn *conn, const struct wf_op *op)
 		write_piece(conn, op, at);
 	/* A reader that sleeps is woken for the whole message. */
 	shm_out_wake(conn);
+	/* Not before: the space was that of one lap. */
+	shm_reuse_count(conn, (uint32_t)op->len);
 	return true;
 }
 

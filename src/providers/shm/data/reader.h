@@ -14,10 +14,6 @@ struct shm_reader {
 	uint64_t done_pos; /* behind the bytes of the last record that was handled */
 };
 
-/* The reader reports its position after this many records, or bytes of the byte ring.
- */
-enum { SHM_REPORT_SLOTS = SHM_SLOTS / 4, SHM_REPORT_BYTES = SHM_BYTES / 8 };
-
 /* The slot of the next record. */
 static inline const struct shm_slot *shm_reader_slot(const struct shm_reader *r)
 {

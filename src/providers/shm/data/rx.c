@@ -48,7 +48,7 @@ static const uint8_t *find_blob(
 	struct shm_reader *in, const struct shm_slot *slot, struct shm_record *rec)
 {
 	const volatile struct shm_long *bytes = &slot->bytes;
-	uint64_t end, start;
+	uint64_t start;
 
 	rec->len = bytes->len;
 	rec->total = bytes->total;
@@ -58,12 +58,10 @@ static const uint8_t *find_blob(
 	}
 	if (rec->len > SHM_BLOB_MAX)
 		return NULL;
-	end = shm_bytes_next(in->pos, rec->flags, rec->len);
-	start = end -
-		(rec->len + SHM_BYTES_ALIGN - 1) / SHM_BYTES_ALIGN * SHM_BYTES_ALIGN;
+	start = shm_bytes_start(in->pos, rec->flags);
 	if (start % SHM_BYTES + rec->len > SHM_BYTES)
 		return NULL;
-	in->pos = end;
+	in->pos = start + shm_bytes_taken(rec->len);
 	return in->lane->bytes + start % SHM_BYTES;
 }
 
@@ -144,7 +142,7 @@ WF_INLINE bool deliver(struct shm_conn *conn, const struct wf_delivery *to,
 /* Learn from the record what the peer has read. False: it cannot have read that. */
 static bool learn(struct shm_conn *conn, const struct shm_record *rec)
 {
-	return rec->len < SHM_POSITION_MIN || !conn->positions ||
+	return rec->len < SHM_POSITION_MIN ||
 	       shm_writer_learn(&conn->out, rec->read_slots, rec->read_bytes);
 }
 

@@ -44,7 +44,7 @@ static inline void close_slot(struct shm_conn *conn, struct shm_slot *slot,
 static bool write_bytes(struct shm_conn *conn, const struct wf_op *op)
 {
 	uint32_t len = (uint32_t)op->len;
-	unsigned int reuse = shm_reuse_begin(conn, len);
+	bool ahead = shm_reuse_begin(conn, len);
 	struct shm_slot *slot;
 	uint8_t *to, flags;
 
@@ -60,7 +60,10 @@ static bool write_bytes(struct shm_conn *conn, const struct wf_op *op)
 	shm_out_describe(conn, slot, len, 0);
 	shm_writer_bytes_done(&conn->out, flags, len);
 	close_slot(conn, slot, op, flags, 0);
-	shm_reuse_end(conn, reuse, len);
+	if (ahead)
+		shm_reuse_prefetch(conn, len);
+	if (len >= SHM_REUSE_MIN)
+		shm_reuse_count(conn, len);
 	return true;
 }
 

@@ -19,7 +19,9 @@
  * blobs that do not fit a slot. A record is one slot. The reader detects it by the
  * number in its first word, which is stored last (L1) and loaded first (L2): a small
  * message moves one or two cache lines and nothing else. The reader stores its position
- * now and then (L3, L4); the writer loads it only when the ring seems to be full.
+ * now and then (L3, L4); the writer loads it only when the ring seems to be full. A
+ * writer may begin again at the beginning of the byte ring at any record, so only pages
+ * that it uses take memory (reuse.h).
  * Records with many bytes also tell what their writer has read of the other lane: to a
  * reader that answers each message, the writer uses the same bytes again, which are in
  * the caches. Before the reader acts on a record it stores the record's number in
@@ -33,7 +35,11 @@
  */
 enum {
 	SHM_SLOTS = 256,
-	SHM_BYTES = 256 << 10, /* size of the byte ring in bytes */
+	SHM_BYTES = 4 << 20, /* size of the byte ring in bytes */
+	/* Bytes left free behind each blob: the reader's processor prefetches lines
+	 * behind those that it reads, and would take them from the writer, which writes
+	 * the next blob. */
+	SHM_BYTES_GAP = 1024,
 	SHM_BYTES_ALIGN = 64,
 	SHM_BLOB_MAX = 64 << 10, /* longest blob in the byte ring, in bytes */
 	SHM_INLINE_MAX = 104,
@@ -73,9 +79,9 @@ enum shm_kind {
 	 * message with id @word into the memory of its sender, which receives the
 	 * message. */
 	SHM_REC_SHARE,
-	/* Large RMA operations that the kernel may copy (put.c, get.c), between peers
-	 * that both said SHM_HELLO_COPIES. PUT: request of a write whose payload is at
-	 * the sender; word: enum shm_copying; blob: struct shm_put. */
+	/* Large RMA operations that the kernel may copy (put.c, get.c). PUT: request of
+	 * a write whose payload is at the sender; word: enum shm_copying; blob: struct
+	 * shm_put. */
 	SHM_REC_PUT,
 	/* Like SHM_REC_READ, and may be answered by SHM_REC_OFFER. */
 	SHM_REC_GET,
@@ -107,9 +113,8 @@ struct shm_long {
 	uint32_t len;   /* length of the blob in bytes */
 	uint32_t total; /* MSG, TAGGED with SHM_FLAG_MORE: bytes of the message */
 	/* What the writer of this record had read of the other lane (struct
-	 * shm_progress), if it said SHM_HELLO_POSITIONS, and if the blob has at least
-	 * SHM_POSITION_MIN bytes: with shorter ones this takes more time than it saves.
-	 */
+	 * shm_progress), if the blob has at least SHM_POSITION_MIN bytes: with shorter
+	 * ones this takes more time than it saves. */
 	uint64_t read_bytes;
 	uint32_t read_slots;
 };

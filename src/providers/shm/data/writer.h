@@ -12,8 +12,26 @@ struct shm_writer {
 	/* Slots that the reader had reported as read at the last refresh. */
 	uint32_t seen_slots;
 	uint32_t prefetched; /* number of the last record whose slot was prefetched */
+	/* Length in bytes of the part of the byte ring that blobs of SHM_POSITION_MIN
+	 * bytes and more use: SHM_LAP_SHORT, or SHM_BYTES. */
+	uint32_t lap;
 	uint64_t pos, seen_pos;
 };
+
+enum {
+	SHM_LAP_SHORT = 256 << 10,
+	/* Of shorter blobs, of which few lines are in the caches: one for each slot. */
+	SHM_LAP_SMALL = SHM_SLOTS * (SHM_POSITION_MIN + SHM_BYTES_GAP),
+};
+
+static_assert(SHM_LAP_SHORT >= SHM_REPORT_BYTES + 2 * (SHM_BLOB_MAX + SHM_BYTES_GAP),
+	"the writer finds space when the reader has read everything");
+
+/* A writer that begins with record 1. */
+static inline struct shm_writer shm_writer_of(struct shm_lane *lane)
+{
+	return (struct shm_writer){ .lane = lane, .next = 1, .lap = SHM_LAP_SHORT };
+}
 
 /* The reader has read @slots records and @bytes of the byte ring, or more than that.
  * False: it cannot have, so the peer is broken. */
@@ -79,6 +97,13 @@ static inline void shm_writer_restart(struct shm_writer *w, size_t behind)
 	w->seen_pos = w->pos;
 }
 
+/* Where the lap of a blob of @len bytes ends, if the writer is at @at. */
+static inline uint64_t shm_writer_lap(
+	const struct shm_writer *w, uint64_t at, size_t len)
+{
+	return len < SHM_POSITION_MIN && at <= SHM_LAP_SMALL ? SHM_LAP_SMALL : w->lap;
+}
+
 /* Get contiguous space for @len bytes in the byte ring, or NULL; *ret_flags are
  * SHM_FLAG_*. shm_writer_bytes_done allocates the space. */
 static inline uint8_t *shm_writer_bytes(
@@ -90,7 +115,7 @@ static inline uint8_t *shm_writer_bytes(
 	/* The reader is somewhere else if the writer has restarted; else it skips
 	 * nothing. */
 	*ret_flags = at ? SHM_FLAG_BYTES : SHM_FLAG_BYTES | SHM_FLAG_WRAP;
-	if (at + len > SHM_BYTES) {
+	if (at + len > shm_writer_lap(w, at, len)) {
 		start += SHM_BYTES - at;
 		*ret_flags |= SHM_FLAG_WRAP;
 	}
