@@ -5,10 +5,11 @@
 
 enum {
 	/* Operations before the first round, in which pages and caches are filled. Each
-	 * pause is PAUSE_GROWTH times as long as the one before. */
+	 * pause is PAUSE_GROWTH times as long as the one before, up to PAUSE_MAX times
+	 * the operations of a round. */
 	PAUSE_FIRST = 16,
 	PAUSE_GROWTH = 4,
-	PAUSE_MAX = 1024,
+	PAUSE_MAX = 42,
 	SAMPLES_MIN = WF_CHOICE_SAMPLES / 2,
 	/* Another method is preferred if the kept one takes over 1/GAIN more time. */
 	GAIN = 8,
@@ -26,7 +27,8 @@ static void settle(struct wf_choice *choice)
 {
 	choice->settled = true;
 	choice->left = choice->pause;
-	choice->pause = (uint16_t)WF_MIN(choice->pause * PAUSE_GROWTH, (int)PAUSE_MAX);
+	choice->pause = (uint16_t)WF_MIN(
+		choice->pause * PAUSE_GROWTH, (int)choice->pause_max);
 }
 
 static void begin_round(struct wf_choice *choice)
@@ -35,17 +37,42 @@ static void begin_round(struct wf_choice *choice)
 	measure(choice, (unsigned int)__builtin_ctz(choice->methods));
 }
 
+/* Operations of a trial of @method. */
+static unsigned int tries(const struct wf_choice *choice, unsigned int method)
+{
+	return choice->skipped[method] + (unsigned int)WF_CHOICE_SAMPLES;
+}
+
+static void limit_pause(struct wf_choice *choice)
+{
+	unsigned int all = 0;
+
+	for (unsigned int method = 0; method < WF_CHOICE_METHODS; method++)
+		if (choice->methods >> method & 1)
+			all += tries(choice, method);
+	choice->pause_max = (uint16_t)(PAUSE_MAX * all);
+}
+
 void wf_choice_init(struct wf_choice *choice, unsigned int methods, unsigned int kept)
 {
 	choice->methods = (uint8_t)methods;
 	choice->kept = (uint8_t)kept;
 	choice->pause = PAUSE_FIRST;
+	for (unsigned int method = 0; method < WF_CHOICE_METHODS; method++)
+		choice->skipped[method] = WF_CHOICE_SKIPPED;
+	limit_pause(choice);
 	settle(choice);
+}
+
+void wf_choice_skip(struct wf_choice *choice, unsigned int method, unsigned int count)
+{
+	choice->skipped[method] = (uint8_t)WF_MIN(count, WF_CHOICE_SKIPPED_MAX + 0u);
+	limit_pause(choice);
 }
 
 unsigned int wf_choice_take(struct wf_choice *choice)
 {
-	if (choice->settled || choice->taken == WF_CHOICE_TRIES)
+	if (choice->settled || choice->taken == tries(choice, choice->method))
 		return choice->kept;
 	choice->taken++;
 	return choice->method;
@@ -93,9 +120,9 @@ bool wf_choice_add(struct wf_choice *choice, unsigned int method, uint64_t cost)
 	 */
 	if (method != choice->method)
 		return false;
-	if (++choice->ended > WF_CHOICE_SKIPPED && cost)
+	if (++choice->ended > choice->skipped[method] && cost)
 		insert(choice, cost);
-	if (choice->ended < WF_CHOICE_TRIES)
+	if (choice->ended < tries(choice, method))
 		return false;
 	choice->median[method] = choice->count < SAMPLES_MIN
 					 ? UINT64_MAX

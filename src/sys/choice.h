@@ -23,10 +23,11 @@
 enum {
 	WF_CHOICE_METHODS = 3,
 	/* Operations that take each method in a round. The first WF_CHOICE_SKIPPED of
-	 * them do not count, because the method before has left other data in the
-	 * caches. */
+	 * them, or as many as wf_choice_skip says, do not count, because the method
+	 * before has left other data in the caches. */
 	WF_CHOICE_TRIES = 12,
 	WF_CHOICE_SKIPPED = 4,
+	WF_CHOICE_SKIPPED_MAX = 64,
 	WF_CHOICE_SAMPLES = WF_CHOICE_TRIES - WF_CHOICE_SKIPPED,
 };
 
@@ -37,9 +38,11 @@ struct wf_choice {
 	uint8_t taken;   /* operations that began to measure @method */
 	uint8_t ended;   /* operations among @taken that have ended */
 	uint8_t count;   /* costs in @cost */
+	uint8_t skipped[WF_CHOICE_METHODS]; /* operations that do not count, by method */
 	bool settled;    /* no round is under way */
 	uint16_t left;   /* operations to the next round, while settled */
 	uint16_t pause;  /* operations between this round and the next one */
+	uint16_t pause_max;
 	/* Costs of @method in this round, in ascending order. */
 	uint64_t cost[WF_CHOICE_SAMPLES];
 	/* Median cost in this round, by method; UINT64_MAX: not known. */
@@ -49,6 +52,10 @@ struct wf_choice {
 /* Begin with the method @kept. @methods: bit mask of the possible methods; with one bit
  * only, nothing is measured. */
 void wf_choice_init(struct wf_choice *choice, unsigned int methods, unsigned int kept);
+
+/* The first @count operations of each trial of @method do not count, at most
+ * WF_CHOICE_SKIPPED_MAX. Pauses between rounds are longer in proportion. */
+void wf_choice_skip(struct wf_choice *choice, unsigned int method, unsigned int count);
 
 /* An operation begins: returns the number of its method. If many operations are under
  * way at the same time, only as many as the measurement needs take a method that may be

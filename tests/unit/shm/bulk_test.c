@@ -359,7 +359,7 @@ static bool receive_one(struct pair *p, uint64_t id)
 /* Which method takes less time is measured: messages use both, and all arrive. */
 static void both_methods(void **state)
 {
-	enum { MESSAGES = 60 };
+	enum { MESSAGES = 110 };
 	struct pair *p = *state;
 	unsigned int shared = 0;
 

@@ -148,6 +148,42 @@ static void many_at_a_time(void **state)
 	assert_int_equal(wf_choice_take(&choice), B);
 }
 
+/* A method that needs a longer way to its steady state: what it costs before does not
+ * count, and pauses are longer. */
+static void long_way(void **state)
+{
+	enum { SKIPPED = 40, TRIES = SKIPPED + WF_CHOICE_SAMPLES };
+	struct wf_choice choice;
+	int went = 0, rounds = 0;
+
+	wf_choice_init(&choice, BOTH, A);
+	wf_choice_skip(&choice, B, SKIPPED);
+	while (choice.settled)
+		(void)wf_choice_add(&choice, A, 10);
+	for (int i = 0; i < WF_CHOICE_TRIES; i++)
+		(void)wf_choice_add(&choice, wf_choice_take(&choice), 10);
+	for (int i = 0; i < TRIES; i++) {
+		assert_false(choice.settled);
+		assert_int_equal(wf_choice_take(&choice), B);
+		(void)wf_choice_add(&choice, B, i < SKIPPED ? 1000 : 5);
+	}
+	assert_true(choice.settled);
+	assert_int_equal(choice.kept, B);
+	assert_int_equal(choice.median[B], 5);
+	/* The share of the other method stays the same. */
+	for (int i = 0; i < 10 * MANY; i++) {
+		unsigned int method = wf_choice_take(&choice);
+
+		went += method == A;
+		rounds += wf_choice_add(&choice, method, method == A ? 10 : 5);
+	}
+	assert_true(rounds > 10);
+	assert_int_equal(choice.pause, 42 * (WF_CHOICE_TRIES + TRIES));
+	assert_in_range(went, rounds * WF_CHOICE_TRIES, (rounds + 1) * WF_CHOICE_TRIES);
+	wf_choice_skip(&choice, B, 1000);
+	assert_int_equal(choice.skipped[B], WF_CHOICE_SKIPPED_MAX);
+}
+
 /* Where no costs come of a method, it is not compared, and nothing changes. */
 static void no_costs(void **state)
 {
@@ -187,6 +223,7 @@ int main(void)
 		cmocka_unit_test(change),
 		cmocka_unit_test(disturbed),
 		cmocka_unit_test(many_at_a_time),
+		cmocka_unit_test(long_way),
 		cmocka_unit_test(no_costs),
 		cmocka_unit_test(few_costs),
 	};

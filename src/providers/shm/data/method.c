@@ -34,6 +34,16 @@ static unsigned int class_of(uint64_t len)
 	return WF_MIN(class, CLASSES - 1u);
 }
 
+/* Messages of the class that fill a wide ring (data/reuse.h), or many of them: behind
+ * them the lane is measured as it is in a long stream. */
+static unsigned int lap_of(unsigned int class)
+{
+	unsigned int count = SHM_BYTES / MEASURED_MIN >> class;
+
+	return WF_MAX(WF_MIN(count, WF_CHOICE_SKIPPED_MAX + 0u),
+		WF_CHOICE_SKIPPED + 0u);
+}
+
 static struct wf_choice *choice_of(
 	struct shm_conn *conn, enum shm_use use, uint64_t len, bool may_read)
 {
@@ -50,8 +60,10 @@ static struct wf_choice *choice_of(
 	if (!conn->methods[use])
 		return NULL; /* no memory: measurements can wait */
 	choice = &conn->methods[use]->choice[class];
-	if (choice->methods != methods)
+	if (choice->methods != methods) {
 		wf_choice_init(choice, methods, kept);
+		wf_choice_skip(choice, SHM_METHOD_LANE, lap_of(class));
+	}
 	return choice;
 }
 

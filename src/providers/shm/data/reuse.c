@@ -121,6 +121,8 @@ static void ask(struct shm_conn *conn)
 	choose_among(conn,
 		1u << SHM_REUSE_AT_ONCE | 1u << SHM_REUSE_AHEAD | 1u << SHM_REUSE_WIDE,
 		SHM_REUSE_WIDE);
+	/* Its lines are where they are in a long stream after a lap. */
+	wf_choice_skip(&conn->reuse.choice, SHM_REUSE_WIDE, SHM_BYTES / SHM_STRETCH);
 }
 
 static void tell(struct shm_conn *conn)
