@@ -27,8 +27,8 @@ static void settle(struct wf_choice *choice)
 {
 	choice->settled = true;
 	choice->left = choice->pause;
-	choice->pause = (uint16_t)WF_MIN(
-		choice->pause * PAUSE_GROWTH, (int)choice->pause_max);
+	choice->pause =
+		(uint16_t)WF_MIN(choice->pause * PAUSE_GROWTH, (int)choice->pause_max);
 }
 
 static void begin_round(struct wf_choice *choice)

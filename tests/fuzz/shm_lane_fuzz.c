@@ -50,7 +50,7 @@ static struct {
 	uint64_t ids[IDS]; /* that the endpoint used last */
 	unsigned int id_count;
 	uint64_t probe;
-	uint32_t lap;      /* of the byte ring */
+	uint32_t lap; /* of the byte ring */
 } evil;
 
 static void open_all(void)

@@ -226,9 +226,8 @@ static inline void peer_dies(struct pair *p)
 /* It has read nothing that it has not reported. */
 static inline void peer_describe(struct shm_slot *slot, size_t len, size_t total)
 {
-	slot->bytes = (struct shm_long){
-		.len = (uint32_t)len, .total = (uint32_t)total
-	};
+	slot->bytes =
+		(struct shm_long){ .len = (uint32_t)len, .total = (uint32_t)total };
 }
 
 /* Write a record; @blob of @len bytes is inline if it fits. */

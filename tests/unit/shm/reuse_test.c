@@ -133,7 +133,11 @@ static void send_stretches(struct pair *p, unsigned int count)
  * measured. */
 static void all_are_measured(void **state)
 {
-	enum { ASKS = 8, FIRST = 16, ROUND = 3 * WF_CHOICE_TRIES - WF_CHOICE_SKIPPED + 64 };
+	enum {
+		ASKS = 8,
+		FIRST = 16,
+		ROUND = 3 * WF_CHOICE_TRIES - WF_CHOICE_SKIPPED + 64
+	};
 	struct pair *p = *state;
 	struct shm_reuse *reuse = &p->conn->reuse;
 	unsigned int runs[3] = { 0, 0, 0 };
@@ -154,13 +158,13 @@ static void all_are_measured(void **state)
 		runs[method]++;
 		for (unsigned int j = 1; j < SHM_STRETCH / SHM_REUSE_MAX; j++) {
 			send_one(p, j);
-			farthest[method] = WF_MAX(
-				farthest[method], p->conn->out.pos % SHM_BYTES);
+			farthest[method] =
+				WF_MAX(farthest[method], p->conn->out.pos % SHM_BYTES);
 		}
 	}
 	assert_true(reuse->choice.settled);
-	assert_int_equal(runs[SHM_REUSE_AT_ONCE] + runs[SHM_REUSE_AHEAD] +
-				 runs[SHM_REUSE_WIDE],
+	assert_int_equal(
+		runs[SHM_REUSE_AT_ONCE] + runs[SHM_REUSE_AHEAD] + runs[SHM_REUSE_WIDE],
 		FIRST + ROUND + 1);
 	for (unsigned int i = 0; i < 3; i++) {
 		assert_true(runs[i] >= WF_CHOICE_TRIES);
@@ -391,7 +395,7 @@ static void impossible(void **state)
 			p->in.pos + (what == 1) + (what == 3 ? UINT64_C(1) << 62 : 0));
 		assert_refused(p);
 		pair_again(p);
-		}
+	}
 }
 
 /* What it said is older than what it has reported since. */
@@ -438,7 +442,7 @@ static void dies(void **state)
 			}
 			peer_dies(p);
 			pair_connect(p);
-					use(p, SHM_REUSE_AT_ONCE);
+			use(p, SHM_REUSE_AT_ONCE);
 			pair_progress(p);
 			for (unsigned int i = begun; i < COUNT; i++) {
 				struct shm_record rec = peer_expect(p, SHM_REC_TAGGED);

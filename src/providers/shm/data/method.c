@@ -40,8 +40,8 @@ static unsigned int lap_of(unsigned int class)
 {
 	unsigned int count = SHM_BYTES / MEASURED_MIN >> class;
 
-	return WF_MAX(WF_MIN(count, WF_CHOICE_SKIPPED_MAX + 0u),
-		WF_CHOICE_SKIPPED + 0u);
+	return WF_MAX(
+		WF_MIN(count, WF_CHOICE_SKIPPED_MAX + 0u), WF_CHOICE_SKIPPED + 0u);
 }
 
 static struct wf_choice *choice_of(

@@ -93,10 +93,10 @@ static void set_method(struct shm_conn *conn, unsigned int method)
 
 void shm_reuse_init(struct shm_conn *conn)
 {
-	conn->reuse = (struct shm_reuse){ .ask = ASK_AFTER,
-		.populated = SHM_LAP_SHORT };
-	choose_among(conn, 1u << SHM_REUSE_AHEAD | 1u << SHM_REUSE_AT_ONCE,
-		SHM_REUSE_AHEAD);
+	conn->reuse =
+		(struct shm_reuse){ .ask = ASK_AFTER, .populated = SHM_LAP_SHORT };
+	choose_among(
+		conn, 1u << SHM_REUSE_AHEAD | 1u << SHM_REUSE_AT_ONCE, SHM_REUSE_AHEAD);
 	set_method(conn, SHM_REUSE_AHEAD);
 }
 
@@ -154,8 +154,8 @@ void shm_reuse_next(struct shm_conn *conn)
 	uint64_t cost = now && reuse->begun_ns ? now - reuse->begun_ns : 0;
 
 	/* The last blob made it longer than a stretch. */
-	if (wf_choice_add(&reuse->choice, reuse->method,
-		    cost * SHM_STRETCH / reuse->bytes))
+	if (wf_choice_add(
+		    &reuse->choice, reuse->method, cost * SHM_STRETCH / reuse->bytes))
 		tell(conn);
 	reuse->begun_ns = now;
 	reuse->bytes = 0;

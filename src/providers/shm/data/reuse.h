@@ -67,8 +67,7 @@ void shm_reuse_prefetch(struct shm_conn *conn, size_t len);
 static inline bool shm_reuse_begin(struct shm_conn *conn, size_t len)
 {
 	if (len - SHM_REUSE_MIN > SHM_REUSE_MAX - SHM_REUSE_MIN ||
-		conn->reuse.method == SHM_REUSE_WIDE ||
-		!shm_writer_is_read(&conn->out))
+		conn->reuse.method == SHM_REUSE_WIDE || !shm_writer_is_read(&conn->out))
 		return false;
 	shm_reuse_restart(conn);
 	return conn->reuse.method == SHM_REUSE_AHEAD;
