@@ -223,6 +223,23 @@ static void a_lap_of_a_wide_ring(void **state)
 	assert_true(most > SHM_BYTES - 2 * SHM_BLOB_MAX);
 }
 
+/* Without one, messages that nobody answers keep to the short lap. */
+static void a_short_lap(void **state)
+{
+	struct pair *p = *state;
+	uint64_t most = 0;
+
+	shm_reuse_init(p->conn);
+	for (unsigned int i = 0; i < 2 * SHM_LAP_SHORT / LONG; i++) {
+		post(p, LONG, i);
+		(void)expect(p, LONG, i);
+		if (p->in.pos - p->in.reported_pos >= SHM_REPORT_BYTES)
+			peer_tell(p);
+		most = WF_MAX(most, p->in.pos % SHM_BYTES);
+	}
+	assert_in_range(most, SHM_LAP_SHORT - 2 * step, SHM_LAP_SHORT + SHM_BYTES_GAP);
+}
+
 /* ---- memory ---- */
 
 static bool is_there(struct pair *p, size_t at)
@@ -293,6 +310,7 @@ static void taken_from_an_idle_one(void **state)
 	send_stretches(p, 80);
 	assert_true(reuse->is_wide);
 	assert_true(is_there(p, SHM_LAP_SHORT + SHM_BLOB_MAX));
+	use(p, SHM_REUSE_WIDE);
 	conn = another(p, &fd);
 	ask(conn);
 	assert_false(conn->reuse.is_wide);
@@ -466,6 +484,7 @@ int main(void)
 		REUSE_TEST(all_are_measured),
 		REUSE_TEST(nothing_is_measured),
 		REUSE_TEST(a_lap_of_a_wide_ring),
+		REUSE_TEST(a_short_lap),
 		REUSE_TEST(not_beyond_the_limit),
 		REUSE_TEST(taken_from_an_idle_one),
 		REUSE_TEST(not_before_all_is_read),

@@ -55,10 +55,11 @@ static void give_back(struct shm_conn *conn)
 	shm_reuse_init(conn);
 }
 
-static bool is_idle(struct shm_conn *conn)
+/* Has the peer read everything? */
+static bool is_empty(struct shm_conn *conn)
 {
-	return conn->position >= conn->ep->hot && !conn->err &&
-	       shm_writer_refresh(&conn->out) && shm_writer_is_read(&conn->out);
+	return !conn->err && shm_writer_refresh(&conn->out) &&
+	       shm_writer_is_read(&conn->out);
 }
 
 /* Take the wide ring of a connection that is polled rarely, since it has no traffic. */
@@ -67,7 +68,7 @@ static bool take_from_another(struct shm_ep *ep)
 	for (uint32_t i = ep->hot; i < ep->conn_count; i++) {
 		struct shm_conn *conn = ep->conns[i];
 
-		if (!conn->reuse.is_wide || !is_idle(conn))
+		if (!conn->reuse.is_wide || !is_empty(conn))
 			continue;
 		give_back(conn);
 		return true;
