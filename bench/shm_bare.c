@@ -24,6 +24,11 @@
  *                                   the other or in the order of shm's lanes; each
  *                                   slot begins with the number of its message
  *
+ *   shm_bare pingpong SIZE COUNT STRIDE RING warm|touched
+ *                                   messages to and fro, through a ring of RING bytes
+ *                                   for each direction, each STRIDE bytes behind the
+ *                                   last one; touched: as with pieces
+ *
  * Each prints the best and the median time in ns for one message.
  */
 #include <stdatomic.h>
@@ -342,6 +347,34 @@ static void ring_iterations(const struct pair *pair, void *arg, size_t count)
 		await(other, end);
 }
 
+/* Through two rings, one behind the other. What is sent is behind what is received. */
+static void pingpong_iterations(const struct pair *pair, void *arg, size_t count)
+{
+	struct work *w = arg;
+	size_t len = w->ring / 2;
+	struct line *own = &w->shared->at[pair->side];
+	struct line *other = &w->shared->at[!pair->side];
+
+	for (size_t i = 0; i < count; i++) {
+		size_t at = ++w->round % (len / w->chunk) * w->chunk;
+
+		for (int side = 0; side < 2; side++) {
+			char *slot = w->shared->ring + (size_t)side * len + at;
+
+			if (side != pair->side) {
+				await(other, w->round);
+				memcpy(w->buf, slot, w->size);
+			}
+			if (w->touched)
+				touch(w, side == pair->side);
+			if (side == pair->side) {
+				memcpy(slot, w->buf + w->size, w->size);
+				tell(own, w->round);
+			}
+		}
+	}
+}
+
 /* ---- */
 
 static void run(const struct pair *pair, void *arg)
@@ -380,8 +413,9 @@ static int usage(const char *name)
 		"       %s pieces SIZE COUNT PIECE warm|touched\n"
 		"       %s copy|lone SIZE COUNT CHUNK RING warm|cold "
 		"[libc|movsb|stream|huge]\n"
-		"       %s ring SIZE COUNT STRIDE SLOTS straight|mixed\n",
-		name, name, name, name, name);
+		"       %s ring SIZE COUNT STRIDE SLOTS straight|mixed\n"
+		"       %s pingpong SIZE COUNT STRIDE RING warm|touched\n",
+		name, name, name, name, name, name);
 	return 2;
 }
 
@@ -433,6 +467,22 @@ static bool parse_pieces(struct work *w, char **argv)
 	return w->chunk && (w->touched || !strcmp(argv[5], "warm"));
 }
 
+/* SIZE COUNT STRIDE RING KIND. */
+static bool parse_pingpong(struct work *w, char **argv)
+{
+	size_t len = strtoul(argv[5], NULL, 0);
+
+	w->test.iterate = pingpong_iterations;
+	w->test.batch = LINE_BATCH;
+	w->test.legs = 2;
+	w->chunk = strtoul(argv[4], NULL, 0);
+	w->ring = 2 * len;
+	w->buffers = 2;
+	w->touched = !strcmp(argv[6], "touched");
+	return w->chunk >= w->size && len >= w->chunk &&
+	       (w->touched || !strcmp(argv[6], "warm"));
+}
+
 static bool parse(struct work *w, int argc, char **argv)
 {
 	const char *test = argc > 1 ? argv[1] : "";
@@ -460,6 +510,8 @@ static bool parse(struct work *w, int argc, char **argv)
 		w->fresh = !strcmp(argv[4], "fresh");
 		return choose_buffers(w, w->fresh ? "cold" : argv[4]);
 	}
+	if (!strcmp(test, "pingpong") && argc == 7)
+		return parse_pingpong(w, argv);
 	if (!strcmp(test, "ring") && argc == 7)
 		return parse_ring(w, argv);
 	w->lone = !strcmp(test, "lone");

@@ -38,12 +38,12 @@ struct wf_choice {
 	uint8_t taken;   /* operations that began to measure @method */
 	uint8_t ended;   /* operations among @taken that have ended */
 	uint8_t count;   /* costs in @cost */
-	uint8_t skipped[WF_CHOICE_METHODS]; /* operations that do not count, by method
-					     */
-	bool settled;                       /* no round is under way */
-	uint16_t left;  /* operations to the next round, while settled */
-	uint16_t pause; /* operations between this round and the next one */
-	uint16_t pause_max;
+	bool settled;    /* no round is under way */
+	/* Operations of a trial that do not count, by method. */
+	uint8_t skipped[WF_CHOICE_METHODS];
+	uint16_t left;      /* operations to the next round, while settled */
+	uint16_t pause;     /* operations between this round and the next one */
+	uint16_t pause_max; /* limit of @pause */
 	/* Costs of @method in this round, in ascending order. */
 	uint64_t cost[WF_CHOICE_SAMPLES];
 	/* Median cost in this round, by method; UINT64_MAX: not known. */

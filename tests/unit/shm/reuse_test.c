@@ -15,6 +15,7 @@ static const size_t step = 3008 + SHM_BYTES_GAP;
 
 static uint8_t out[SHM_BLOB_MAX], in[LONG];
 
+/* Keep to one method; the connection asks for no wide ring in a test of its length. */
 static void use(struct pair *p, unsigned int method)
 {
 	wf_choice_init(&p->conn->reuse.choice, 1u << method, method);
