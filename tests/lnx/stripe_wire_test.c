@@ -23,7 +23,13 @@ enum {
 	MSG_MAX = HEADER + 240,
 	LEN = 50000,
 	TAG = 5,
-	ENTRY = 16, /* bytes of a link in a name, for IPv4 */
+	/* Places of ports and address in a link of a name, for IPv4; its bytes, and those
+	 * of a private endpoint alone. */
+	PORT_AT = 9,
+	IP_AT = 11,
+	PRIVATE_AT = 15,
+	ENTRY = 17,
+	ALONE = 15,
 };
 
 #define OP_MASK UINT64_C(0xffffff)
@@ -132,21 +138,24 @@ static void poll_some(void)
 		poll_all();
 }
 
-/* The address of the link at @at of the name @name. */
-static struct sockaddr_in link_addr(const uint8_t *name, unsigned int at)
+/* The address in the first link of the name @name, with the port at @port_at. */
+static struct sockaddr_in link_addr(const uint8_t *name, unsigned int port_at)
 {
 	struct sockaddr_in sin = { .sin_family = AF_INET };
-	const uint8_t *entry = name + 4 + at * ENTRY;
 
-	memcpy(&sin.sin_port, entry + 10, 2);
-	memcpy(&sin.sin_addr, entry + 12, 4);
+	memcpy(&sin.sin_port, name + 4 + port_at, 2);
+	memcpy(&sin.sin_addr, name + 4 + IP_AT, 4);
 	return sin;
 }
 
-static void set_link(uint8_t *name, unsigned int at, const struct sockaddr_in *sin)
+/* Make the link at @at of @name that of the public raw endpoint, with @private. */
+static void set_link(uint8_t *name, unsigned int at, const struct raw *private)
 {
-	memcpy(name + 4 + at * ENTRY + 10, &sin->sin_port, 2);
-	memcpy(name + 4 + at * ENTRY + 12, &sin->sin_addr, 4);
+	uint8_t *entry = name + 4 + at * ENTRY;
+
+	memcpy(entry + PORT_AT, &pub.end.addr.sin_port, 2);
+	memcpy(entry + IP_AT, &pub.end.addr.sin_addr, 4);
+	memcpy(entry + PRIVATE_AT, &private->end.addr.sin_port, 2);
 }
 
 static int open_all(void **state)
@@ -157,16 +166,16 @@ static int open_all(void **state)
 	rdm_end_open(&real, lnx_info(FI_FORMAT_UNSPEC, NULL, NULL, 0), 0, FI_WAIT_NONE);
 	open_raw(&pub);
 	open_raw(&priv);
-	/* Two links of messages, two of private endpoints. */
-	assert_int_equal(real.name[2] & 0xf, 4);
-	assert_int_equal(real.name[3], 4 + 4 * ENTRY);
+	/* Two links of messages, each with the port of a private endpoint. */
+	assert_int_equal(real.name[2] & 0xf, 2);
+	assert_int_equal(real.name[3], 4 + 2 * ENTRY);
 	memcpy(peer_name, real.name, NAME_ROOM);
-	for (unsigned int i = 0; i < 4; i++)
-		set_link(peer_name, i, i < 2 ? &pub.end.addr : &priv.end.addr);
+	for (unsigned int i = 0; i < 2; i++)
+		set_link(peer_name, i, &priv);
 	peer = end_insert(&real, peer_name);
-	sin = link_addr(real.name, 0);
+	sin = link_addr(real.name, PORT_AT);
 	assert_int_equal(fi_av_insert(pub.end.av, &sin, 1, &pub.real, 0, NULL), 1);
-	sin = link_addr(real.name, 2);
+	sin = link_addr(real.name, PRIVATE_AT);
 	assert_int_equal(fi_av_insert(priv.end.av, &sin, 1, &priv.real, 0, NULL), 1);
 	for (int i = 0; i < LEN; i++)
 		out[i] = (uint8_t)(i * 7 + i / 256);
@@ -384,16 +393,26 @@ static void data_that_look_like_a_head(void **state)
 
 /* ---- The peer sends. ---- */
 
+/* *@to: the link of the private endpoint alone that the link @from tells of. */
+static void private_link(uint8_t *to, const uint8_t *from)
+{
+	memcpy(to, from, ALONE);
+	to[6] ^= 0x54;
+	to[7] ^= 0x53;
+	to[8] &= 0x3f;
+	memcpy(to + PORT_AT, from + PRIVATE_AT, 2);
+}
+
 static uint64_t introduce(uint64_t nonce)
 {
 	struct control hello = { .kind = HELLO, .nonce = nonce };
 	struct control answer;
 
-	hello.name_len = 4 + 2 * ENTRY;
+	hello.name_len = 4 + 2 * ALONE;
 	memcpy(hello.name, peer_name, 4);
-	hello.name[2] = (uint8_t)((hello.name[2] & 0xf0) | 2);
 	hello.name[3] = hello.name_len;
-	memcpy(hello.name + 4, peer_name + 4 + 2 * ENTRY, 2 * ENTRY);
+	for (unsigned int i = 0; i < 2; i++)
+		private_link(hello.name + 4 + i * ALONE, peer_name + 4 + i * ENTRY);
 	say(&hello);
 	answer = hear(WELCOME);
 	assert_true(answer.nonce == nonce);
@@ -527,7 +546,7 @@ static void a_rail_fails(void **state)
 	int gone_fd, priv_fd;
 
 	open_raw(&gone);
-	set_link(peer_name, 3, &gone.end.addr);
+	set_link(peer_name, 1, &gone);
 	rdm_end_close(&gone.end);
 	gone_fd = keep_port(&gone.end);
 	token = introduce(13);

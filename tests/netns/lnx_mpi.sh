@@ -17,6 +17,7 @@ here=$(cd "$(dirname "$0")" && pwd)
 # shellcheck source=tests/limits.sh
 . "$here/../limits.sh"
 make_hosts 2
+logs=$dir/logs
 
 # shell [OPTION...] ADDRESS COMMAND...
 {
@@ -46,6 +47,11 @@ both_ways() {
 	done
 }
 
+# Some rank of each run striped messages over both rails to some peer.
+striped() {
+	grep -qE 'are striped over 2 links' "$logs"/*.log
+}
+
 failed() {
 	echo "not ok - $program over $links: $1"
 	sed 's/^/# /' "$dir/out"
@@ -53,9 +59,11 @@ failed() {
 	exit 1
 }
 
-# test_over LINKS REMOTE PROGRAM
+# test_over LINKS REMOTE PROGRAM: also for failed() later.
 test_over() {
-	local links=$1 program=$3 logs=$dir/logs status
+	local status
+	links=$1
+	program=$3
 	rm -rf "$logs"
 	mkdir "$logs"
 	export MPI_PROVIDER=lnx
@@ -63,7 +71,7 @@ test_over() {
 		--host "10.90.0.1:2,10.90.0.2:2" --mca plm rsh
 		--mca plm_rsh_agent "$dir/shell" --mca oob_tcp_if_include rail0
 		-x "FI_LNX_PROV_LINKS=$links" -x FI_LOG_LEVEL=info -x FI_LOG_PROV=lnx
-		-x "FI_LOG_LOCATION=$logs"
+		-x "FI_LOG_LOCATION=$logs" -x FI_LNX_STRIPE_SIZE
 	)
 	export MPI_OPTIONS=${options[*]}
 	on 0 timeout -k 5 "$(limit_s 200)" bash "$run" "$program" 4 >"$dir/out" 2>&1
@@ -74,7 +82,12 @@ test_over() {
 	echo "ok - $program over $links"
 }
 
+export FI_LNX_STRIPE_SIZE=0
 for program; do
 	test_over shm+tcp:rail0 tcp:rail0 "$program"
 done
 test_over shm+tcp:rail0,rail1 'tcp:rail[01]' "$1"
+FI_LNX_STRIPE_SIZE=65536
+test_over shm+tcp:rail0,rail1 'tcp:rail[01]' point_to_point
+striped || failed "no message was striped"
+echo "ok - large messages are striped"

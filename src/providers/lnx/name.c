@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+#include <assert.h>
 #include <netinet/in.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -9,22 +11,50 @@
 #include "sys/compiler.h"
 
 enum {
-	VERSION = 1,
+	VERSION = 2,
 	HEAD = 4,
-	ENTRY = 10,
+	KEY = 8,
+	ENTRY_MAX = KEY + 2, /* an entry without address and port */
 	TEXT_PAD = 32,
+	PORT_LEN = 2,
 	IN_LEN = 6,
 	IN6_LEN = 22,
+	OTHER_FORMATS = 0x20,
+	SECOND = 0x40,  /* Bit of the format: the port of a second link follows. */
 	NUMBERS = 0x80, /* Bit of the format: the address follows in half bytes. */
 	NUMBERS_LEN = 16,
 };
 
+/* Bytes before the port in both kinds of IP addresses. */
+#define PORT_AT offsetof(struct sockaddr_in, sin_port)
+static_assert(PORT_AT == offsetof(struct sockaddr_in6, sin6_port), "see PORT_AT");
+
 static const char digits[] = "0123456789:";
 static const size_t prefix_len = sizeof(WF_ADDRSTR_LOCAL) - 1;
 
+/* Formats that providers define for themselves are told from those of fi_getinfo(3). */
 static uint8_t format_byte(uint32_t addr_format)
 {
-	return addr_format & 0x7f;
+	return (uint8_t)(addr_format < OTHER_FORMATS
+				 ? addr_format
+				 : OTHER_FORMATS | (addr_format & (OTHER_FORMATS - 1)));
+}
+
+/* Length of every packed address with this byte of format; 0: its length is stored. */
+static size_t fixed_len(uint8_t format)
+{
+	switch (format) {
+	case FI_SOCKADDR_IN:
+	case FI_SOCKADDR_IN | SECOND:
+		return IN_LEN;
+	case FI_SOCKADDR_IN6:
+	case FI_SOCKADDR_IN6 | SECOND:
+		return IN6_LEN;
+	case FI_ADDR_STR | NUMBERS:
+		return NUMBERS_LEN;
+	default:
+		return 0;
+	}
 }
 
 static size_t pack_in(const void *addr, uint8_t *to)
@@ -74,47 +104,107 @@ static size_t pack_numbers(const char *text, size_t len, uint8_t *to)
 	return NUMBERS_LEN;
 }
 
-/* Pack one address; the result has at most LNX_NAME_LEN bytes. */
-static size_t pack_addr(const struct lnx_name_link *link, uint8_t *to)
+/* Pack an address whose length is stored; the result has at most LNX_NAME_LEN bytes. */
+static size_t pack_other(const struct lnx_name_link *link, uint8_t *to)
 {
-	if (link->format == FI_SOCKADDR_IN && link->len == sizeof(struct sockaddr_in))
-		return pack_in(link->addr, to);
-	if (link->format == FI_SOCKADDR_IN6 && link->len == sizeof(struct sockaddr_in6))
-		return pack_in6(link->addr, to);
 	memcpy(to, link->addr, link->len);
 	return link->format == FI_ADDR_STR ? WF_MAX(link->len, (size_t)TEXT_PAD)
 					   : link->len;
 }
 
+/* The size of an IP address; 0: @link has none. */
+static size_t sockaddr_size(const struct lnx_name_link *link)
+{
+	if (link->format == FI_SOCKADDR_IN)
+		return sizeof(struct sockaddr_in);
+	return link->format == FI_SOCKADDR_IN6 ? sizeof(struct sockaddr_in6) : 0;
+}
+
+/* Pack the format and the address of @link. Returns the number of bytes; 0: the address
+ * has not the length of its format, or too many bytes. */
+static size_t pack_addr(const struct lnx_name_link *link, uint8_t *to)
+{
+	size_t text = strnlen(link->addr, link->len);
+
+	if (link->len > LNX_NAME_LEN ||
+		(sockaddr_size(link) && link->len != sockaddr_size(link)))
+		return 0;
+	to[0] = format_byte(link->format);
+	if (link->format == FI_SOCKADDR_IN)
+		return 1 + pack_in(link->addr, to + 1);
+	if (link->format == FI_SOCKADDR_IN6)
+		return 1 + pack_in6(link->addr, to + 1);
+	if (is_numbers(link, text)) {
+		to[0] |= NUMBERS;
+		return 1 + pack_numbers((const char *)link->addr + prefix_len,
+				   text - prefix_len, to + 1);
+	}
+	to[1] = (uint8_t)pack_other(link, to + 2);
+	return 2 + (size_t)to[1];
+}
+
+/* Are @a and @b IP addresses of one host, in one format? */
+static bool same_but_port(const struct lnx_name_link *a, const struct lnx_name_link *b)
+{
+	size_t size = sockaddr_size(a);
+	uint8_t bytes[2][IN6_LEN];
+
+	if (!size || a->format != b->format || a->len != size || b->len != size)
+		return false;
+	if (a->format == FI_SOCKADDR_IN)
+		return pack_in(a->addr, bytes[0]) == pack_in(b->addr, bytes[1]) &&
+		       !memcmp(bytes[0] + PORT_LEN, bytes[1] + PORT_LEN,
+			       IN_LEN - PORT_LEN);
+	return pack_in6(a->addr, bytes[0]) == pack_in6(b->addr, bytes[1]) &&
+	       !memcmp(bytes[0] + PORT_LEN, bytes[1] + PORT_LEN, IN6_LEN - PORT_LEN);
+}
+
+/* Can the entry of link @i store the next link, too? */
+static bool has_second(const struct lnx_name *name, unsigned int i)
+{
+	const struct lnx_name_link *link = &name->link[i];
+
+	return i + 1 < name->count &&
+	       link[1].provider == (link->provider ^ LNX_NAME_PRIVATE) &&
+	       link[1].locality == link->locality && same_but_port(link, link + 1);
+}
+
+/* Pack @link, and the next one if @second. Returns the number of bytes; 0: pack_addr
+ * failed. */
+static size_t pack_entry(const struct lnx_name_link *link, bool second, uint8_t *to)
+{
+	uint64_t key = link->locality | (uint64_t)link->provider << 48;
+	size_t len = pack_addr(link, to + KEY);
+
+	if (!len)
+		return 0;
+	memcpy(to, &key, sizeof(key));
+	len += KEY;
+	if (!second)
+		return len;
+	to[KEY] |= SECOND;
+	memcpy(to + len, (const uint8_t *)link[1].addr + PORT_AT, PORT_LEN);
+	return len + PORT_LEN;
+}
+
 size_t lnx_name_pack(const struct lnx_name *name, void *buf)
 {
-	/* An address is written behind the previous ones before the total length is
+	/* An entry is written behind the previous ones before the total length is
 	 * checked, so there is space for one more. */
-	uint8_t bytes[2 * LNX_NAME_LEN + ENTRY] = { 'w', 'x',
-		(uint8_t)(VERSION << 4 | name->count) };
+	uint8_t bytes[2 * LNX_NAME_LEN + ENTRY_MAX + PORT_LEN] = { 'w', 'x' };
+	uint8_t entries = 0;
 	size_t used = HEAD, len;
+	bool second;
 
-	for (unsigned int i = 0; i < name->count; i++) {
-		const struct lnx_name_link *link = &name->link[i];
-		uint64_t key = link->locality | (uint64_t)link->provider << 48;
-
-		if (link->len > LNX_NAME_LEN)
-			return 0;
-		memcpy(bytes + used, &key, sizeof(key));
-		bytes[used + 8] = format_byte(link->format);
-		len = strnlen(link->addr, link->len);
-		if (is_numbers(link, len)) {
-			len = pack_numbers((const char *)link->addr + prefix_len,
-				len - prefix_len, bytes + used + ENTRY);
-			bytes[used + 8] |= NUMBERS;
-		} else {
-			len = pack_addr(link, bytes + used + ENTRY);
-		}
-		bytes[used + 9] = (uint8_t)len;
-		used += ENTRY + len;
-		if (used > LNX_NAME_LEN)
+	for (unsigned int i = 0; i < name->count; i += second ? 2 : 1) {
+		second = has_second(name, i);
+		len = pack_entry(&name->link[i], second, bytes + used);
+		used += len;
+		entries++;
+		if (!len || used > LNX_NAME_LEN)
 			return 0;
 	}
+	bytes[2] = (uint8_t)(VERSION << 4 | entries);
 	bytes[3] = (uint8_t)used;
 	memcpy(buf, bytes, LNX_NAME_LEN);
 	return used;
@@ -158,8 +248,6 @@ static bool unpack_numbers(const uint8_t *from, struct lnx_name_link *link)
 	char *text = (char *)link->buf + prefix_len;
 	size_t len = 0;
 
-	if (link->format != (NUMBERS | FI_ADDR_STR) || link->len != NUMBERS_LEN)
-		return false;
 	memcpy(link->buf, WF_ADDRSTR_LOCAL, prefix_len);
 	for (; len < (size_t)NUMBERS_LEN * 2; len++) {
 		unsigned int digit = from[len / 2] >> len % 2 * 4 & 0xf;
@@ -176,49 +264,76 @@ static bool unpack_numbers(const uint8_t *from, struct lnx_name_link *link)
 	return true;
 }
 
-/* Unpack one address of @len bytes at @from. */
-static bool unpack_link(const uint8_t *from, size_t len, struct lnx_name_link *link)
+/* Unpack an address of @len bytes at @from, whose byte of format is @format. */
+static bool unpack_addr(
+	uint8_t format, const uint8_t *from, size_t len, struct lnx_name_link *link)
 {
+	link->format = format & ~SECOND;
+	switch (link->format) {
+	case FI_SOCKADDR_IN:
+		unpack_in(from, link);
+		return true;
+	case FI_SOCKADDR_IN6:
+		unpack_in6(from, link);
+		return true;
+	case FI_ADDR_STR | NUMBERS:
+		return unpack_numbers(from, link);
+	default:
+		link->addr = from;
+		link->len = (uint16_t)len;
+		return true;
+	}
+}
+
+/* *@second: @first with the port at @port, and of its private endpoint. */
+static void unpack_second(const uint8_t *port, const struct lnx_name_link *first,
+	struct lnx_name_link *second)
+{
+	*second = *first;
+	second->addr = second->buf;
+	second->provider ^= LNX_NAME_PRIVATE;
+	memcpy((uint8_t *)second->buf + PORT_AT, port, PORT_LEN);
+}
+
+/* Unpack the entry at @from, of which @left bytes are readable, to the links behind
+ * those of @name. Returns the number of bytes; 0: the entry is invalid. */
+static size_t unpack_entry(const uint8_t *from, size_t left, struct lnx_name *name)
+{
+	struct lnx_name_link *link = &name->link[name->count];
+	size_t head = KEY + 1, len, port;
 	uint64_t key;
 
+	if (left < ENTRY_MAX)
+		return 0;
 	memcpy(&key, from, sizeof(key));
+	port = from[KEY] & SECOND ? PORT_LEN : 0;
+	name->count += port ? 2 : 1;
+	len = fixed_len(from[KEY]);
+	if (name->count > LNX_MAX_LINKS || (!len && from[KEY] & (SECOND | NUMBERS)))
+		return 0;
+	if (!len)
+		len = from[head++];
+	if (left < head + len + port || !unpack_addr(from[KEY], from + head, len, link))
+		return 0;
 	link->locality = key & UINT64_C(0xffffffffffff);
 	link->provider = (uint16_t)(key >> 48);
-	link->format = from[8];
-	link->addr = from + ENTRY;
-	link->len = (uint16_t)(len - ENTRY);
-	if (link->format & NUMBERS)
-		return unpack_numbers(from + ENTRY, link);
-	/* Equal addresses must have equal bytes, so an address has one valid form. */
-	if (link->format == FI_SOCKADDR_IN) {
-		if (link->len != IN_LEN)
-			return false;
-		unpack_in(from + ENTRY, link);
-	} else if (link->format == FI_SOCKADDR_IN6) {
-		if (link->len != IN6_LEN)
-			return false;
-		unpack_in6(from + ENTRY, link);
-	}
-	return true;
+	if (port)
+		unpack_second(from + head + len, link, link + 1);
+	return head + len + port;
 }
 
 bool lnx_name_unpack(const void *buf, struct lnx_name *ret_name)
 {
 	size_t used = lnx_name_len(buf, LNX_NAME_LEN), at = HEAD, len;
 	const uint8_t *bytes = buf;
+	unsigned int entries = bytes[2] & 0xf;
 
-	if (!used || bytes[2] >> 4 != VERSION)
+	if (!used || bytes[2] >> 4 != VERSION || !entries)
 		return false;
-	ret_name->count = bytes[2] & 0xf;
-	if (!ret_name->count || ret_name->count > LNX_MAX_LINKS)
-		return false;
-	for (unsigned int i = 0; i < ret_name->count; i++) {
-		if (used - at < ENTRY)
-			return false;
-		len = ENTRY + (size_t)bytes[at + 9];
-		if (used - at < len)
-			return false;
-		if (!unpack_link(bytes + at, len, &ret_name->link[i]))
+	ret_name->count = 0;
+	for (unsigned int i = 0; i < entries; i++) {
+		len = unpack_entry(bytes + at, used - at, ret_name);
+		if (!len)
 			return false;
 		at += len;
 	}

@@ -13,24 +13,30 @@
  * Little-endian, and short, because some applications have no more than FI_NAME_MAX
  * bytes for an address:
  *
- *   u8 'w', u8 'x', u8 version and number of links, u8 total length
- *   per link: u48 locality, u16 provider, u8 address format, u8 length of the address,
- *             the address
+ *   u8 'w', u8 'x', u8 version and number of entries, u8 total length
+ *   per entry: u48 locality, u16 provider, u8 address format, u8 length of the address
+ *              unless the format has but one, the address, and with the flag below
+ *              the port of a second link (u16, in the network's order)
  *
  * Lengths are in bytes. An IP address is stored without the bytes that are the same in
  * all of them. The text "fi_shm://" with numbers and colons behind it, which shm
  * chooses by default, is stored as half a byte for each digit and colon, with 0x80
  * added to the format; other text is padded. So endpoints with the same links have
- * addresses of one length. Of a format the lower seven bits are stored. @provider is a
- * hash of the provider's name; for @locality see locality.h.
+ * addresses of one length. Of a provider's own format five bits are stored. 0x40 added
+ * to the format of an IP address stands for a second link behind this one, that of the
+ * private endpoint (LNX_NAME_PRIVATE), if it differs by provider and port alone.
+ * @provider is a hash of the provider's name; for @locality see locality.h.
  */
 enum {
 	LNX_NAME_LEN = 240, /* greatest length of an address in bytes */
 	LNX_MAX_LINKS = 8,  /* greatest number of members of a link */
+	/* A private endpoint (stripe/stripe.h) has the provider hash of its member with
+	 * these bits inverted, so that it is never paired with a link of messages. */
+	LNX_NAME_PRIVATE = 0x5354,
 };
 
 struct lnx_name_link {
-	uint16_t provider; /* hash of the provider's name */
+	uint16_t provider; /* hash of the provider's name; see LNX_NAME_PRIVATE */
 	uint16_t len;      /* length of @addr in bytes */
 	uint32_t format;   /* format of @addr, as fi_info.addr_format */
 	uint64_t locality; /* of 48 bits; see locality.h */

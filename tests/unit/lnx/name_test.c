@@ -65,7 +65,7 @@ static void numbers_are_packed(void **state)
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
 		name.link[0].addr = names[i];
 		name.link[0].len = (uint16_t)(strlen(names[i]) + 1);
-		assert_int_equal(lnx_name_pack(&name, packed), 62);
+		assert_int_equal(lnx_name_pack(&name, packed), 59);
 		assert_true(lnx_name_unpack(packed, &out));
 		assert_int_equal(out.link[0].format, FI_ADDR_STR);
 		assert_int_equal(out.link[0].len, strlen(names[i]));
@@ -76,10 +76,160 @@ static void numbers_are_packed(void **state)
 	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
 		name.link[0].addr = texts[i];
 		name.link[0].len = (uint16_t)(strlen(texts[i]) + 1);
-		assert_true(lnx_name_pack(&name, packed) > 62);
+		assert_true(lnx_name_pack(&name, packed) > 59);
 		assert_true(lnx_name_unpack(packed, &out));
 		assert_string_equal(out.link[0].addr, texts[i]);
 	}
+}
+
+/* ---- links of private endpoints ---- */
+
+struct ports {
+	struct sockaddr_in in[4];
+	struct sockaddr_in6 in6[2];
+};
+
+/* shm, two rails over IPv4, each with its private endpoint behind it. */
+static void fill_rails(struct lnx_name *name, struct ports *ports)
+{
+	static const char shm[] = "fi_shm://1:2:3";
+
+	*name = (struct lnx_name){ .count = 5, .link = { link_of(1, 1, sizeof(shm)) } };
+	name->link[0].addr = shm;
+	for (unsigned int i = 0; i < 4; i++) {
+		ports->in[i] = (struct sockaddr_in){ .sin_family = AF_INET,
+			.sin_port = htons((uint16_t)(1000 + i)) };
+		ports->in[i].sin_addr.s_addr = htonl(0x0a000001 + i / 2);
+		name->link[1 + i] = link_of(i % 2 ? 7 ^ LNX_NAME_PRIVATE : 7, 5 + i / 2,
+			sizeof(ports->in[i]));
+		name->link[1 + i].format = FI_SOCKADDR_IN;
+		name->link[1 + i].addr = &ports->in[i];
+	}
+}
+
+static void assert_links(const struct lnx_name *name, const struct lnx_name *wanted)
+{
+	assert_int_equal(name->count, wanted->count);
+	for (unsigned int i = 0; i < wanted->count; i++) {
+		const struct lnx_name_link *link = &wanted->link[i];
+
+		assert_int_equal(name->link[i].provider, link->provider);
+		assert_true(name->link[i].locality == link->locality);
+		assert_int_equal(name->link[i].format, link->format);
+		/* Text loses its NUL. */
+		assert_int_equal(name->link[i].len, link->len - !i);
+		assert_memory_equal(name->link[i].addr, link->addr, name->link[i].len);
+	}
+}
+
+/* shm and two rails with striping have a name that 64 bytes hold. */
+static void private_ports_are_short(void **state)
+{
+	uint32_t words[WF_AV_ADDR_WORDS];
+	uint8_t packed[LNX_NAME_LEN];
+	struct lnx_name name, out;
+	struct ports ports;
+
+	fill_rails(&name, &ports);
+	assert_int_equal(lnx_name_pack(&name, packed), 63);
+	assert_true(lnx_name_unpack(packed, &out));
+	assert_links(&out, &name);
+	assert_true(lnx_av_format.spell(words, packed));
+	assert_memory_equal(words, packed, LNX_NAME_LEN);
+}
+
+static void private_ports_of_ipv6_are_short(void **state)
+{
+	uint8_t packed[LNX_NAME_LEN];
+	struct lnx_name name, out;
+	struct ports ports;
+
+	fill_rails(&name, &ports);
+	for (unsigned int i = 0; i < 2; i++) {
+		ports.in6[i] = (struct sockaddr_in6){ .sin6_family = AF_INET6,
+			.sin6_port = htons((uint16_t)(1 + i)),
+			.sin6_scope_id = 3 };
+		ports.in6[i].sin6_addr.s6_addr[15] = 9;
+		name.link[1 + i].format = FI_SOCKADDR_IN6;
+		name.link[1 + i].addr = &ports.in6[i];
+		name.link[1 + i].len = sizeof(ports.in6[i]);
+	}
+	assert_int_equal(lnx_name_pack(&name, packed), 63 + 16);
+	assert_true(lnx_name_unpack(packed, &out));
+	assert_links(&out, &name);
+	ports.in6[1].sin6_scope_id++;
+	assert_int_equal(lnx_name_pack(&name, packed), 63 + 16 + 29);
+	assert_true(lnx_name_unpack(packed, &out));
+	assert_links(&out, &name);
+}
+
+/* What differs by more than the port and the provider has an entry of its own. */
+static void other_private_endpoints_are_whole(void **state)
+{
+	uint8_t packed[LNX_NAME_LEN];
+	struct lnx_name name, out;
+	struct ports ports;
+
+	for (int what = 0; what < 4; what++) {
+		fill_rails(&name, &ports);
+		if (what == 0)
+			ports.in[1].sin_addr.s_addr++;
+		else if (what == 1)
+			name.link[2].locality++;
+		else if (what == 2)
+			name.link[2].provider++;
+		else
+			name.link[1].provider++;
+		assert_int_equal(lnx_name_pack(&name, packed), 63 + 13);
+		assert_true(lnx_name_unpack(packed, &out));
+		assert_links(&out, &name);
+	}
+}
+
+/* Entries that are no address: a second link of shm, and more links than allowed. */
+static void wrong_second_links_are_refused(void **state)
+{
+	enum { FORMAT = 4 + 8, IN_FORMAT = 4 + 25 + 8 };
+	struct lnx_name name, many = { .count = LNX_MAX_LINKS };
+	uint8_t packed[LNX_NAME_LEN];
+	struct ports ports;
+	struct lnx_name *out = malloc(sizeof(*out));
+
+	assert_non_null(out);
+	fill_rails(&name, &ports);
+	assert_true(lnx_name_pack(&name, packed));
+	packed[FORMAT] |= 0x40;
+	assert_false(lnx_name_unpack(packed, out));
+	packed[FORMAT] &= ~0x40;
+	assert_true(lnx_name_unpack(packed, out));
+	packed[IN_FORMAT] &= ~0x40;
+	assert_false(lnx_name_unpack(packed, out));
+
+	for (unsigned int i = 0; i < LNX_MAX_LINKS; i++)
+		many.link[i] = name.link[1 + i % 2];
+	assert_int_equal(lnx_name_pack(&many, packed), 4 + 4 * 17);
+	assert_true(lnx_name_unpack(packed, out));
+	assert_int_equal(out->count, LNX_MAX_LINKS);
+	for (unsigned int i = 0; i < LNX_MAX_LINKS; i++)
+		many.link[i] = name.link[1];
+	assert_int_equal(lnx_name_pack(&many, packed), 4 + 8 * 15);
+	/* The last of eight has a second one. */
+	packed[4 + 7 * 15 + 8] |= 0x40;
+	packed[3] += 2;
+	assert_false(lnx_name_unpack(packed, out));
+	free(out);
+}
+
+/* An IP address has the length of its kind. */
+static void addresses_of_another_length_are_not_packed(void **state)
+{
+	uint8_t packed[LNX_NAME_LEN];
+	struct lnx_name name;
+	struct ports ports;
+
+	fill_rails(&name, &ports);
+	name.link[3].len--;
+	assert_false(lnx_name_pack(&name, packed));
 }
 
 /* A format that only its provider knows: some of its bits are stored, and compared. */
@@ -93,6 +243,13 @@ static void formats_meet(void **state)
 	mine.link[0].format = 0x80000185;
 	assert_true(lnx_name_pack(&mine, packed));
 	assert_true(lnx_name_unpack(packed, &theirs));
+	lnx_name_pair(&mine, &theirs, local, pair);
+	assert_int_equal(pair[0], 0);
+	/* It is no address of IP, though its lowest bits are those of one. */
+	mine.link[0].format = 0x80000000 | FI_SOCKADDR_IN;
+	assert_true(lnx_name_pack(&mine, packed));
+	assert_true(lnx_name_unpack(packed, &theirs));
+	assert_int_equal(theirs.link[0].len, 5);
 	lnx_name_pair(&mine, &theirs, local, pair);
 	assert_int_equal(pair[0], 0);
 }
@@ -109,17 +266,31 @@ static void too_much_does_not_fit(void **state)
 	assert_false(lnx_name_pack(&name, packed));
 }
 
+/* The address is in the packed name, or in its link. */
+static void assert_within(const struct lnx_name_link *link, const uint8_t *packed)
+{
+	const uint8_t *addr = link->addr, *buf = (const uint8_t *)link->buf;
+
+	if (addr == buf)
+		assert_true(link->len <= sizeof(link->buf));
+	else
+		assert_true(
+			addr >= packed && addr + link->len <= packed + LNX_NAME_LEN);
+}
+
 /* Every byte is changed to every value, from memory that ends with the address. */
 static void no_bytes_lead_out_of_the_address(void **state)
 {
-	struct lnx_name name = { 3,
-		{ link_of(1, 1, 40), link_of(2, 2, 0), link_of(3, 3, 16) } };
 	uint8_t *packed = malloc(LNX_NAME_LEN);
 	uint32_t words[WF_AV_ADDR_WORDS];
-	struct lnx_name out;
+	struct lnx_name name, out;
 	char text[WF_AV_TEXT_LEN];
+	struct ports ports;
 
 	assert_non_null(packed);
+	fill_rails(&name, &ports);
+	name.link[name.count++] = link_of(1, 1, 40);
+	name.link[name.count++] = link_of(2, 2, 0);
 	for (size_t at = 0; at < LNX_NAME_LEN; at++) {
 		assert_true(lnx_name_pack(&name, packed));
 		for (int value = 0; value < 256; value++) {
@@ -130,9 +301,7 @@ static void no_bytes_lead_out_of_the_address(void **state)
 			if (!lnx_name_unpack(packed, &out))
 				continue;
 			for (unsigned int i = 0; i < out.count; i++)
-				assert_true((const uint8_t *)out.link[i].addr +
-						    out.link[i].len <=
-					    packed + LNX_NAME_LEN);
+				assert_within(&out.link[i], packed);
 		}
 	}
 	free(packed);
@@ -230,6 +399,11 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(what_is_packed_comes_out),
 		cmocka_unit_test(numbers_are_packed),
+		cmocka_unit_test(private_ports_are_short),
+		cmocka_unit_test(private_ports_of_ipv6_are_short),
+		cmocka_unit_test(other_private_endpoints_are_whole),
+		cmocka_unit_test(wrong_second_links_are_refused),
+		cmocka_unit_test(addresses_of_another_length_are_not_packed),
 		cmocka_unit_test(formats_meet),
 		cmocka_unit_test(too_much_does_not_fit),
 		cmocka_unit_test(no_bytes_lead_out_of_the_address),

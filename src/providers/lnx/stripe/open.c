@@ -12,9 +12,6 @@
 /* The private endpoints: which members get one, opening, naming, enabling, closing. */
 
 enum {
-	/* Private endpoints in a name have the provider hash of their member with these
-	 * bits inverted, so that no version pairs them with the links of messages. */
-	PROVIDER_BITS = 0x5354,
 	CQ_SIZE = 256,
 };
 
@@ -59,7 +56,7 @@ static void links_of(const struct lnx_domain *domain, struct lnx_name *ret,
 			continue;
 		ret_local[ret->count] = domain->link->local[i];
 		ret->link[ret->count] = all.link[i];
-		ret->link[ret->count++].provider ^= PROVIDER_BITS;
+		ret->link[ret->count++].provider ^= LNX_NAME_PRIVATE;
 	}
 }
 
@@ -243,14 +240,20 @@ static bool read_names(struct lnx_stripe *s, struct lnx_name *ret,
 bool lnx_stripe_name(struct lnx_ep *ep, struct lnx_name *name,
 	uint32_t addrs[LNX_MAX_LINKS][WF_AV_ADDR_WORDS])
 {
-	struct lnx_name mine, both = *name;
+	struct lnx_name mine, both = { .count = 0 };
+	struct lnx_stripe_rail *rail;
 	uint8_t packed[LNX_NAME_LEN];
+	unsigned int next = 0;
 
 	if (!ep->stripe || !read_names(ep->stripe, &mine, addrs) ||
 		name->count + mine.count > LNX_MAX_LINKS)
 		return false;
-	for (unsigned int i = 0; i < mine.count; i++)
-		both.link[both.count++] = mine.link[i];
+	rail = ep->stripe->rail;
+	for (unsigned int i = 0; i < name->count; i++) {
+		both.link[both.count++] = name->link[i];
+		if (next < mine.count && rail[next].member == i)
+			both.link[both.count++] = mine.link[next++];
+	}
 	if (!lnx_name_pack(&both, packed))
 		return false;
 	*name = both;
