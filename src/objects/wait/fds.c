@@ -174,22 +174,21 @@ void wf_fds_del(struct wf_fds *fds, int fd)
 	(void)pthread_mutex_unlock(&fds->lock);
 }
 
-/* Take the first @count descriptors of link->from back from link->to. */
-static void take_back(const struct wf_fds_link *link, size_t count)
+/* Take the first @count descriptors of @from back from @to. */
+static void take_back(const struct wf_fds *from, struct wf_fds *to, size_t count)
 {
 	while (count--)
-		wf_fds_del(link->to, link->from->fds[count].fd);
+		wf_fds_del(to, from->fds[count].fd);
 }
 
-static int hand_over(const struct wf_fds_link *link)
+static int hand_over(const struct wf_fds *from, struct wf_fds *to)
 {
-	const struct wf_fds *from = link->from;
 	int ret;
 
 	for (size_t i = 0; i < from->count; i++) {
-		ret = wf_fds_add(link->to, from->fds[i].fd);
+		ret = wf_fds_add(to, from->fds[i].fd);
 		if (ret) {
-			take_back(link, i);
+			take_back(from, to, i);
 			return ret;
 		}
 	}
@@ -204,7 +203,7 @@ int wf_fds_follow(struct wf_fds_link *link, struct wf_fds *from, struct wf_fds *
 		return 0;
 	*link = (struct wf_fds_link){ .from = from, .to = to };
 	(void)pthread_mutex_lock(&from->lock);
-	ret = hand_over(link);
+	ret = hand_over(from, to);
 	if (!ret)
 		wf_list_push(&from->followed, &link->link);
 	(void)pthread_mutex_unlock(&from->lock);
@@ -221,7 +220,7 @@ void wf_fds_unfollow(struct wf_fds_link *link)
 		return;
 	(void)pthread_mutex_lock(&from->lock);
 	wf_list_remove(&link->link);
-	take_back(link, from->count);
+	take_back(from, link->to, from->count);
 	(void)pthread_mutex_unlock(&from->lock);
 	link->from = NULL;
 }

@@ -81,7 +81,9 @@ static bool send_next(struct udp_ep *ep)
 		report(ep, burst->first + (unsigned int)taken, 0);
 		return taken > 0;
 	}
-	err = udp_send_pieces(ep, &burst->to, datagrams[0].iov, 1, 0) < 0 ? errno : 0;
+	err = udp_send_pieces(ep, &burst->to, &burst->msgs[burst->first].iov, 1, 0) < 0
+		      ? errno
+		      : 0;
 	if (udp_is_full(err))
 		return false;
 	report(ep, burst->first + 1, err);

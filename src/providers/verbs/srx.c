@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "providers/verbs/srx.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 
@@ -41,6 +42,7 @@ static void free_srx(struct verbs_srx *srx)
 
 static int open_slots(struct verbs_srx *srx)
 {
+	assert(srx->size);
 	srx->slots = calloc(srx->size, sizeof(*srx->slots));
 	srx->next = calloc(srx->size, sizeof(*srx->next));
 	if (!srx->slots || !srx->next)

@@ -65,13 +65,12 @@ static const uint8_t *own_chunk(const struct coll_plan *plan, uint64_t chunk)
 	return plan->in ? plan->in + chunk * plan->piece : NULL;
 }
 
-void coll_post(struct coll_node *node, uint64_t chunk)
+/* Copy @in, this member's data for one chunk, which has @len bytes, to its slot @to. */
+static void post_data(
+	const struct coll_node *node, const uint8_t *in, size_t len, uint8_t *to)
 {
 	const struct coll_plan *plan = &node->plan;
-	uint64_t use = coll_use(node, chunk);
-	size_t len = chunk_len(plan, chunk), at, own;
-	const uint8_t *in = own_chunk(plan, chunk);
-	uint8_t *to = coll_own_data(node, use, len * plan->parts);
+	size_t at, own;
 
 	if (plan->shares) {
 		/* No other member reads this member's share. */
@@ -85,6 +84,17 @@ void coll_post(struct coll_node *node, uint64_t chunk)
 			if (i != node->rank)
 				coll_copy_data(to, in, len);
 	}
+}
+
+void coll_post(struct coll_node *node, uint64_t chunk)
+{
+	const struct coll_plan *plan = &node->plan;
+	uint64_t use = coll_use(node, chunk);
+	size_t len = chunk_len(plan, chunk);
+	const uint8_t *in = own_chunk(plan, chunk);
+
+	if (in)
+		post_data(node, in, len, coll_own_data(node, use, len * plan->parts));
 	coll_publish(node, use);
 }
 

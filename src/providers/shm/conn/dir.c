@@ -235,7 +235,7 @@ int shm_dirs_lock(const char *root, struct shm_dirs_lock *ret)
  * that the directory has no link left, and lists the directories once more. */
 void shm_dir_remove(const char *path)
 {
-	int fd;
+	int fd = -1;
 
 	if (lock_one(path, &fd))
 		return;

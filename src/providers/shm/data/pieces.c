@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "providers/shm/data/pieces.h"
 
+#include <assert.h>
 #include <string.h>
 
 #include "providers/shm/data/bulk.h"
@@ -57,6 +58,7 @@ static void write_piece(struct shm_conn *conn, const struct wf_op *op, size_t at
 	uint8_t kind = SHM_REC_DATA, flags;
 	uint8_t *to = shm_writer_bytes(w, len, &flags);
 
+	assert(to); /* See has_space. */
 	shm_writer_bytes_done(w, flags, len);
 	if (left)
 		prefetch_lines(w, WF_MIN(left, (size_t)PIECE));

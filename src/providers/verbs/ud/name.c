@@ -23,8 +23,7 @@ static bool spell(uint32_t *words, const void *addr)
 {
 	struct verbs_ud_name name;
 
-	(void)verbs_ud_name_read(addr, sizeof(name), &name);
-	if (name.qpn < 2 || name.qpn > QPN_MAX)
+	if (!verbs_ud_name_read(addr, sizeof(name), &name) || name.qpn < 2 || name.qpn > QPN_MAX)
 		return false;
 	memcpy(words, &name, sizeof(name));
 	return true;
@@ -35,7 +34,7 @@ static void print(const void *addr, char *buf, size_t len)
 	char gid[INET6_ADDRSTRLEN];
 	struct verbs_ud_name name;
 
-	(void)verbs_ud_name_read(addr, sizeof(name), &name);
+	memcpy(&name, addr, sizeof(name));
 	(void)inet_ntop(AF_INET6, name.gid, gid, sizeof(gid));
 	(void)snprintf(buf, len,
 		"fi_addr_ib_ud://%s:%" PRIx32 "/%" PRIx16 "/%" PRIx16 "/%" PRIx8, gid,
