@@ -23,8 +23,8 @@ enum {
 	MSG_MAX = HEADER + 240,
 	LEN = 50000,
 	TAG = 5,
-	/* Places of ports and address in a link of a name, for IPv4; its bytes, and those
-	 * of a private endpoint alone. */
+	/* Places of ports and address in a link of a name, for IPv4; its bytes, and
+	 * those of a private endpoint alone. */
 	PORT_AT = 9,
 	IP_AT = 11,
 	PRIVATE_AT = 15,

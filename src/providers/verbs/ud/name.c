@@ -23,7 +23,8 @@ static bool spell(uint32_t *words, const void *addr)
 {
 	struct verbs_ud_name name;
 
-	if (!verbs_ud_name_read(addr, sizeof(name), &name) || name.qpn < 2 || name.qpn > QPN_MAX)
+	if (!verbs_ud_name_read(addr, sizeof(name), &name) || name.qpn < 2 ||
+		name.qpn > QPN_MAX)
 		return false;
 	memcpy(words, &name, sizeof(name));
 	return true;
