@@ -137,7 +137,6 @@ struct wf_match {
 static_assert(sizeof(struct wf_match) <= 640, "an idle engine stays small");
 static_assert(sizeof(struct wf_match_entry) <= 88, "embedded in every receive");
 static_assert(sizeof(struct wf_match_message) == 32, "embedded in every message");
-static_assert(offsetof(struct wf_match_entry, node.tag) % 16 == 0, "see wf_match_node");
 
 /* @handles: the handles of the pool of messages; must outlive @m. */
 void wf_match_init(struct wf_match *m, struct wf_handles *handles);

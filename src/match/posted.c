@@ -42,6 +42,13 @@ void wf_match_posted_done(struct wf_match *m)
 	}
 }
 
+static inline bool group_serves(
+	const struct wf_match_group *g, uint64_t ignore, bool directed)
+{
+	return g->table.ignore == ignore &&
+	       g->table.any == (directed ? 0 : UINT64_MAX);
+}
+
 /* A new group, or an empty one that is used for another pair. */
 static struct wf_match_group *group_add(
 	struct wf_match *m, uint64_t ignore, bool directed)
@@ -64,14 +71,14 @@ static struct wf_match_group *group_add(
 
 /* The group of a pair, which is not m->recent; NULL: there is none, and none can be
  * made. */
-static __attribute__((noinline)) struct wf_match_group *group_other(
+static struct wf_match_group *group_other(
 	struct wf_match *m, uint64_t ignore, bool directed)
 {
 	struct wf_match_group *g;
 
 	for (unsigned int i = 0; i < m->group_count; i++) {
 		g = m->groups[i];
-		if (wf_match_group_serves(g, ignore, directed))
+		if (group_serves(g, ignore, directed))
 			return m->recent = g;
 	}
 	g = group_add(m, ignore, directed);
@@ -80,24 +87,48 @@ static __attribute__((noinline)) struct wf_match_group *group_other(
 	return g;
 }
 
+/* wf_match_group_post to @g. */
+static inline void group_post(struct wf_match *m, struct wf_match_group *g,
+	struct wf_match_entry *e, uint64_t tag, uint64_t addr)
+{
+	e->group = g;
+	m->live |= g->bit;
+	e->hash = wf_match_table_hash(&g->table, tag, addr);
+	g->last_key = wf_match_table_add(&g->table, &e->node, e->hash);
+}
+
+/* wf_match_group_post to a group that is not m->recent. */
+static __attribute__((noinline)) void post_other(struct wf_match *m,
+	struct wf_match_entry *e, uint64_t tag, uint64_t ignore, uint64_t addr)
+{
+	struct wf_match_group *g = group_other(m, ignore, addr != WF_MATCH_ANY);
+
+	if (g)
+		group_post(m, g, e, tag, addr);
+	else
+		wf_match_ungrouped_post(m, e);
+}
+
 void wf_match_group_post(struct wf_match *m, struct wf_match_entry *e, uint64_t tag,
 	uint64_t ignore, uint64_t addr)
 {
 	struct wf_match_group *g = m->recent;
 
-	if (wf_unlikely(!wf_match_group_serves(g, ignore, addr != WF_MATCH_ANY)))
-		g = group_other(m, ignore, addr != WF_MATCH_ANY);
-	if (wf_unlikely(!g)) {
-		wf_match_ungrouped_post(m, e);
-		return;
-	}
-	e->group = g;
-	e->hash = wf_match_table_hash(&g->table, tag, addr);
-	g->last_key = wf_match_table_add(&g->table, &e->node, e->hash);
-	m->live |= g->bit;
+	if (wf_unlikely(!group_serves(g, ignore, addr != WF_MATCH_ANY)))
+		post_other(m, e, tag, ignore, addr);
+	else
+		group_post(m, g, e, tag, addr);
 }
 
-struct wf_match_entry *wf_match_search_groups(
+__attribute__((noinline)) struct wf_match_entry *wf_match_group_lookup(
+	const struct wf_match_group *g, uint64_t tag, uint64_t addr)
+{
+	struct wf_match_node *node = wf_match_table_find(&g->table, tag, addr);
+
+	return node ? wf_match_entry_of(node) : NULL;
+}
+
+__attribute__((noinline)) struct wf_match_entry *wf_match_search_groups(
 	const struct wf_match *m, uint64_t tag, uint64_t addr)
 {
 	struct wf_match_entry *e, *best = NULL;

@@ -43,19 +43,6 @@ static inline struct wf_match_entry *wf_match_ungrouped_search(
 	return NULL;
 }
 
-static inline bool wf_match_group_serves(
-	const struct wf_match_group *g, uint64_t ignore, bool directed)
-{
-	return g->table.ignore == ignore && !g->table.any == directed;
-}
-
-/* Is @node a receive in @g with the key (@tag, @addr)? */
-static inline bool wf_match_group_same(const struct wf_match_group *g,
-	const struct wf_match_node *node, uint64_t tag, uint64_t addr)
-{
-	return node && wf_match_table_same(&g->table, node, tag, addr);
-}
-
 /* Add @e to its group, or to m->ungrouped if it has none. All members of @e but group
  * and hash are set. Out of line: rarely called by the inline functions below. */
 void wf_match_group_post(struct wf_match *m, struct wf_match_entry *e, uint64_t tag,
@@ -69,8 +56,9 @@ static inline bool wf_match_group_follow(struct wf_match *m, struct wf_match_ent
 	struct wf_match_group *g = m->recent;
 	struct wf_match_node *first = g->last_key;
 
-	if (!wf_match_group_serves(g, ignore, addr != WF_MATCH_ANY) ||
-		!wf_match_group_same(g, first, tag, addr))
+	/* Groups differ by what is ignored, and by whether there is a source. */
+	if (!first || first->tag != (tag & ~ignore) || first->addr != addr ||
+		g->table.ignore != ignore)
 		return false;
 	e->group = g;
 	e->hash = wf_match_entry_of(first)->hash;
@@ -95,6 +83,12 @@ static inline void wf_match_group_unpost(struct wf_match *m, struct wf_match_ent
 		m->live &= ~g->bit;
 }
 
+/* The oldest receive in @g with the key (@tag, @addr), which has the values that the
+ * receives of the group compare; NULL if there is none. Out of line, like
+ * wf_match_group_post. */
+struct wf_match_entry *wf_match_group_lookup(
+	const struct wf_match_group *g, uint64_t tag, uint64_t addr);
+
 /* The oldest match in one group. NULL as well if the source of the message is unknown
  * and the group is directed. */
 static inline struct wf_match_entry *wf_match_group_find(
@@ -104,15 +98,17 @@ static inline struct wf_match_entry *wf_match_group_find(
 
 	if (!g->table.any && addr == WF_MATCH_ANY)
 		return NULL;
-	if (!wf_match_group_same(g, node, tag, addr))
-		node = wf_match_table_find(&g->table, tag, addr);
-	return node ? wf_match_entry_of(node) : NULL;
+	wf_match_table_key(&g->table, &tag, &addr);
+	if (!node || node->tag != tag || node->addr != addr)
+		return wf_match_group_lookup(g, tag, addr);
+	return wf_match_entry_of(node);
 }
 
 static inline void wf_match_post_inline(struct wf_match *m, struct wf_match_entry *e,
 	uint64_t tag, uint64_t ignore, uint64_t addr)
 {
 	e->node.tag = tag & ~ignore;
+	WF_STORE_ALONE(e->node.tag);
 	e->node.addr = addr;
 	e->ignore = ignore;
 	e->stamp = m->stamp++;

@@ -27,9 +27,7 @@ struct wf_match_node {
 		};
 		struct wf_list ungrouped; /* in wf_match.ungrouped; in no table then */
 	};
-	/* A compiler fills both with one store of 16 bytes. At a multiple of 16 bytes
-	 * the store never straddles two cache lines or pages, which would be slow. */
-	uint64_t tag, addr;
+	uint64_t tag, addr; /* as the table compares them */
 	/* The first node of a ring: the next ring in its bucket. Other nodes: the node
 	 * itself. */
 	struct wf_match_node *next;
@@ -39,12 +37,13 @@ struct wf_match_node {
 #define T_NODE        struct wf_match_node
 #define T_LINK        struct wf_match_node *
 #define T_AT(t, link) (link)
+#define T_KEYED       1
 #include "match/table.inl"
 
 /* A node in 24 bytes, a member of an object of a pool with handles. A link is the
  * handle of the node (wf_pool_handle of its address). */
 struct wf_match_compact_node {
-	uint64_t tag;
+	uint64_t tag;           /* with bits that the table may not compare */
 	int32_t addr;           /* 31 bits, or -1: WF_MATCH_ANY */
 	uint32_t next;          /* as in struct wf_match_node */
 	uint32_t before, after; /* in the ring */
@@ -60,6 +59,7 @@ static inline struct wf_match_compact_node *wf_match_compact_at(
 #define T_NODE        struct wf_match_compact_node
 #define T_LINK        uint32_t
 #define T_AT(t, link) wf_match_compact_at((t)->handles, link)
+#define T_KEYED       0
 #include "match/table.inl"
 
 #endif

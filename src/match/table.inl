@@ -8,6 +8,8 @@
  *                   before and after, the last three of type T_LINK
  *   T_LINK          the type of a reference to a node; 0 is none
  *   T_AT(t, link)   the node of @link
+ *   T_KEYED         1: nodes have the tag and the address that the table compares, as
+ *                   T(_key) makes them; 0: they have those of messages
  *
  * Nodes of one key form a ring in the order in which they were added. Only the first
  * node of a ring is in a bucket, so many nodes of one key do not slow down searches for
@@ -40,8 +42,8 @@ void T(_init)(struct T() * t, const struct wf_handles *handles, uint64_t ignore,
 void T(_done)(struct T() * t);
 
 /* Continue a resize, or begin one that is due. Called by add and remove. */
-void T(_grow)(struct T() * t);
-void T(_shrink)(struct T() * t);
+__attribute__((noinline)) void T(_grow)(struct T() * t);
+__attribute__((noinline)) void T(_shrink)(struct T() * t);
 
 /* The source of @node, sign-extended so that WF_MATCH_ANY keeps its value. */
 static inline uint64_t T(_addr)(const T_NODE *node)
@@ -49,10 +51,17 @@ static inline uint64_t T(_addr)(const T_NODE *node)
 	return (uint64_t)(int64_t)node->addr;
 }
 
-/* Hash of a key as @t compares keys. */
+/* Make of a tag and a source the key that @t compares. */
+static inline void T(_key)(const struct T() * t, uint64_t *tag, uint64_t *addr)
+{
+	*tag &= ~t->ignore;
+	*addr |= t->any;
+}
+
 static inline uint32_t T(_hash)(const struct T() * t, uint64_t tag, uint64_t addr)
 {
-	return (uint32_t)wf_match_hash(tag & ~t->ignore, addr | t->any);
+	T(_key)(t, &tag, &addr);
+	return (uint32_t)wf_match_hash(tag, addr);
 }
 
 static inline T_LINK *T(_bucket)(const struct T() * t, uint32_t hash)
@@ -62,11 +71,13 @@ static inline T_LINK *T(_bucket)(const struct T() * t, uint32_t hash)
 	return &t->buckets[hash & t->mask];
 }
 
+/* Has @node the key (@tag, @addr)? If T_KEYED, that is of T(_key). */
 static inline bool T(_same)(
 	const struct T() * t, const T_NODE *node, uint64_t tag, uint64_t addr)
 {
-	return !(
-		((node->tag ^ tag) & ~t->ignore) | ((T(_addr)(node) ^ addr) & ~t->any));
+	uint64_t tags = node->tag ^ tag, addrs = T(_addr)(node) ^ addr;
+
+	return !(T_KEYED ? tags | addrs : (tags & ~t->ignore) | (addrs & ~t->any));
 }
 
 /* The first node with the key (@tag, @addr) in the bucket that begins with @link, or 0.
@@ -82,8 +93,10 @@ static inline T_LINK T(_search)(
 /* The first node with the key (@tag, @addr), or 0. */
 static inline T_LINK T(_find)(const struct T() * t, uint64_t tag, uint64_t addr)
 {
-	uint32_t hash = T(_hash)(t, tag, addr);
+	uint32_t hash;
 
+	T(_key)(t, &tag, &addr);
+	hash = (uint32_t)wf_match_hash(tag, addr);
 	return T(_search)(t, *T(_bucket)(t, hash), tag, addr);
 }
 
@@ -288,3 +301,4 @@ void T(_shrink)(struct T() * t)
 #undef T_NODE
 #undef T_LINK
 #undef T_AT
+#undef T_KEYED

@@ -15,6 +15,10 @@
 /* For hot functions, where the cost of a call would be measurable. */
 #define WF_INLINE static inline __attribute__((always_inline))
 
+/* The compiler does not merge a store to the variable @x before with one behind: two
+ * values that it stores as one vector can be loaded later than each alone. */
+#define WF_STORE_ALONE(x) __asm__("" : "+m"(x))
+
 #define WF_ARRAY_SIZE(a) (sizeof(a) / sizeof((a)[0]))
 #define WF_MIN(a, b)     ((a) < (b) ? (a) : (b))
 #define WF_MAX(a, b)     ((a) > (b) ? (a) : (b))
