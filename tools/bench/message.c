@@ -39,7 +39,7 @@ static ssize_t inject_msg(struct fb_worker *w, struct fb_slot *slot, char *buf)
 /* The remote address of operation @iteration. */
 static uint64_t remote(const struct fb_worker *w, uint64_t iteration)
 {
-	return w->remote_addr + iteration % w->rx.buffers * w->rx.stride;
+	return w->remote_addr + fb_buffer_of(&w->rx, iteration) * w->rx.stride;
 }
 
 static ssize_t start_write(struct fb_worker *w, struct fb_slot *slot, char *buf)
@@ -190,7 +190,7 @@ static void read_result(struct fb_worker *w, const struct fb_slot *slot)
 	if (w->start != start_read)
 		read_word(w, buf, slot->iteration);
 	else if (w->touch)
-		fb_read(w, buf, slot->iteration % w->rx.buffers);
+		fb_read(w, buf, fb_buffer_of(&w->rx, slot->iteration));
 }
 
 static void take_entry(struct fb_worker *w, const struct fi_cq_msg_entry *entry)

@@ -46,7 +46,7 @@ static void ping_pong(struct fb_worker *w, uint64_t count)
 /* Wait for the peer's write: its last byte becomes the mark. */
 static void await_write(struct fb_worker *w)
 {
-	char *buf = fb_buffer(&w->rx, (uint32_t)(w->iteration % w->rx.buffers));
+	char *buf = fb_buffer(&w->rx, fb_buffer_of(&w->rx, w->iteration));
 	char mark = fb_write_mark(w, w->iteration);
 
 	while (atomic_load_explicit((_Atomic char *)(buf + w->bytes - 1),
@@ -86,7 +86,7 @@ static void check_writes(struct fb_worker *w)
 	uint64_t first = iterations > w->rx.buffers ? iterations - w->rx.buffers : 0;
 
 	for (uint64_t iteration = first; iteration < iterations; iteration++) {
-		char *buf = fb_buffer(&w->rx, (uint32_t)(iteration % w->rx.buffers));
+		char *buf = fb_buffer(&w->rx, fb_buffer_of(&w->rx, iteration));
 
 		if (w->test == FB_WRITE_LATENCY)
 			check_mark(w, buf, iteration);

@@ -238,6 +238,7 @@ static void lane_size(struct fb_worker *w, struct fb_lane *lane, uint32_t slots)
 	fifo_new(&lane->fifo, slots);
 	for (uint32_t i = 0; i < slots; i++) {
 		lane->slot[i].receives = lane == &w->rx;
+		lane->slot[i].first = i % lane->buffers;
 		/* fb_next_buffer then returns the first buffer of this slot. */
 		lane->slot[i].buffer = UINT32_MAX - slots;
 	}
