@@ -4,9 +4,9 @@
 #include "sys/compiler.h"
 
 enum {
-	/* Operations before the first round, in which pages and caches are filled. Each
-	 * pause is PAUSE_GROWTH times as long as the one before, up to PAUSE_MAX times
-	 * the operations of a round. */
+	/* Operations before each of the early rounds. Then each pause is PAUSE_GROWTH
+	 * times as long as the one before, up to PAUSE_MAX times the operations of a
+	 * round. */
 	PAUSE_FIRST = 16,
 	PAUSE_GROWTH = 4,
 	PAUSE_MAX = 42,
@@ -15,10 +15,21 @@ enum {
 	GAIN = 8,
 };
 
+/* Operations of a trial of @method, without those before it. */
+static unsigned int tries(const struct wf_choice *choice, unsigned int method)
+{
+	return choice->skipped[method] + (unsigned int)WF_CHOICE_SAMPLES;
+}
+
 static void measure(struct wf_choice *choice, unsigned int method)
 {
 	choice->method = (uint8_t)method;
-	choice->taken = 0;
+	choice->span = choice->most;
+	choice->most = choice->pending;
+	/* Those that are under way; as many again, of which some work was done
+	 * meanwhile; and a whole span. */
+	choice->before = choice->span > 1 ? 3 * choice->span : 0;
+	choice->round += choice->before + tries(choice, method);
 	choice->ended = 0;
 	choice->count = 0;
 }
@@ -27,30 +38,17 @@ static void settle(struct wf_choice *choice)
 {
 	choice->settled = true;
 	choice->left = choice->pause;
-	choice->pause =
-		(uint16_t)WF_MIN(choice->pause * PAUSE_GROWTH, (int)choice->pause_max);
+	if (choice->rounds++ < WF_CHOICE_EARLY)
+		return;
+	choice->rounds = WF_CHOICE_EARLY;
+	choice->pause = WF_MIN(choice->pause * PAUSE_GROWTH, PAUSE_MAX * choice->round);
 }
 
 static void begin_round(struct wf_choice *choice)
 {
 	choice->settled = false;
+	choice->round = 0;
 	measure(choice, (unsigned int)__builtin_ctz(choice->methods));
-}
-
-/* Operations of a trial of @method. */
-static unsigned int tries(const struct wf_choice *choice, unsigned int method)
-{
-	return choice->skipped[method] + (unsigned int)WF_CHOICE_SAMPLES;
-}
-
-static void limit_pause(struct wf_choice *choice)
-{
-	unsigned int all = 0;
-
-	for (unsigned int method = 0; method < WF_CHOICE_METHODS; method++)
-		if (choice->methods >> method & 1)
-			all += tries(choice, method);
-	choice->pause_max = (uint16_t)(PAUSE_MAX * all);
 }
 
 void wf_choice_init(struct wf_choice *choice, unsigned int methods, unsigned int kept)
@@ -58,24 +56,34 @@ void wf_choice_init(struct wf_choice *choice, unsigned int methods, unsigned int
 	choice->methods = (uint8_t)methods;
 	choice->kept = (uint8_t)kept;
 	choice->pause = PAUSE_FIRST;
+	choice->rounds = 0;
+	choice->pending = choice->most = 0;
+	choice->span = 0;
+	choice->round = 0;
 	for (unsigned int method = 0; method < WF_CHOICE_METHODS; method++)
 		choice->skipped[method] = WF_CHOICE_SKIPPED;
-	limit_pause(choice);
 	settle(choice);
 }
 
 void wf_choice_skip(struct wf_choice *choice, unsigned int method, unsigned int count)
 {
 	choice->skipped[method] = (uint8_t)WF_MIN(count, WF_CHOICE_SKIPPED_MAX + 0u);
-	limit_pause(choice);
+}
+
+void wf_choice_interrupt(struct wf_choice *choice)
+{
+	if (choice->settled)
+		return;
+	choice->settled = true;
+	choice->left = choice->pause;
 }
 
 unsigned int wf_choice_take(struct wf_choice *choice)
 {
-	if (choice->settled || choice->taken == tries(choice, choice->method))
-		return choice->kept;
-	choice->taken++;
-	return choice->method;
+	if (choice->pending < WF_CHOICE_SPAN_MAX)
+		choice->pending++;
+	choice->most = WF_MAX(choice->most, choice->pending);
+	return choice->settled ? choice->kept : choice->method;
 }
 
 /* End of a round: keep the best method, if it is clearly better than the kept one. */
@@ -112,12 +120,18 @@ bool wf_choice_add(struct wf_choice *choice, unsigned int method, uint64_t cost)
 {
 	unsigned int left;
 
+	if (choice->pending)
+		choice->pending--;
 	if (choice->settled) {
 		pass(choice);
 		return false;
 	}
-	/* An operation that took another method began before this method was measured.
-	 */
+	if (choice->before) {
+		choice->before--;
+		return false;
+	}
+	/* An operation that began before this method was measured has overtaken
+	 * another one. */
 	if (method != choice->method)
 		return false;
 	if (++choice->ended > choice->skipped[method] && cost)

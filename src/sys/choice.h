@@ -10,8 +10,9 @@
  * time. That depends on the machine, on the processors of the threads and on other work
  * there, so real operations are measured: in a round some operations take each method,
  * the medians of their costs are compared, and another method is kept from then on if
- * it is clearly better. After a pause, which grows from round to round, the next round
- * begins.
+ * it is clearly better. After a pause the next round begins. The first rounds come soon
+ * one after the other, since pages and caches are filled meanwhile; then the pauses
+ * grow.
  *
  * All rounds have the same number of operations and the same order of methods,
  * independent of the method that is kept. So two processes that answer each other
@@ -27,7 +28,9 @@ enum {
 	 * before has left other data in the caches. */
 	WF_CHOICE_TRIES = 12,
 	WF_CHOICE_SKIPPED = 4,
-	WF_CHOICE_SKIPPED_MAX = 64,
+	WF_CHOICE_SKIPPED_MAX = 128,
+	WF_CHOICE_SPAN_MAX = 64,
+	WF_CHOICE_EARLY = 6, /* rounds with the shortest pause */
 	WF_CHOICE_SAMPLES = WF_CHOICE_TRIES - WF_CHOICE_SKIPPED,
 };
 
@@ -35,15 +38,23 @@ struct wf_choice {
 	uint8_t methods; /* bit mask of the methods; 0: not begun */
 	uint8_t kept;    /* number of the best method at the last comparison */
 	uint8_t method;  /* number of the method that is measured, during a round */
-	uint8_t taken;   /* operations that began to measure @method */
-	uint8_t ended;   /* operations among @taken that have ended */
-	uint8_t count;   /* costs in @cost */
-	bool settled;    /* no round is under way */
+	uint8_t ended;  /* operations that took @method and have ended, in this trial */
+	uint8_t count;  /* costs in @cost */
+	uint8_t rounds; /* rounds that have ended, up to WF_CHOICE_EARLY */
+	bool settled;   /* no round is under way */
 	/* Operations of a trial that do not count, by method. */
 	uint8_t skipped[WF_CHOICE_METHODS];
-	uint16_t left;      /* operations to the next round, while settled */
-	uint16_t pause;     /* operations between this round and the next one */
-	uint16_t pause_max; /* limit of @pause */
+	/* Operations that have begun and have not ended, up to WF_CHOICE_SPAN_MAX, and
+	 * the most of them since a trial began. */
+	uint16_t pending, most;
+	/* Operations that were under way together before the trial. Some or all of them
+	 * may end together, so an owner measures the time in which this many end. */
+	uint16_t span;
+	/* Operations that have still to end before the trial counts. */
+	uint16_t before;
+	uint32_t round; /* operations of this round, or of the last one */
+	uint32_t left;  /* operations to the next round, while settled */
+	uint32_t pause; /* operations between this round and the next one */
 	/* Costs of @method in this round, in ascending order. */
 	uint64_t cost[WF_CHOICE_SAMPLES];
 	/* Median cost in this round, by method; UINT64_MAX: not known. */
@@ -55,12 +66,16 @@ struct wf_choice {
 void wf_choice_init(struct wf_choice *choice, unsigned int methods, unsigned int kept);
 
 /* The first @count operations of each trial of @method do not count, at most
- * WF_CHOICE_SKIPPED_MAX. Pauses between rounds are longer in proportion. */
+ * WF_CHOICE_SKIPPED_MAX. */
 void wf_choice_skip(struct wf_choice *choice, unsigned int method, unsigned int count);
 
-/* An operation begins: returns the number of its method. If many operations are under
- * way at the same time, only as many as the measurement needs take a method that may be
- * worse. */
+/* What follows cannot be compared with what was measured in this round: if one is under
+ * way, it ends without a comparison, and the next one begins after a pause. */
+void wf_choice_interrupt(struct wf_choice *choice);
+
+/* An operation begins: returns the number of its method. During a trial all operations
+ * take the method that is measured, since those that are under way at the same time
+ * share the processors. */
 unsigned int wf_choice_take(struct wf_choice *choice);
 
 /* An operation that took @method has ended with @cost, in a unit of the owner's choice;

@@ -359,7 +359,7 @@ static bool receive_one(struct pair *p, uint64_t id)
 /* Which method takes less time is measured: messages use both, and all arrive. */
 static void both_methods(void **state)
 {
-	enum { MESSAGES = 110 };
+	enum { MESSAGES = 110 + WF_CHOICE_SKIPPED_MAX };
 	struct pair *p = *state;
 	unsigned int shared = 0;
 
@@ -395,7 +395,7 @@ static void one_way(void **state)
  * better. */
 static void ends_together(void **state)
 {
-	enum { TRANSFERS = 3000, ROUNDS = 6 };
+	enum { TRANSFERS = 3000, ROUNDS = 12 };
 	struct pair *p = *state;
 	unsigned int shared = 0;
 	uint64_t now = 1000;
@@ -412,6 +412,44 @@ static void ends_together(void **state)
 		shm_method_end(p->conn, &chosen, LARGE, now);
 	}
 	assert_in_range(shared, WF_CHOICE_TRIES, ROUNDS * WF_CHOICE_TRIES);
+}
+
+/* A stream, of which a window is under way at any time. By the one method one message
+ * ends after the other; by the other method all that are under way end together, at the
+ * time at which the last of them would end if each took @cost ns. Returns how many
+ * of the last messages took the latter. */
+static unsigned int stream(struct pair *p, unsigned int use, uint64_t cost)
+{
+	enum { TRANSFERS = 6000, LAST = 1000, WINDOW = 48, LANE = 1000 };
+	struct shm_chosen pending[WINDOW];
+	unsigned int shared = 0;
+	uint64_t now = 1000, left = 0;
+
+	for (unsigned int i = 0; i < TRANSFERS + WINDOW; i++) {
+		struct shm_chosen *chosen = &pending[i % WINDOW];
+
+		if (i >= WINDOW) {
+			if (chosen->method == SHM_METHOD_LANE)
+				now += LANE, left = 0;
+			else if (left)
+				now++, left--;
+			else
+				now += cost * WINDOW, left = WINDOW - 1;
+			shm_method_end(p->conn, chosen, LARGE, now);
+			shared += i >= TRANSFERS + WINDOW - LAST &&
+				  chosen->method == SHM_METHOD_SHARE;
+		}
+		shm_method_begin(p->conn, use, LARGE, true, chosen);
+	}
+	return shared;
+}
+
+static void a_window_ends_together(void **state)
+{
+	struct pair *p = *state;
+
+	assert_in_range(stream(p, SHM_USE_READ, 1200), 0, 300);
+	assert_in_range(stream(p, SHM_USE_WRITE, 700), 700, 1000);
 }
 
 /* The method that FI_SHM_COPY forces, where the memory of the peer may be accessed. */
@@ -500,6 +538,7 @@ int main(void)
 		PAIR_TEST(read_from_memory),
 		PAIR_TEST(both_methods),
 		PAIR_TEST(ends_together),
+		PAIR_TEST(a_window_ends_together),
 		PAIR_TEST(one_way),
 		PAIR_TEST(forced_way),
 		PAIR_TEST(another_process),

@@ -338,6 +338,24 @@ static void writes_the_rest(void **state)
 	}
 }
 
+/* What was measured of the ring before the kernel copies a message has no result. */
+static void the_ring_is_measured_again(void **state)
+{
+	struct pair *p = *state;
+	struct wf_choice *choice = &p->conn->reuse.choice;
+	struct shm_rts rts;
+
+	allow(p);
+	rts = post(p);
+	while (choice->settled)
+		(void)wf_choice_add(choice, choice->kept, 1);
+	p->conn->reuse.begun_ns = 1;
+	share(p, &rts, PIECE, 1, in, LARGE);
+	assert_true(choice->settled);
+	assert_int_equal(p->conn->reuse.begun_ns, 0);
+	acknowledge(p, &rts);
+}
+
 /* It may not write there, and says so; then the receiver has it write into the lane. */
 static void not_writable(void **state)
 {
@@ -429,6 +447,7 @@ int main(void)
 		PAIR_TEST(receiver_closes_meanwhile),
 		PAIR_TEST(bad_numbers),
 		PAIR_TEST(writes_the_rest),
+		PAIR_TEST(the_ring_is_measured_again),
 		PAIR_TEST(not_writable),
 		PAIR_TEST(forbidden),
 		PAIR_TEST(receiver_is_gone),

@@ -50,7 +50,7 @@ static void best_way(void **state)
 			assert_int_equal(wf_choice_take(&choice), best);
 			work(&choice, costs[best], MANY, went);
 			assert_int_equal(choice.kept, best);
-			assert_in_range(went[best], MANY - MANY / 50, MANY - 1);
+			assert_in_range(went[best], MANY - MANY / 33, MANY - 1);
 		}
 }
 
@@ -126,26 +126,80 @@ static void disturbed(void **state)
 	assert_int_equal(choice.median[B], 18);
 }
 
-/* Many operations under way at a time: only as many use another method as are needed,
- * and those that began before do not count. */
-static void many_at_a_time(void **state)
+/* The first rounds come soon one after the other. */
+static void early_rounds(void **state)
 {
+	static const uint64_t costs[] = { 10, 10 };
+	uint32_t pause = 0;
 	struct wf_choice choice;
-	unsigned int method[64], compared = 0;
-	int went[WF_CHOICE_METHODS] = { 0 };
+
+	wf_choice_init(&choice, BOTH, A);
+	for (int i = 0; i <= WF_CHOICE_EARLY; i++) {
+		assert_true(choice.settled);
+		assert_true(!i || choice.left == pause);
+		pause = choice.left;
+		assert_true(work_round(&choice, costs));
+	}
+	assert_true(choice.left > pause);
+}
+
+/* A round that is interrupted compares nothing, and another one follows. */
+static void interrupted(void **state)
+{
+	static const uint64_t costs[] = { 10, 5 };
+	struct wf_choice choice;
 
 	go_to_round(&choice);
-	for (int i = 0; i < WF_CHOICE_TRIES; i++)
-		(void)wf_choice_add(&choice, wf_choice_take(&choice), 10);
-	for (int i = 0; i < 64; i++) {
-		method[i] = wf_choice_take(&choice);
-		went[method[i]]++;
+	for (int i = 0; i < 2 * WF_CHOICE_TRIES - 1; i++)
+		(void)wf_choice_add(&choice, wf_choice_take(&choice), i % 2 + 1);
+	wf_choice_interrupt(&choice);
+	assert_true(choice.settled);
+	assert_int_equal(wf_choice_take(&choice), A);
+	assert_false(wf_choice_add(&choice, B, 1));
+	assert_int_equal(choice.kept, A);
+	assert_true(work_round(&choice, costs));
+	assert_int_equal(choice.kept, B);
+	wf_choice_interrupt(&choice);
+	assert_true(work_round(&choice, costs));
+}
+
+/* A window of operations is under way at any time. In a trial all of them take the
+ * method that is measured. What ends before a window of them has ended, and what ends
+ * with the next two windows, does not count. */
+static void many_at_a_time(void **state)
+{
+	enum { WINDOW = 20, OPERATIONS = 2000 };
+	unsigned int method[WINDOW], compared = 0, run = 0;
+	struct wf_choice choice;
+
+	wf_choice_init(&choice, BOTH, A);
+	for (int i = 0; i < OPERATIONS; i++) {
+		unsigned int m = method[i % WINDOW];
+		bool was_settled = choice.settled;
+		uint64_t cost = m == A ? 10 : 50;
+
+		if (i >= WINDOW) {
+			if (!was_settled && choice.method == B) {
+				run++;
+				/* Those with which the trial begins seem to be better.
+				 */
+				if (run <= 3 * WINDOW)
+					cost = 1;
+			} else {
+				run = 0;
+			}
+			compared += wf_choice_add(&choice, m, cost);
+			if (!was_settled && choice.settled)
+				assert_int_equal(run, 3 * WINDOW + WF_CHOICE_TRIES);
+			if (!choice.settled)
+				assert_int_equal(choice.span, WINDOW);
+		}
+		method[i % WINDOW] = wf_choice_take(&choice);
+		assert_int_equal(method[i % WINDOW],
+			choice.settled ? choice.kept : choice.method);
+		assert_int_equal(choice.kept, A);
 	}
-	assert_int_equal(went[B], WF_CHOICE_TRIES);
-	for (int i = 63; i >= 0; i--)
-		compared += wf_choice_add(&choice, method[i], method[i] == A ? 1 : 5);
-	assert_int_equal(compared, 1);
-	assert_int_equal(wf_choice_take(&choice), B);
+	assert_in_range(compared, 5, WF_CHOICE_EARLY + 6);
 }
 
 /* A method that needs a longer way to its steady state: what it costs before does not
@@ -197,7 +251,7 @@ static void no_costs(void **state)
 		wf_choice_init(&choice, BOTH, A);
 		work(&choice, costs[i], MANY, went);
 		assert_int_equal(choice.kept, A);
-		assert_in_range(went[B], WF_CHOICE_TRIES, MANY / 50);
+		assert_in_range(went[B], WF_CHOICE_TRIES, MANY / 33);
 	}
 }
 
@@ -222,6 +276,8 @@ int main(void)
 		cmocka_unit_test(single_way),
 		cmocka_unit_test(change),
 		cmocka_unit_test(disturbed),
+		cmocka_unit_test(early_rounds),
+		cmocka_unit_test(interrupted),
 		cmocka_unit_test(many_at_a_time),
 		cmocka_unit_test(long_way),
 		cmocka_unit_test(no_costs),

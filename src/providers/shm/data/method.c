@@ -15,14 +15,12 @@ enum {
 };
 
 struct shm_methods {
-	/* Time (wf_now_ns) when the last transfer of a measured class ended, its class
-	 * and its method; 0: none has ended. */
-	uint64_t ended_ns;
-	/* Time when the one before ended, if its class and its method were the same;
-	 * 0: they were not. */
-	uint64_t before_ns;
+	/* Class and method of the last transfers of a measured class, and when they
+	 * ended (wf_now_ns): number n at n % WF_CHOICE_SPAN_MAX, of @ended in all. */
 	uint8_t class;
 	uint8_t method;
+	uint32_t ended;
+	uint64_t ended_ns[WF_CHOICE_SPAN_MAX];
 	struct wf_choice choice[CLASSES]; /* by class */
 };
 
@@ -34,11 +32,11 @@ static unsigned int class_of(uint64_t len)
 	return WF_MIN(class, CLASSES - 1u);
 }
 
-/* Messages of the class that fill a wide ring (data/reuse.h), or many of them: behind
- * them the lane is measured as it is in a long stream. */
+/* Messages of the class that fill a wide ring (data/reuse.h) twice, or many of them:
+ * behind them the lane is measured as it is in a long stream. */
 static unsigned int lap_of(unsigned int class)
 {
-	unsigned int count = SHM_BYTES / MEASURED_MIN >> class;
+	unsigned int count = 2 * SHM_BYTES / MEASURED_MIN >> class;
 
 	return WF_MAX(
 		WF_MIN(count, WF_CHOICE_SKIPPED_MAX + 0u), WF_CHOICE_SKIPPED + 0u);
@@ -117,6 +115,20 @@ static void tell(const struct shm_conn *conn, enum shm_use use,
 		(unsigned long long)choice->median[SHM_METHOD_SHARE]);
 }
 
+/* Nanoseconds for each of the last transfers, as many as were under way together; 0:
+ * not known. One more has ended at @now. */
+static uint64_t cost_of(
+	struct shm_methods *methods, const struct wf_choice *choice, uint64_t now)
+{
+	/* Two: the kernel may end two together that were not under way together. */
+	uint32_t span = WF_MAX(choice->span, 2), number = methods->ended++;
+	uint64_t first = methods->ended_ns[(number - span) % WF_CHOICE_SPAN_MAX];
+
+	methods->ended_ns[number % WF_CHOICE_SPAN_MAX] = now;
+	/* Times of a peer may be wrong. */
+	return number >= span && first < now ? (now - first) / span + 1 : 0;
+}
+
 void shm_method_end(struct shm_conn *conn, const struct shm_chosen *chosen,
 	uint64_t len, uint64_t now)
 {
@@ -125,20 +137,18 @@ void shm_method_end(struct shm_conn *conn, const struct shm_chosen *chosen,
 	 * because the sender did not begin: its time is what the choice cost. */
 	uint8_t method = chosen->method;
 	struct shm_methods *methods = conn->methods[chosen->use];
-	uint64_t cost = 0;
+	struct wf_choice *choice;
+	uint64_t cost;
 
 	if (!chosen->measured || !methods)
 		return;
 	class = class_of(len);
+	choice = &methods->choice[class];
 	if (methods->class != class || methods->method != method)
-		methods->ended_ns = methods->before_ns = 0;
-	/* Times of a peer may be wrong. */
-	if (methods->before_ns && methods->before_ns < now)
-		cost = (now - methods->before_ns) / 2 + 1;
-	methods->before_ns = methods->ended_ns;
-	if (wf_choice_add(&methods->choice[class], method, cost) && cost)
-		tell(conn, chosen->use, &methods->choice[class], class);
-	methods->ended_ns = now;
+		methods->ended = 0;
+	cost = cost_of(methods, choice, now);
+	if (wf_choice_add(choice, method, cost) && cost)
+		tell(conn, chosen->use, choice, class);
 	methods->class = (uint8_t) class;
 	methods->method = method;
 }

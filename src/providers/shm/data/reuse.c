@@ -167,6 +167,12 @@ void shm_reuse_next(struct shm_conn *conn)
 		populate(conn);
 }
 
+void shm_reuse_interrupt(struct shm_conn *conn)
+{
+	wf_choice_interrupt(&conn->reuse.choice);
+	conn->reuse.begun_ns = 0;
+}
+
 void shm_reuse_restart(struct shm_conn *conn)
 {
 	shm_writer_restart(&conn->out, behind[conn->reuse.method]);

@@ -45,6 +45,10 @@ void shm_reuse_init(struct shm_conn *conn);
 /* The connection ends, and gives its wide ring back. */
 void shm_reuse_end(struct shm_conn *conn);
 
+/* Messages go another way meanwhile, and leave other lines in the caches: a measurement
+ * that is under way has no result. */
+void shm_reuse_interrupt(struct shm_conn *conn);
+
 /* A stretch was sent. */
 void shm_reuse_next(struct shm_conn *conn);
 

@@ -6,6 +6,7 @@
 #include "providers/shm/data/await.h"
 #include "providers/shm/data/bulk.h"
 #include "providers/shm/data/lease.h"
+#include "providers/shm/data/reuse.h"
 
 /* The sender of a message of which both ends copy pieces; see share.c. */
 
@@ -22,6 +23,7 @@ int shm_recv_share(struct shm_conn *conn, const struct shm_record *rec)
 		(tx->piece && share.piece != tx->piece))
 		return -FI_EPROTO;
 	tx->is_shared = true;
+	shm_reuse_interrupt(conn);
 	/* The receiver then moves the whole payload. */
 	if (!conn->cma)
 		return 0;
