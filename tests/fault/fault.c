@@ -196,6 +196,11 @@ int fault_main(const struct fault_case *cases, size_t count, int argc, char **ar
 {
 	int failed = 0, number = 0;
 
+	if (argc > 1 && !strcmp(argv[1], "list")) {
+		for (size_t i = 0; i < count; i++)
+			printf("%s\n", cases[i].name);
+		return 0;
+	}
 	(void)signal(SIGPIPE, SIG_IGN);
 	node_numbers_init();
 	for (size_t i = 0; i < count; i++) {

@@ -145,7 +145,8 @@ void node_drive_until(struct node *node, const struct signal_pipe *told);
 /* The case needs something that is not permitted. */
 _Noreturn void skip(const char *why);
 
-/* Run a named case in a process of its own and print its result in TAP. */
+/* Run all cases, or the one that is named, each in a process of its own, and print the
+ * results in TAP; "list": print the names. */
 struct fault_case {
 	const char *name;
 	void (*run)(void);
