@@ -45,8 +45,7 @@ void wf_match_posted_done(struct wf_match *m)
 static inline bool group_serves(
 	const struct wf_match_group *g, uint64_t ignore, bool directed)
 {
-	return g->table.ignore == ignore &&
-	       g->table.any == (directed ? 0 : UINT64_MAX);
+	return g->table.ignore == ignore && g->table.any == (directed ? 0 : UINT64_MAX);
 }
 
 /* A new group, or an empty one that is used for another pair. */
