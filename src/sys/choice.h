@@ -30,7 +30,7 @@ enum {
 	WF_CHOICE_SKIPPED = 4,
 	WF_CHOICE_SKIPPED_MAX = 128,
 	WF_CHOICE_SPAN_MAX = 64,
-	WF_CHOICE_EARLY = 6, /* rounds with the shortest pause */
+	WF_CHOICE_EARLY = 3, /* rounds with the shortest pause */
 	WF_CHOICE_SAMPLES = WF_CHOICE_TRIES - WF_CHOICE_SKIPPED,
 };
 
