@@ -120,20 +120,29 @@ static size_t sockaddr_size(const struct lnx_name_link *link)
 	return link->format == FI_SOCKADDR_IN6 ? sizeof(struct sockaddr_in6) : 0;
 }
 
+/* Pack an IP address. Returns the number of bytes; 0: @link has none, or not one of the
+ * length of its format. */
+static size_t pack_ip(const struct lnx_name_link *link, uint8_t *to)
+{
+	if (!sockaddr_size(link) || link->len != sockaddr_size(link))
+		return 0;
+	return link->format == FI_SOCKADDR_IN ? pack_in(link->addr, to)
+					      : pack_in6(link->addr, to);
+}
+
 /* Pack the format and the address of @link. Returns the number of bytes; 0: the address
  * has not the length of its format, or too many bytes. */
 static size_t pack_addr(const struct lnx_name_link *link, uint8_t *to)
 {
-	size_t text = strnlen(link->addr, link->len);
+	size_t text = strnlen(link->addr, link->len), len;
 
-	if (link->len > LNX_NAME_LEN ||
-		(sockaddr_size(link) && link->len != sockaddr_size(link)))
+	if (link->len > LNX_NAME_LEN)
 		return 0;
 	to[0] = format_byte(link->format);
-	if (link->format == FI_SOCKADDR_IN)
-		return 1 + pack_in(link->addr, to + 1);
-	if (link->format == FI_SOCKADDR_IN6)
-		return 1 + pack_in6(link->addr, to + 1);
+	if (sockaddr_size(link)) {
+		len = pack_ip(link, to + 1);
+		return len ? 1 + len : 0;
+	}
 	if (is_numbers(link, text)) {
 		to[0] |= NUMBERS;
 		return 1 + pack_numbers((const char *)link->addr + prefix_len,
@@ -146,17 +155,11 @@ static size_t pack_addr(const struct lnx_name_link *link, uint8_t *to)
 /* Are @a and @b IP addresses of one host, in one format? */
 static bool same_but_port(const struct lnx_name_link *a, const struct lnx_name_link *b)
 {
-	size_t size = sockaddr_size(a);
 	uint8_t bytes[2][IN6_LEN];
+	size_t len = pack_ip(a, bytes[0]);
 
-	if (!size || a->format != b->format || a->len != size || b->len != size)
-		return false;
-	if (a->format == FI_SOCKADDR_IN)
-		return pack_in(a->addr, bytes[0]) == pack_in(b->addr, bytes[1]) &&
-		       !memcmp(bytes[0] + PORT_LEN, bytes[1] + PORT_LEN,
-			       IN_LEN - PORT_LEN);
-	return pack_in6(a->addr, bytes[0]) == pack_in6(b->addr, bytes[1]) &&
-	       !memcmp(bytes[0] + PORT_LEN, bytes[1] + PORT_LEN, IN6_LEN - PORT_LEN);
+	return len && len == pack_ip(b, bytes[1]) &&
+	       memcmp(bytes[0] + PORT_LEN, bytes[1] + PORT_LEN, len - PORT_LEN) == 0;
 }
 
 /* Can the entry of link @i store the next link, too? */
