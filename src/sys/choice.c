@@ -38,9 +38,9 @@ static void settle(struct wf_choice *choice)
 {
 	choice->settled = true;
 	choice->left = choice->pause;
-	if (choice->rounds++ < WF_CHOICE_EARLY)
+	choice->rounds += choice->rounds < WF_CHOICE_EARLY;
+	if (choice->rounds < WF_CHOICE_EARLY)
 		return;
-	choice->rounds = WF_CHOICE_EARLY;
 	choice->pause = WF_MIN(choice->pause * PAUSE_GROWTH, PAUSE_MAX * choice->round);
 }
 

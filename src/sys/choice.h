@@ -14,8 +14,9 @@
  * one after the other, since pages and caches are filled meanwhile; then the pauses
  * grow.
  *
- * All rounds have the same number of operations and the same order of methods,
- * independent of the method that is kept. So two processes that answer each other
+ * While one operation ends before the next one begins, all rounds have the same number
+ * of operations and the same order of methods, independent of the method that is kept.
+ * So two processes that answer each other
  * measure the same methods at the same time, and each has costs of both directions,
  * which may depend on each other.
  *
@@ -30,7 +31,7 @@ enum {
 	WF_CHOICE_SKIPPED = 4,
 	WF_CHOICE_SKIPPED_MAX = 128,
 	WF_CHOICE_SPAN_MAX = 64,
-	WF_CHOICE_EARLY = 3, /* rounds with the shortest pause */
+	WF_CHOICE_EARLY = 4, /* rounds that begin after the shortest pause */
 	WF_CHOICE_SAMPLES = WF_CHOICE_TRIES - WF_CHOICE_SKIPPED,
 };
 
@@ -40,7 +41,7 @@ struct wf_choice {
 	uint8_t method;  /* number of the method that is measured, during a round */
 	uint8_t ended;  /* operations that took @method and have ended, in this trial */
 	uint8_t count;  /* costs in @cost */
-	uint8_t rounds; /* rounds that have ended, up to WF_CHOICE_EARLY */
+	uint8_t rounds; /* rounds so far with the one to come, up to WF_CHOICE_EARLY */
 	bool settled;   /* no round is under way */
 	/* Operations of a trial that do not count, by method. */
 	uint8_t skipped[WF_CHOICE_METHODS];

@@ -47,7 +47,7 @@ both_ways() {
 	done
 }
 
-# Some rank of each run striped messages over both rails to some peer.
+# A rank striped messages to a peer over both rails.
 striped() {
 	grep -qE 'are striped over 2 links' "$logs"/*.log
 }
@@ -59,7 +59,7 @@ failed() {
 	exit 1
 }
 
-# test_over LINKS REMOTE PROGRAM: also for failed() later.
+# test_over LINKS REMOTE PROGRAM. Sets links and program, which failed names.
 test_over() {
 	local status
 	links=$1

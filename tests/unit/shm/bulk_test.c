@@ -452,6 +452,45 @@ static void a_window_ends_together(void **state)
 	assert_in_range(stream(p, SHM_USE_WRITE, 700), 700, 1000);
 }
 
+/* A transfer that fails ends, too, and says nothing of the time: measurements go on as
+ * if no other transfer were under way. */
+static void failed_ones_end(void **state)
+{
+	/* As many transfers as the first round has, and those before it. */
+	enum { FAILED = 100, TRANSFERS = 70, LANE = 1000, SHARE = 500 };
+	struct pair *p = *state;
+	struct shm_chosen chosen;
+	uint64_t now = 1000;
+
+	for (int i = 0; i < FAILED + TRANSFERS; i++) {
+		shm_method_begin(p->conn, SHM_USE_READ, LARGE, true, &chosen);
+		now += chosen.method == SHM_METHOD_LANE ? LANE : SHARE;
+		shm_method_end(p->conn, &chosen, LARGE, i < FAILED ? 0 : now);
+	}
+	assert_int_equal(chosen.method, SHM_METHOD_SHARE);
+}
+
+/* The time from a transfer of one length to that of another one is no cost of either.
+ */
+static void lengths_in_turn(void **state)
+{
+	enum { TRANSFERS = 1200, LANE = 1000, SHARE = 100 };
+	struct pair *p = *state;
+	unsigned int shared = 0;
+	struct shm_chosen chosen;
+	uint64_t now = 1000;
+
+	for (int i = 0; i < TRANSFERS; i++) {
+		size_t len = i % 2 ? LARGE : 2 * LARGE;
+
+		shm_method_begin(p->conn, SHM_USE_READ, len, true, &chosen);
+		now += chosen.method == SHM_METHOD_LANE ? LANE : SHARE;
+		shared += chosen.method == SHM_METHOD_SHARE;
+		shm_method_end(p->conn, &chosen, len, now);
+	}
+	assert_in_range(shared, WF_CHOICE_TRIES, TRANSFERS / 5);
+}
+
 /* The method that FI_SHM_COPY forces, where the memory of the peer may be accessed. */
 static void forced_way(void **state)
 {
@@ -539,6 +578,8 @@ int main(void)
 		PAIR_TEST(both_methods),
 		PAIR_TEST(ends_together),
 		PAIR_TEST(a_window_ends_together),
+		PAIR_TEST(failed_ones_end),
+		PAIR_TEST(lengths_in_turn),
 		PAIR_TEST(one_way),
 		PAIR_TEST(forced_way),
 		PAIR_TEST(another_process),

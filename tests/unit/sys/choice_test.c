@@ -134,7 +134,7 @@ static void early_rounds(void **state)
 	struct wf_choice choice;
 
 	wf_choice_init(&choice, BOTH, A);
-	for (int i = 0; i <= WF_CHOICE_EARLY; i++) {
+	for (int i = 0; i < WF_CHOICE_EARLY; i++) {
 		assert_true(choice.settled);
 		assert_true(!i || choice.left == pause);
 		pause = choice.left;

@@ -49,8 +49,8 @@ void lnx_stripe_enabled(struct lnx_ep *ep);
 void lnx_stripe_close(struct lnx_ep *ep);
 
 /* Add each private endpoint to @name, behind the link of its rail. @addrs: memory for
- * their addresses. False:
- * @name is unchanged, because the endpoint has none or they do not fit. */
+ * their addresses. False: @name is unchanged, because the endpoint has none or they do
+ * not fit. */
 bool lnx_stripe_name(struct lnx_ep *ep, struct lnx_name *name,
 	uint32_t addrs[LNX_MAX_LINKS][WF_AV_ADDR_WORDS]);
 

@@ -146,7 +146,7 @@ void shm_method_end(struct shm_conn *conn, const struct shm_chosen *chosen,
 	choice = &methods->choice[class];
 	if (methods->class != class || methods->method != method)
 		methods->ended = 0;
-	cost = cost_of(methods, choice, now);
+	cost = now ? cost_of(methods, choice, now) : 0;
 	if (wf_choice_add(choice, method, cost) && cost)
 		tell(conn, chosen->use, choice, class);
 	methods->class = (uint8_t) class;

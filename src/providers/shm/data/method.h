@@ -13,11 +13,11 @@
  * length, unless parameters decide; parameters can also choose that the receiver reads
  * the whole payload. ep.lock.
  *
- * The cost of a transfer is half of the time from the end of the one before the
- * previous one to its own end, if all three used the same method. (Two that are under
- * way at a time may end together.) That is more than the time of the copy, and has to
- * be: a method that leaves cache lines in the wrong cache costs time when the
- * application reads what it received, or writes its next message.
+ * The cost of a transfer is the time in which as many transfers end as are under way
+ * together, but at least two, divided by their number, if all used the same method:
+ * many of them may end together. That is more than the time of the copy, and has to be:
+ * a method that leaves cache lines in the wrong cache costs time when the application
+ * reads what it received, or writes its next message.
  *
  * The receiver of a message chooses, and the initiator of a read or write.
  */
@@ -30,7 +30,8 @@ void shm_method_begin(struct shm_conn *conn, enum shm_use use, uint64_t len,
 	bool may_read, struct shm_chosen *ret);
 
 /* The transfer of @len bytes was complete at the time @now: count the cost of its
- * method. All times of one use are of the same clock. */
+ * method. All times of one use are of the same clock. @now is 0 if it failed. Called
+ * for each transfer, unless the connection ends. */
 void shm_method_end(struct shm_conn *conn, const struct shm_chosen *chosen,
 	uint64_t len, uint64_t now);
 

@@ -192,9 +192,9 @@ static void end_chosen(struct shm_conn *conn, struct shm_tx *tx, int err)
 {
 	uint64_t now;
 
-	if (!err && tx->how.measured) {
+	if (tx->how.measured) {
 		now = tx->op == WF_OP_WRITE ? time_of(conn, tx->id) : wf_now_ns();
-		shm_method_end(conn, &tx->how, tx->local.len, now);
+		shm_method_end(conn, &tx->how, tx->local.len, err ? 0 : now);
 	}
 	if (tx->op == WF_OP_READ && tx->reader)
 		shm_get_drop(tx);
