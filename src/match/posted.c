@@ -93,7 +93,8 @@ static inline void group_post(struct wf_match *m, struct wf_match_group *g,
 	e->group = g;
 	m->live |= g->bit;
 	e->hash = wf_match_table_hash(&g->table, tag, addr);
-	g->last_key = wf_match_table_add(&g->table, &e->node, e->hash);
+	g->last_key = wf_match_table_put(&g->table, &e->node, e->hash);
+	wf_match_table_grow_if_due(&g->table);
 }
 
 /* wf_match_group_post to a group that is not m->recent. */
@@ -122,7 +123,7 @@ void wf_match_group_post(struct wf_match *m, struct wf_match_entry *e, uint64_t 
 __attribute__((noinline)) struct wf_match_entry *wf_match_group_lookup(
 	const struct wf_match_group *g, uint64_t tag, uint64_t addr)
 {
-	struct wf_match_node *node = wf_match_table_find(&g->table, tag, addr);
+	struct wf_match_node *node = wf_match_table_find_key(&g->table, tag, addr);
 
 	return node ? wf_match_entry_of(node) : NULL;
 }

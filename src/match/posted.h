@@ -75,6 +75,9 @@ static inline void wf_match_group_unpost(struct wf_match *m, struct wf_match_ent
 
 	if (wf_likely(first != NULL)) {
 		g->last_key = first;
+		/* The node that is removed after @first. The nodes of a long ring are
+		 * not in the caches, and no prefetcher knows their order. */
+		__builtin_prefetch(first->after, 1);
 		return;
 	}
 	if (g->last_key == &e->node)
@@ -83,9 +86,8 @@ static inline void wf_match_group_unpost(struct wf_match *m, struct wf_match_ent
 		m->live &= ~g->bit;
 }
 
-/* The oldest receive in @g with the key (@tag, @addr), which has the values that the
- * receives of the group compare; NULL if there is none. Out of line, like
- * wf_match_group_post. */
+/* The oldest receive in @g with the key (@tag, @addr), as wf_match_table_key makes it;
+ * NULL if there is none. Out of line, like wf_match_group_post. */
 struct wf_match_entry *wf_match_group_lookup(
 	const struct wf_match_group *g, uint64_t tag, uint64_t addr);
 

@@ -41,7 +41,8 @@ void T(_init)(struct T() * t, const struct wf_handles *handles, uint64_t ignore,
 /* Free the buckets; nodes are not touched. The table is as after init. */
 void T(_done)(struct T() * t);
 
-/* Continue a resize, or begin one that is due. Called by add and remove. */
+/* Continue a resize, or begin one that is due. Called after a node was added or
+ * removed. */
 __attribute__((noinline)) void T(_grow)(struct T() * t);
 __attribute__((noinline)) void T(_shrink)(struct T() * t);
 
@@ -90,14 +91,19 @@ static inline T_LINK T(_search)(
 	return link;
 }
 
+/* The first node with the key (@tag, @addr), which T(_key) made, or 0. */
+static inline T_LINK T(_find_key)(const struct T() * t, uint64_t tag, uint64_t addr)
+{
+	uint32_t hash = (uint32_t)wf_match_hash(tag, addr);
+
+	return T(_search)(t, *T(_bucket)(t, hash), tag, addr);
+}
+
 /* The first node with the key (@tag, @addr), or 0. */
 static inline T_LINK T(_find)(const struct T() * t, uint64_t tag, uint64_t addr)
 {
-	uint32_t hash;
-
 	T(_key)(t, &tag, &addr);
-	hash = (uint32_t)wf_match_hash(tag, addr);
-	return T(_search)(t, *T(_bucket)(t, hash), tag, addr);
+	return T(_find_key)(t, tag, addr);
 }
 
 static inline void T(_join)(const struct T() * t, T_LINK a, T_LINK b)
@@ -126,9 +132,8 @@ static inline void T(_follow)(const struct T() * t, T_LINK first, T_LINK link)
 	T(_insert)(t, first, link);
 }
 
-/* Add @link, whose node has tag and addr set, behind the other nodes of its key. @hash
- * is that of the key, as in the functions below. Returns the first node of the key. */
-static inline T_LINK T(_add)(struct T() * t, T_LINK link, uint32_t hash)
+/* T(_add) without growth, for which T(_grow_if_due) is called next. */
+static inline T_LINK T(_put)(struct T() * t, T_LINK link, uint32_t hash)
 {
 	T_NODE *node = T_AT(t, link);
 	T_LINK *bucket = T(_bucket)(t, hash);
@@ -141,9 +146,26 @@ static inline T_LINK T(_add)(struct T() * t, T_LINK link, uint32_t hash)
 	T(_join)(t, link, link);
 	node->next = *bucket;
 	*bucket = link;
-	if (wf_unlikely(++t->keys > t->grow_at || t->old))
-		T(_grow)(t);
+	t->keys++;
 	return link;
+}
+
+/* Continue a resize, or begin one that is due. The last call of a function that adds a
+ * node, so that such a function keeps no registers over a call. */
+static inline void T(_grow_if_due)(struct T() * t)
+{
+	if (wf_unlikely(t->keys > t->grow_at || t->old))
+		T(_grow)(t);
+}
+
+/* Add @link, whose node has tag and addr set, behind the other nodes of its key. @hash
+ * is that of the key, as in the functions below. Returns the first node of the key. */
+static inline T_LINK T(_add)(struct T() * t, T_LINK link, uint32_t hash)
+{
+	T_LINK first = T(_put)(t, link, hash);
+
+	T(_grow_if_due)(t);
+	return first;
 }
 
 /* Is @link the first of its ring? Other nodes have themselves as next, and their
