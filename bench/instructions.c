@@ -20,8 +20,7 @@
 
 #include "../tests/rdm_endpoint.h"
 
-/* Messages for which both endpoints make progress, whatever is waited for: they may
- * still connect. */
+/* While the first messages pass the endpoints connect, and both make progress. */
 enum { CONNECTING = 64, TAG = 7 };
 
 struct end {
