@@ -5,11 +5,12 @@
 
 enum {
 	/* Operations before each of the early rounds. Then each pause is PAUSE_GROWTH
-	 * times as long as the one before, up to PAUSE_MAX times the operations of a
-	 * round. */
+	 * times as long as the one before or as the round, up to PAUSE_MAX times the
+	 * operations of a round: a round costs as much as some of the operations that
+	 * do not count, too. */
 	PAUSE_FIRST = 16,
 	PAUSE_GROWTH = 4,
-	PAUSE_MAX = 42,
+	PAUSE_MAX = 84,
 	SAMPLES_MIN = WF_CHOICE_SAMPLES / 2,
 	/* Another method is preferred if the kept one takes over 1/GAIN more time. */
 	GAIN = 8,
@@ -41,7 +42,8 @@ static void settle(struct wf_choice *choice)
 	choice->rounds += choice->rounds < WF_CHOICE_EARLY;
 	if (choice->rounds < WF_CHOICE_EARLY)
 		return;
-	choice->pause = WF_MIN(choice->pause * PAUSE_GROWTH, PAUSE_MAX * choice->round);
+	choice->pause = WF_MIN(WF_MAX(choice->pause, choice->round) * PAUSE_GROWTH,
+		PAUSE_MAX * choice->round);
 }
 
 static void begin_round(struct wf_choice *choice)
