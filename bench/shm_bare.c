@@ -19,10 +19,11 @@
  *                                   the ring is in huge pages (vm.nr_hugepages)
  *   shm_bare lone ...               the same, each message begins when the last one has
  *                                   been received
- *   shm_bare ring SIZE COUNT STRIDE SLOTS straight|mixed
+ *   shm_bare ring SIZE COUNT STRIDE SLOTS straight|mixed [STORES]
  *                                   messages through slots of STRIDE bytes, one after
  *                                   the other or in the order of shm's lanes; each
- *                                   slot begins with the number of its message
+ *                                   slot begins with the number of its message; before
+ *                                   each the sender stores STORES words of its own
  *
  *   shm_bare pingpong SIZE COUNT STRIDE RING warm|touched
  *                                   messages to and fro, through a ring of RING bytes
@@ -42,7 +43,7 @@
 
 #include "pair.h"
 
-enum { LINE = 64, LINE_BATCH = 1000, RING_BATCH = 10000, BATCH = 32 };
+enum { LINE = 64, LINE_BATCH = 1000, RING_BATCH = 10000, BATCH = 32, OWN_WORDS = 256 };
 
 /* More than any cache holds. */
 static const size_t out_of_caches = (size_t)128 << 20;
@@ -65,6 +66,8 @@ struct work {
 	size_t size, chunk, ring;
 	void *(*copy)(void *to, const void *from, size_t len);
 	bool fresh, lone, huge, mixed, touched;
+	unsigned int stores;
+	volatile uint64_t own[OWN_WORDS];
 	struct shared *shared;
 	char *buf;      /* one message, or many */
 	size_t buffers; /* how many */
@@ -304,6 +307,8 @@ static void write_slot(struct work *w, uint64_t number)
 {
 	char *slot = slot_at(w, number);
 
+	for (unsigned int i = 0; i < w->stores; i++)
+		w->own[i] = number;
 	memcpy(slot + sizeof(number), w->buf, w->size);
 	atomic_store_explicit(
 		(_Atomic uint64_t *)(void *)slot, number, memory_order_release);
@@ -413,7 +418,7 @@ static int usage(const char *name)
 		"       %s pieces SIZE COUNT PIECE warm|touched\n"
 		"       %s copy|lone SIZE COUNT CHUNK RING warm|cold "
 		"[libc|movsb|stream|huge]\n"
-		"       %s ring SIZE COUNT STRIDE SLOTS straight|mixed\n"
+		"       %s ring SIZE COUNT STRIDE SLOTS straight|mixed [STORES]\n"
 		"       %s pingpong SIZE COUNT STRIDE RING warm|touched\n",
 		name, name, name, name, name, name);
 	return 2;
@@ -438,8 +443,8 @@ static bool choose_buffers(struct work *w, const char *kind)
 	return w->buffers == 1 || !strcmp(kind, "cold");
 }
 
-/* SIZE STRIDE SLOTS ORDER. */
-static bool parse_ring(struct work *w, char **argv)
+/* SIZE COUNT STRIDE SLOTS ORDER [STORES]. */
+static bool parse_ring(struct work *w, int argc, char **argv)
 {
 	enum { FEWEST = 4, MOST = 1 << 16 };
 	size_t slots = strtoul(argv[5], NULL, 0);
@@ -449,10 +454,11 @@ static bool parse_ring(struct work *w, char **argv)
 	w->chunk = strtoul(argv[4], NULL, 0);
 	w->ring = slots * w->chunk;
 	w->mixed = !strcmp(argv[6], "mixed");
+	w->stores = argc > 7 ? (unsigned int)strtoul(argv[7], NULL, 0) : 0;
 	/* 37 is odd: with a power of two of slots each is used once in a round. */
 	return slots >= FEWEST && slots <= MOST && !(slots & (slots - 1)) &&
 	       w->chunk <= MOST && w->chunk % sizeof(uint64_t) == 0 &&
-	       w->size + sizeof(uint64_t) <= w->chunk &&
+	       w->size + sizeof(uint64_t) <= w->chunk && w->stores <= OWN_WORDS &&
 	       (w->mixed || !strcmp(argv[6], "straight"));
 }
 
@@ -512,8 +518,8 @@ static bool parse(struct work *w, int argc, char **argv)
 	}
 	if (!strcmp(test, "pingpong") && argc == 7)
 		return parse_pingpong(w, argv);
-	if (!strcmp(test, "ring") && argc == 7)
-		return parse_ring(w, argv);
+	if (!strcmp(test, "ring") && (argc == 7 || argc == 8))
+		return parse_ring(w, argc, argv);
 	w->lone = !strcmp(test, "lone");
 	if ((w->lone || !strcmp(test, "copy")) && (argc == 7 || argc == 8)) {
 		w->test.iterate = copy_iterations;
