@@ -3,7 +3,8 @@
 # run_stripe.sh BUILD [ROUNDS [RATE0 [RATE1]]]: what striping over two rails gives. Two
 # hosts of network namespaces with two rails between them, limited to the rates (of tc(8),
 # by default 1gbit); one large tagged message after the other, over one rail, over two
-# without striping and with it. Needs root.
+# without striping and with it: of fi_bench, and of NetPIPE with Open MPI, one rank on each
+# host. Needs root.
 set -uo pipefail
 build=$(cd "$1" && pwd)
 rounds=${2:-3}
@@ -24,11 +25,10 @@ for rail in 0 1; do
 	done
 done
 
-# one LINKS SIZE [VARIABLE=VALUE]: megabytes per second
+# one LINKS SIZE STRIPE: megabytes per second of fi_bench
 one() {
 	local links=$1 size=$2 server port=$((47600 + RANDOM % 300))
-	shift 2
-	local setting=(FI_LNX_PROV_LINKS="$links" "$@")
+	local setting=(FI_LNX_PROV_LINKS="$links" FI_LNX_STRIPE_SIZE="$3")
 	on 0 env "${setting[@]}" "$build/tools/fi_bench" -S -P $port -p lnx \
 		>"$dir/served" 2>&1 &
 	server=$!
@@ -40,20 +40,52 @@ one() {
 	wait $server 2>/dev/null
 }
 
+# mpi LINKS SIZE STRIPE: megabytes per second of NetPIPE
+mpi() {
+	# shellcheck disable=SC2046 # words
+	on 0 timeout 60 env OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 \
+		FI_PROVIDER=lnx FI_LNX_PROV_LINKS="$1" FI_LNX_STRIPE_SIZE="$3" \
+		mpirun.openmpi -n 2 --host 10.90.0.1,10.90.0.2 \
+		--mca plm rsh --mca plm_rsh_agent "$dir/shell" \
+		--mca oob_tcp_if_include rail0 --bind-to none --mca pml cm --mca mtl ofi \
+		--mca mtl_ofi_provider_include lnx \
+		$(printf -- '-x %s ' LD_LIBRARY_PATH FI_PROVIDER FI_LNX_PROV_LINKS \
+			FI_LNX_STRIPE_SIZE) \
+		NPopenmpi -o /dev/null -l "$2" -u "$2" -p 0 -n $((5 + (64 << 20) / $2)) 2>&1 |
+		sed -n 's/.* \([0-9.]*\) Mbps in.*/\1/p' | tail -n 1 |
+		awk '{ printf "%.0f", $1 * 1048576 / 8e6 }'
+}
+
 median() { sort -n | awk '{ all[NR] = $1 } END { print all[int((NR + 1) / 2)] }'; }
+
+# table COMMAND SIZE...: sizes down, ways across
+table() {
+	local command=$1 size way links stripe ways=('tcp:rail0 0' 'tcp:rail0,rail1 0' 'tcp:rail0,rail1 262144')
+	printf '%10s %10s %10s %10s\n' bytes 'one rail' two striped
+	for size in "${@:2}"; do
+		for ((i = 0; i < rounds; i++)); do
+			for way in "${!ways[@]}"; do
+				read -r links stripe <<<"${ways[way]}"
+				$command "$links" "$size" "$stripe" >>"$dir/$command.$way.$size"
+				echo >>"$dir/$command.$way.$size"
+			done
+		done
+		printf '%10d' "$size"
+		for way in "${!ways[@]}"; do
+			printf ' %10s' "$(median <"$dir/$command.$way.$size")"
+		done
+		printf '\n'
+	done
+}
 
 printf 'rails of %s and %s, one message at a time, MB/s, median of %d\n' "${rates[@]}" \
 	"$rounds"
-printf '%10s %10s %10s %10s\n' bytes 'one rail' two striped
-for size in 1048576 4194304 16777216 67108864; do
-	for ((i = 0; i < rounds; i++)); do
-		one tcp:rail0 $size >>"$dir/a.$size"
-		echo >>"$dir/a.$size"
-		one tcp:rail0,rail1 $size FI_LNX_STRIPE_SIZE=0 >>"$dir/b.$size"
-		echo >>"$dir/b.$size"
-		one tcp:rail0,rail1 $size FI_LNX_STRIPE_SIZE=262144 >>"$dir/c.$size"
-		echo >>"$dir/c.$size"
-	done
-	printf '%10d %10s %10s %10s\n' $size "$(median <"$dir/a.$size")" \
-		"$(median <"$dir/b.$size")" "$(median <"$dir/c.$size")"
-done
+sizes=(1048576 4194304 16777216)
+table one "${sizes[@]}" 67108864
+if [ -n "$(command -v mpirun.openmpi)" ] && [ -n "$(command -v NPopenmpi)" ]; then
+	make_shell "$dir/shell"
+	printf 'Open MPI, to and fro\n'
+	table mpi "${sizes[@]}"
+else
+	echo 'without Open MPI and NetPIPE: not measured with them' >&2
+fi

@@ -1,7 +1,8 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: BSD-2-Clause
 # Sourced: two hosts, each made of a network namespace, a host name and a /dev/shm of its
-# own (with shm=shared both have that of this host), with rails between them. The addresses of host H are 10.9R.0.(H+1), R the rail.
+# own (with shm=shared both have that of this host), with rails between them. The
+# addresses of host H are 10.9R.0.(H+1), R the rail.
 # $dir is a folder for the test. Exit status 77: namespaces are not permitted here.
 
 ns=weft-hosts-$$
@@ -79,6 +80,25 @@ make_hosts() {
 			until_true carries $host rail$rail || skip "no carrier"
 		done
 	done
+}
+
+# make_shell FILE: a remote shell, for mpirun, which knows hosts by their addresses on the
+# first rail: FILE [OPTION...] ADDRESS COMMAND...
+make_shell() {
+	# shellcheck disable=SC2016 # expanded there
+	{
+		echo '#!/bin/sh'
+		echo 'while case $1 in -*) true ;; *) false ;; esac; do shift; done'
+		echo 'case $1 in'
+		for host in 0 1; do
+			echo "10.90.0.$((host + 1))) pid=${holder[host]} ;;"
+		done
+		echo '*) echo "unknown host $1" >&2; exit 1 ;;'
+		echo 'esac'
+		echo 'shift'
+		echo 'exec nsenter -t $pid -n -m -u /bin/sh -c "$*"'
+	} >"$1"
+	chmod +x "$1"
 }
 
 trap drop_hosts EXIT

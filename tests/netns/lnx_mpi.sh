@@ -6,7 +6,6 @@
 # usage: lnx_mpi.sh RUN PROGRAM...: RUN is tests/mpi/run.sh, which has the programs, and
 # WEFT_LIB the folder of libfabric.so.1. Exit status 77: namespaces are not permitted
 # here, or there is no Open MPI.
-# shellcheck disable=SC2016 # what the remote shell expands
 set -u
 
 run=$1
@@ -19,20 +18,7 @@ here=$(cd "$(dirname "$0")" && pwd)
 make_hosts 2
 logs=$dir/logs
 
-# shell [OPTION...] ADDRESS COMMAND...
-{
-	echo '#!/bin/sh'
-	echo 'while case $1 in -*) true ;; *) false ;; esac; do shift; done'
-	echo 'case $1 in'
-	for host in 0 1; do
-		echo "10.90.0.$((host + 1))) pid=${holder[host]} ;;"
-	done
-	echo '*) echo "unknown host $1" >&2; exit 1 ;;'
-	echo 'esac'
-	echo 'shift'
-	echo 'exec nsenter -t $pid -n -m -u /bin/sh -c "$*"'
-} >"$dir/shell"
-chmod +x "$dir/shell"
+make_shell "$dir/shell"
 
 # Every rank first reached two peers, itself among them, by each of these links. There
 # are more logs than of one run, as run.sh first looks which library is used.
