@@ -5,6 +5,9 @@
  */
 #include "kernel_copy.h"
 
+#include "providers/shm/data/method.h"
+#include "sys/choice.h"
+
 enum { BODY = LARGE - SHM_TAIL };
 
 static struct shm_put start(struct pair *p, int copy)
@@ -219,6 +222,50 @@ static void target_refuses(void **state)
 	assert_true(p->conn->idle);
 }
 
+/* A write of the test's choice of a method. Returns the method. */
+static unsigned int choose(struct pair *p)
+{
+	enum { LANE = 1000, SHARE = 100 };
+	static uint64_t now;
+	struct shm_chosen chosen;
+
+	shm_method_begin(p->conn, SHM_USE_WRITE, LARGE, true, &chosen);
+	now += chosen.method == SHM_METHOD_LANE ? LANE : SHARE;
+	shm_method_end(p->conn, &chosen, LARGE, now);
+	return chosen.method;
+}
+
+/* Refused writes are not under way any more for the choice of a method: the second
+ * round of measurements begins after as many writes as without them. */
+static void refused_ones_end(void **state)
+{
+	enum {
+		PAUSE = 16, /* writes before each of the first rounds */
+		LAPS = 128, /* those of a trial of the ring that do not count */
+		ROUND = LAPS + WF_CHOICE_SAMPLES + WF_CHOICE_TRIES,
+		REFUSED = 10,
+	};
+	const uint32_t err = FI_EACCES;
+	struct pair *p = *state;
+	struct shm_record rec;
+	struct shm_put put;
+
+	allow(p);
+	for (int i = 0; i < PAUSE + ROUND; i++)
+		(void)choose(p);
+	for (int i = 0; i < REFUSED; i++) {
+		rec = start_access(p, SHM_REC_PUT, local, SHM_COPY_AUTO);
+		memcpy(&put, rec.blob, rec.len);
+		peer_record(p, SHM_REC_ERROR, 0, put.rts.id, &err, sizeof(err));
+		peer_tell(p);
+		pair_progress(p);
+		assert_one_ended(p, local, FI_EACCES);
+	}
+	for (int i = REFUSED; i < PAUSE; i++)
+		assert_int_equal(choose(p), SHM_METHOD_SHARE);
+	assert_int_equal(choose(p), SHM_METHOD_LANE);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -229,6 +276,7 @@ int main(void)
 		PAIR_TEST(bad_answers),
 		PAIR_TEST(greedy_target),
 		PAIR_TEST(target_refuses),
+		PAIR_TEST(refused_ones_end),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
