@@ -14,19 +14,22 @@ fi
 # total FOLDER PROVIDER SIZE COUNT: instructions of a whole run
 total() {
 	LD_LIBRARY_PATH=$1 valgrind --tool=callgrind --callgrind-out-file=/dev/null \
-		"$program" "$2" "$3" "$4" 2>&1 | sed -n 's/.*Collected : //p'
+		"$program" "$2" "$3" "$4" 2>&1 | sed -n 's/.*Collected : //p' || true
 }
 
 # row NAME PROVIDER SIZE...: what 4,000 messages more take
 row() {
-	local name=$1 provider=$2 size folder few many
+	local name=$1 provider=$2 size folder few many cost
 	shift 2
 	for size; do
 		printf '%-16s %8s' "$name" "$size"
 		for folder in "${folders[@]}"; do
 			few=$(total "$folder" "$provider" "$size" 2000)
 			many=$(total "$folder" "$provider" "$size" 6000)
-			printf ' %8s' $(((many - few) / 4000))
+			# Another library may not have the provider.
+			cost=-
+			[ -z "$few" ] || [ -z "$many" ] || cost=$(((many - few) / 4000))
+			printf ' %8s' "$cost"
 		done
 		printf '\n'
 	done
