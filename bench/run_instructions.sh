@@ -28,7 +28,7 @@ row() {
 			many=$(total "$folder" "$provider" "$size" 6000)
 			# Another library may not have the provider.
 			cost=-
-			[ -z "$few" ] || [ -z "$many" ] || cost=$(((many - few) / 4000))
+			((${many:-0} <= ${few:-0})) || cost=$(((many - few) / 4000))
 			printf ' %8s' "$cost"
 		done
 		printf '\n'
