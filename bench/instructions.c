@@ -19,6 +19,7 @@
 #include <rdma/fi_tagged.h>
 
 #include "../tests/rdm_endpoint.h"
+#include "must.h"
 
 /* While the first messages pass the endpoints connect, and both make progress. */
 enum { CONNECTING = 64, TAG = 7 };
@@ -28,14 +29,6 @@ struct end {
 	fi_addr_t peer;
 	struct fi_context2 receive, send;
 };
-
-static void must(ssize_t ret, const char *what)
-{
-	if (ret >= 0)
-		return;
-	fprintf(stderr, "%s: %s\n", what, fi_strerror((int)-ret));
-	exit(1);
-}
 
 static void open_end(struct end *end, const char *provider)
 {

@@ -42,15 +42,15 @@ one() {
 
 # mpi LINKS SIZE STRIPE: megabytes per second of NetPIPE
 mpi() {
-	# shellcheck disable=SC2046 # words
+	local name exports=()
+	for name in LD_LIBRARY_PATH FI_PROVIDER FI_LNX_PROV_LINKS FI_LNX_STRIPE_SIZE; do
+		exports+=(-x "$name")
+	done
 	on 0 timeout 60 env OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 \
-		FI_PROVIDER=lnx FI_LNX_PROV_LINKS="$1" FI_LNX_STRIPE_SIZE="$3" \
-		mpirun.openmpi -n 2 --host 10.90.0.1,10.90.0.2 \
-		--mca plm rsh --mca plm_rsh_agent "$dir/shell" \
-		--mca oob_tcp_if_include rail0 --bind-to none --mca pml cm --mca mtl ofi \
-		--mca mtl_ofi_provider_include lnx \
-		$(printf -- '-x %s ' LD_LIBRARY_PATH FI_PROVIDER FI_LNX_PROV_LINKS \
-			FI_LNX_STRIPE_SIZE) \
+		LD_LIBRARY_PATH="$build/src" FI_PROVIDER=lnx FI_LNX_PROV_LINKS="$1" \
+		FI_LNX_STRIPE_SIZE="$3" mpirun.openmpi -n 2 --host 10.90.0.1,10.90.0.2 \
+		"${by_shell[@]}" --bind-to none --mca pml cm --mca mtl ofi \
+		--mca mtl_ofi_provider_include lnx "${exports[@]}" \
 		NPopenmpi -o /dev/null -l "$2" -u "$2" -p 0 -n $((5 + (64 << 20) / $2)) 2>&1 |
 		sed -n 's/.* \([0-9.]*\) Mbps in.*/\1/p' | tail -n 1 |
 		awk '{ printf "%.0f", $1 * 1048576 / 8e6 }'
@@ -60,7 +60,8 @@ median() { sort -n | awk '{ all[NR] = $1 } END { print all[int((NR + 1) / 2)] }'
 
 # table COMMAND SIZE...: sizes down, ways across
 table() {
-	local command=$1 size way links stripe ways=('tcp:rail0 0' 'tcp:rail0,rail1 0' 'tcp:rail0,rail1 262144')
+	local command=$1 size way links stripe
+	local ways=('tcp:rail0 0' 'tcp:rail0,rail1 0' 'tcp:rail0,rail1 262144')
 	printf '%10s %10s %10s %10s\n' bytes 'one rail' two striped
 	for size in "${@:2}"; do
 		for ((i = 0; i < rounds; i++)); do

@@ -66,6 +66,7 @@ struct work {
 	size_t size, chunk, ring;
 	void *(*copy)(void *to, const void *from, size_t len);
 	bool fresh, lone, huge, mixed, touched;
+	/* ring: stores of the sender before each message, to memory of its own. */
 	unsigned int stores;
 	volatile uint64_t own[OWN_WORDS];
 	struct shared *shared;

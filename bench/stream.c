@@ -18,17 +18,10 @@
 #include <rdma/fi_errno.h>
 
 #include "../tests/rdm_endpoint.h"
+#include "must.h"
 #include "sys/clock.h"
 
 enum { SIZE = 1 << 16, FLYING = 8 };
-
-static void must(ssize_t ret, const char *what)
-{
-	if (ret >= 0)
-		return;
-	fprintf(stderr, "%s: %s\n", what, fi_strerror((int)-ret));
-	exit(1);
-}
 
 /* @flags: FI_SOURCE if the address is this end's; 0: the other's. */
 static void open_end(struct rdm_endpoint *end, const char *provider, const char *node,

@@ -5,9 +5,9 @@
 
 enum {
 	/* Operations before each of the early rounds. Then each pause is PAUSE_GROWTH
-	 * times as long as the one before or as the round, up to PAUSE_MAX times the
-	 * operations of a round: a round costs as much as some of the operations that
-	 * do not count, too. */
+	 * times as long as the longer one of the last pause and the last round, and at
+	 * most PAUSE_MAX rounds long. (Operations after a trial may be slower, too, so
+	 * rounds cost more time than their own.) */
 	PAUSE_FIRST = 16,
 	PAUSE_GROWTH = 4,
 	PAUSE_MAX = 84,

@@ -16,9 +16,8 @@
  *
  * While one operation ends before the next one begins, all rounds have the same number
  * of operations and the same order of methods, independent of the method that is kept.
- * So two processes that answer each other
- * measure the same methods at the same time, and each has costs of both directions,
- * which may depend on each other.
+ * So two processes that answer each other measure the same methods at the same time,
+ * and each has costs of both directions, which may depend on each other.
  *
  * A choice has one owner, whose lock guards it.
  */

@@ -82,9 +82,11 @@ make_hosts() {
 	done
 }
 
-# make_shell FILE: a remote shell, for mpirun, which knows hosts by their addresses on the
-# first rail: FILE [OPTION...] ADDRESS COMMAND...
+# make_shell FILE: a remote shell, which knows hosts by their addresses on the first rail:
+# FILE [OPTION...] ADDRESS COMMAND... by_shell: options for Open MPI's mpirun to use it.
 make_shell() {
+	# shellcheck disable=SC2034 # used by the caller
+	by_shell=(--mca plm rsh --mca plm_rsh_agent "$1" --mca oob_tcp_if_include rail0)
 	# shellcheck disable=SC2016 # expanded there
 	{
 		echo '#!/bin/sh'

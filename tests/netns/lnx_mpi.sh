@@ -54,8 +54,7 @@ test_over() {
 	mkdir "$logs"
 	export MPI_PROVIDER=lnx
 	local options=(
-		--host "10.90.0.1:2,10.90.0.2:2" --mca plm rsh
-		--mca plm_rsh_agent "$dir/shell" --mca oob_tcp_if_include rail0
+		--host "10.90.0.1:2,10.90.0.2:2" "${by_shell[@]}"
 		-x "FI_LNX_PROV_LINKS=$links" -x FI_LOG_LEVEL=info -x FI_LOG_PROV=lnx
 		-x "FI_LOG_LOCATION=$logs" -x FI_LNX_STRIPE_SIZE
 	)

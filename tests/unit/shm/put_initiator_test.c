@@ -241,7 +241,9 @@ static void refused_ones_end(void **state)
 {
 	enum {
 		PAUSE = 16, /* writes before each of the first rounds */
-		LAPS = 128, /* those of a trial of the ring that do not count */
+		/* Those of a trial of the ring that do not count: two laps. Writes of
+		 * LARGE bytes count as 64 KiB, the beginning of their class. */
+		LAPS = 2 * SHM_BYTES / (64 << 10),
 		ROUND = LAPS + WF_CHOICE_SAMPLES + WF_CHOICE_TRIES,
 		REFUSED = 10,
 	};
