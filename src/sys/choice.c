@@ -33,6 +33,7 @@ static void measure(struct wf_choice *choice, unsigned int method)
 	choice->round += choice->before + tries(choice, method);
 	choice->ended = 0;
 	choice->count = 0;
+	choice->again = false;
 }
 
 static void settle(struct wf_choice *choice)
@@ -85,7 +86,7 @@ unsigned int wf_choice_take(struct wf_choice *choice)
 	if (choice->pending < WF_CHOICE_SPAN_MAX)
 		choice->pending++;
 	choice->most = WF_MAX(choice->most, choice->pending);
-	return choice->settled ? choice->kept : choice->method;
+	return wf_choice_method(choice);
 }
 
 /* End of a round: keep the best method, if it is clearly better than the kept one. */
@@ -140,6 +141,12 @@ bool wf_choice_add(struct wf_choice *choice, unsigned int method, uint64_t cost)
 		insert(choice, cost);
 	if (choice->ended < tries(choice, method))
 		return false;
+	/* Many more were under way than before: this method lets them end together. */
+	if (!choice->again && choice->most > 2 * WF_MAX(choice->span, 1)) {
+		measure(choice, method);
+		choice->again = true;
+		return false;
+	}
 	choice->median[method] = choice->count < SAMPLES_MIN
 					 ? UINT64_MAX
 					 : choice->cost[choice->count / 2];

@@ -42,6 +42,7 @@ struct wf_choice {
 	uint8_t count;  /* costs in @cost */
 	uint8_t rounds; /* rounds so far with the one to come, up to WF_CHOICE_EARLY */
 	bool settled;   /* no round is under way */
+	bool again;     /* this trial is measured for the second time */
 	/* Operations of a trial that do not count, by method. */
 	uint8_t skipped[WF_CHOICE_METHODS];
 	/* Operations that have begun and have not ended, up to WF_CHOICE_SPAN_MAX, and
@@ -77,6 +78,12 @@ void wf_choice_interrupt(struct wf_choice *choice);
  * take the method that is measured, since those that are under way at the same time
  * share the processors. */
 unsigned int wf_choice_take(struct wf_choice *choice);
+
+/* The method that the next operation takes. */
+static inline unsigned int wf_choice_method(const struct wf_choice *choice)
+{
+	return choice->settled ? choice->kept : choice->method;
+}
 
 /* An operation that took @method has ended with @cost, in a unit of the owner's choice;
  * 0: the cost is not known. True: methods were compared, and another method may be kept

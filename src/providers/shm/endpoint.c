@@ -91,6 +91,7 @@ static void shm_destroy(struct wf_ep *wf)
 	wf_watches_done(&ep->watches);
 	free(ep->conns);
 	wf_pool_done(&ep->tx_pool);
+	wf_pool_done(&ep->sink_pool);
 	wf_ep_free(wf);
 }
 
@@ -171,6 +172,7 @@ static void init(struct shm_ep *ep)
 	wf_watches_init(&ep->watches);
 	ep->poll_calls = ep->poll_left = 1;
 	wf_pool_init(&ep->tx_pool, sizeof(struct shm_tx));
+	wf_pool_init(&ep->sink_pool, sizeof(struct shm_sink));
 	wf_list_init(&ep->failed);
 	wf_list_init(&ep->dead);
 	wf_list_init(&ep->dirty);

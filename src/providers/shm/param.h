@@ -2,6 +2,7 @@
 #ifndef SHM_PARAM_H
 #define SHM_PARAM_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 /* Limit of the operands of one atomic operation in bytes. It is that of tcp, whose
@@ -18,7 +19,9 @@ enum shm_copy { SHM_COPY_AUTO, SHM_COPY_RING, SHM_COPY_READ, SHM_COPY_BOTH };
 struct shm_params {
 	size_t tx_size, rx_size;
 	size_t inject_size;
-	size_t eager_size; /* messages above this size use rendezvous */
+	/* Messages above this size use rendezvous; with @measure_eager also shorter
+	 * ones, of more than SHM_CLASS_MIN bytes, if the receiver wants that. */
+	size_t eager_size;
 	/* Messages of at least this size are read from the peer's memory; SIZE_MAX:
 	 * measurements decide. */
 	size_t cma_size;
@@ -36,7 +39,8 @@ struct shm_params {
 	int disable_cma;
 	int disable_mapping;
 	int measure_copies;
-	int copy; /* enum shm_copy; without effect if cma_size is set */
+	bool measure_eager; /* the application does not set eager_size */
+	int copy;           /* enum shm_copy; without effect if cma_size is set */
 };
 
 extern struct shm_params shm_params;

@@ -89,7 +89,7 @@ struct shm_ep {
 	size_t tx_pending, tx_size;
 	/* Connections with a wide byte ring (data/reuse.h). */
 	uint32_t wide_rings;
-	struct wf_pool tx_pool;
+	struct wf_pool tx_pool, sink_pool;
 
 	/* .sleepers is set: peers are asked to wake this endpoint */
 	struct wf_watches watches;

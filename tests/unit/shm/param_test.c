@@ -41,12 +41,19 @@ static void values(void **state)
 	assert_int_equal(shm_params.disable_mapping, 1);
 	assert_int_equal(shm_params.inject_size, 0);
 	assert_int_equal(shm_params.eager_size, defaults.eager_size);
+	assert_true(shm_params.measure_eager);
 	assert_int_equal(shm_params.cma_size, 1000000);
 	assert_int_equal(shm_params.measure_copies, 0);
 	assert_int_equal(shm_params.copy, SHM_COPY_READ);
 	assert_int_equal(shm_params.nontemporal_size, 1);
 	assert_int_equal(shm_params.unexpected_size, defaults.unexpected_size);
 	assert_int_equal(shm_params.connect_timeout, 0);
+
+	/* What the application sets is not measured. */
+	setenv("FI_SHM_EAGER_SIZE", "32768", 1);
+	shm_params_init();
+	assert_int_equal(shm_params.eager_size, 32768);
+	assert_false(shm_params.measure_eager);
 }
 
 int main(void)

@@ -242,8 +242,8 @@ static void refused_ones_end(void **state)
 	enum {
 		PAUSE = 16, /* writes before each of the first rounds */
 		/* Those of a trial of the ring that do not count: two laps. Writes of
-		 * LARGE bytes count as 64 KiB, the beginning of their class. */
-		LAPS = 2 * SHM_BYTES / (64 << 10),
+		 * LARGE bytes count as 128 KiB, the end of their class. */
+		LAPS = 2 * SHM_BYTES / (128 << 10),
 		ROUND = LAPS + WF_CHOICE_SAMPLES + WF_CHOICE_TRIES,
 		REFUSED = 10,
 	};

@@ -68,7 +68,8 @@ static struct shm_share ask(struct pair *p, const void *from, size_t len, size_t
 	shm_params.copy = SHM_COPY_BOTH;
 	assert_int_equal(fi_trecvmsg(p->ep, &msg, FI_COMPLETION), 0);
 	shm_params.copy = SHM_COPY_AUTO;
-	assert_int_equal(atomic_load(&token_in(p)->id), 0);
+	/* Only a clear to send makes both ends compete for the token. */
+	assert_int_equal(atomic_load(&token_in(p)->id), ID);
 	rec = peer_expect(p, SHM_REC_SHARE);
 	assert_int_equal(rec.word, ID);
 	assert_int_equal(rec.len, sizeof(share));

@@ -205,6 +205,37 @@ static void many_at_a_time(void **state)
 	assert_in_range(compared, 5, WF_CHOICE_EARLY + 6);
 }
 
+/* By B all that are under way end together, so many more of them are under way than
+ * while A is measured: what B costs is measured with a window of them. */
+static void more_at_a_time(void **state)
+{
+	enum { WINDOW = 30 };
+	unsigned int begun = 0, spans = 0;
+	struct wf_choice choice;
+	bool compared = false;
+
+	go_to_round(&choice);
+	while (!compared) {
+		if (wf_choice_method(&choice) == A) {
+			(void)wf_choice_take(&choice);
+			compared = wf_choice_add(&choice, A, 10);
+			continue;
+		}
+		for (; begun < WINDOW; begun++)
+			assert_int_equal(wf_choice_take(&choice), B);
+		while (begun--)
+			if (!choice.settled) {
+				spans |= 1u << choice.span;
+				compared = wf_choice_add(
+					&choice, B, choice.span < WINDOW ? 1 : 20);
+			}
+		begun = 0;
+	}
+	assert_int_equal(spans, 1u << 1 | 1u << WINDOW);
+	assert_int_equal(choice.median[B], 20);
+	assert_int_equal(choice.kept, A);
+}
+
 /* A method that needs a longer way to its steady state: what it costs before does not
  * count, and pauses are longer. */
 static void long_way(void **state)
@@ -282,6 +313,7 @@ int main(void)
 		cmocka_unit_test(early_rounds),
 		cmocka_unit_test(interrupted),
 		cmocka_unit_test(many_at_a_time),
+		cmocka_unit_test(more_at_a_time),
 		cmocka_unit_test(long_way),
 		cmocka_unit_test(no_costs),
 		cmocka_unit_test(few_costs),

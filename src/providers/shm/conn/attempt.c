@@ -99,8 +99,6 @@ struct shm_conn *shm_attempt_connect(struct shm_attempt *attempt, struct shm_pee
 	}
 	attempt->region = NULL;
 	conn->pid = attempt->pid;
-	conn->probe_addr = hello->probe_addr;
-	conn->probe_value = hello->probe_value;
 	conn->wake = hello->flags & SHM_HELLO_SLEEPS;
 	conn->cma = can_read(attempt->pid, hello);
 	shm_log(FI_LOG_INFO, FI_LOG_EP_CTRL, "connected to %s%s\n", peer->name,

@@ -227,6 +227,7 @@ void shm_conn_end(struct shm_conn *conn, int err)
 
 	if (err)
 		read_rest(conn);
+	shm_reader_close(&conn->in);
 	shm_grant_end(conn);
 	shm_windows_end(conn);
 	wf_list_remove(&conn->failed_link);

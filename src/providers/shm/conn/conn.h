@@ -259,9 +259,8 @@ struct shm_conn {
 	bool tells;
 	/* Process of the peer, in this process's PID namespace; 0: not visible. */
 	pid_t pid;
-	/* The peer keeps probe_value at probe_addr: proof that the process pid is still
-	 * the peer. */
-	uint64_t probe_addr, probe_value;
+	/* Time (wf_now_ns) at which the peer's socket was last seen open. */
+	uint64_t open_ns;
 	struct wf_watch watch; /* watches the peer's socket */
 };
 

@@ -1,6 +1,4 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include <stdlib.h>
-
 #include "providers/shm/data/bulk.h"
 #include "providers/shm/data/lease.h"
 #include "providers/shm/data/method.h"
@@ -21,18 +19,19 @@
  * then reads the payload from the sender's memory, if the kernel permits it. The
  * message's token in the region decides which end moves the payload: it contains
  * the id of the message until one end exchanges it for 0. (Later messages use the word
- * with other ids, so a late exchange fails.)
+ * with other ids, so a late exchange fails.) Without a clear to send the sender never
+ * takes it, so a receiver that reads at once leaves its line where it is.
  */
 
 static struct shm_sink *new_sink(struct shm_conn *conn)
 {
-	struct shm_sink *sink = calloc(1, sizeof(*sink));
+	struct shm_sink *sink = wf_pool_get(&conn->ep->sink_pool);
 
 	if (!sink) {
 		shm_conn_fail(conn, FI_ENOMEM);
 		return NULL;
 	}
-	sink->conn = conn;
+	*sink = (struct shm_sink){ .conn = conn };
 	wf_list_init(&sink->pull_link);
 	wf_list_init(&sink->put_link);
 	wf_list_push(&conn->sinks, &sink->link);
@@ -52,7 +51,7 @@ static void free_sink(struct shm_sink *sink)
 	wf_list_remove(&sink->put_link);
 	wf_list_remove(&sink->pull_link);
 	wf_list_remove(&sink->link);
-	free(sink);
+	wf_pool_put(&sink->conn->ep->sink_pool, sink);
 }
 
 void shm_bulk_clear(struct shm_sink *sink)
@@ -116,14 +115,9 @@ int shm_bulk_start(struct shm_conn *conn, const struct shm_rts *rts,
 	struct shm_sink *sink = new_sink(conn);
 	bool may_read = conn->cma && rts->token < SHM_TOKENS;
 
-	if (sink)
-		sink->id = shm_id_new(conn, SHM_ID_SINK, sink);
-	if (!sink || !sink->id) {
-		if (sink)
-			free_sink(sink);
+	if (!sink) {
 		wf_srx_fail(&conn->ep->ep, entry, 0, 0, 0, data, FI_ADDR_NOTAVAIL,
 			FI_ENOMEM);
-		shm_conn_fail(conn, FI_ENOMEM);
 		return 0;
 	}
 	sink->entry = entry;
@@ -135,20 +129,22 @@ int shm_bulk_start(struct shm_conn *conn, const struct shm_rts *rts,
 	shm_method_begin(conn, SHM_USE_MESSAGE, sink->len, may_read, &sink->how);
 	if (may_read)
 		shm_bulk_add_pull(sink);
-	if (sink->how.method != SHM_METHOD_LANE &&
-		shm_bulk_take_token(shm_bulk_sink_token(sink), sink->request)) {
-		if (sink->how.method == SHM_METHOD_SHARE)
-			shm_share_begin(sink);
-		else
-			shm_bulk_pull_alone(sink);
-		return 0;
+	switch (sink->how.method) {
+	case SHM_METHOD_SHARE:
+		shm_share_begin(sink);
+		break;
+	case SHM_METHOD_READ:
+		shm_writer_prefetch_second(&conn->out);
+		shm_bulk_pull_alone(sink);
+		break;
+	default:
+		sink->asked_ns = wf_now_ns();
+		shm_bulk_clear(sink);
 	}
-	sink->asked_ns = wf_now_ns();
-	shm_bulk_clear(sink);
 	return 0;
 }
 
-void shm_bulk_finish(struct shm_sink *sink)
+void shm_bulk_finish(struct shm_sink *sink, uint64_t now)
 {
 	struct shm_conn *conn = sink->conn;
 
@@ -160,7 +156,7 @@ void shm_bulk_finish(struct shm_sink *sink)
 		shm_put_finish(sink);
 		return;
 	}
-	shm_method_end(conn, &sink->how, sink->len, wf_now_ns());
+	shm_method_end(conn, &sink->how, sink->len, now);
 	if (sink->pull || sink->flags & SHM_FLAG_ACK)
 		shm_tx_ack(conn, sink->request);
 	shm_recv_done(conn, sink->entry, sink->flags, sink->len, sink->data);

@@ -89,7 +89,7 @@ void shm_share_withdraw(struct shm_conn *conn, const struct shm_tx *tx);
 
 /* Send the clear to send: the sender then writes the payload into the lane. */
 void shm_bulk_clear(struct shm_sink *sink);
-/* The payload of a message is complete: end the receive. */
-void shm_bulk_finish(struct shm_sink *sink);
+/* The payload was complete at the time @now: end the receive, read or write. */
+void shm_bulk_finish(struct shm_sink *sink, uint64_t now);
 
 #endif

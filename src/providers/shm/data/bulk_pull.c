@@ -4,6 +4,7 @@
 #include "providers/shm/conn/socket.h"
 #include "providers/shm/data/bulk.h"
 #include "providers/shm/data/lease.h"
+#include "providers/shm/data/method.h"
 #include "providers/shm/data/put.h"
 #include "sys/clock.h"
 
@@ -13,7 +14,10 @@ enum {
 	/* How long the sender may leave a message with a clear to send unsent, in
 	 * nanoseconds. */
 	PATIENCE_NS = 30000,
-	PULL_STEP = 1 << 20, /* bytes that one progress call reads */
+	PULL_STEP = 1 << 20, /* bytes of a payload that one progress call reads */
+	/* Transfers that end together, for one look at the peer's socket. */
+	TOGETHER = 8,
+	OPEN_NS = 100000,
 };
 
 size_t shm_bulk_rest(const struct iovec *iov, size_t count, uint64_t offset, size_t max,
@@ -51,33 +55,27 @@ static uint64_t end_of_front(const struct shm_sink *sink)
 }
 
 /* Read the next bytes of the payload, up to the offset @end; returns their number, or 0
- * if the memory cannot be read. The same system call reads the peer's probe value,
- * which proves that the process with that number is still the peer. */
+ * if the memory cannot be read. Whether it was the peer's is known afterwards
+ * (finish). */
 static size_t read_on(const struct shm_sink *sink, uint64_t end)
 {
-	const struct shm_conn *conn = sink->conn;
-	struct iovec to[1 + SHM_IOV_LIMIT], from[1 + SHM_IOV_LIMIT];
+	struct iovec to[SHM_IOV_LIMIT], from[SHM_IOV_LIMIT];
 	size_t max = WF_MIN(end - sink->done, (uint64_t)PULL_STEP);
 	size_t to_count =
-		shm_bulk_rest(sink->to.iov, sink->to.count, sink->done, max, to + 1);
+		shm_bulk_rest(sink->to.iov, sink->to.count, sink->done, max, to);
 	size_t from_count =
-		shm_bulk_rest(sink->from, sink->from_count, sink->done, max, from + 1);
-	uint64_t probe = 0;
-	ssize_t ret;
+		shm_bulk_rest(sink->from, sink->from_count, sink->done, max, from);
+	ssize_t ret =
+		process_vm_readv(sink->conn->pid, to, to_count, from, from_count, 0);
 
-	to[0] = (struct iovec){ &probe, sizeof(probe) };
-	from[0] = (struct iovec){ (void *)(uintptr_t)conn->probe_addr, sizeof(probe) };
-	ret = process_vm_readv(conn->pid, to, 1 + to_count, from, 1 + from_count, 0);
-	if (ret < (ssize_t)sizeof(probe) || probe != conn->probe_value)
-		return 0;
-	return (size_t)ret - sizeof(probe);
+	return ret > 0 ? (size_t)ret : 0;
 }
 
 /* The memory cannot be read any more, or the addresses are wrong: let the sender write
  * the payload into the lane instead. */
 static void give_up(struct shm_sink *sink)
 {
-	sink->conn->cma = false;
+	shm_method_no_copies(sink->conn);
 	sink->pull = false;
 	sink->done = 0;
 	wf_list_remove(&sink->pull_link);
@@ -98,14 +96,56 @@ static void revoked(struct shm_sink *sink)
 		shm_put_revoked(sink);
 }
 
-/* The payload was read. If the peer's socket is still open, the peer and its buffers
- * existed all the time. */
-static void pulled(struct shm_sink *sink)
+/*
+ * The payload was read by @now. Was it the peer's, and was the message not given up? If
+ * its socket is open, the peer, its buffers and the number of its process existed all
+ * the time. To ask the kernel takes as long as some KiB; so for a short message whose
+ * sender tells when it closes its endpoint, that the process existed a moment ago is
+ * enough, since its number is not used again so soon.
+ */
+static bool is_valid(const struct shm_sink *sink, uint64_t now)
 {
-	if (shm_socket_ended(sink->conn->watch.fd))
-		shm_conn_fail(sink->conn, FI_ECONNRESET);
-	else
-		shm_bulk_finish(sink);
+	struct shm_conn *conn = sink->conn;
+	bool tells = sink->flags & SHM_FLAG_SHORT;
+
+	if (tells && !shm_writer_is_open(&conn->out))
+		return false;
+	if (now - conn->open_ns < (tells ? OPEN_NS : 1u))
+		return true;
+	if (shm_socket_ended(conn->watch.fd))
+		return false;
+	conn->open_ns = now;
+	return true;
+}
+
+static const struct shm_conn *next_conn(const struct wf_list *over)
+{
+	return wf_list_empty(over)
+		       ? NULL
+		       : wf_list_entry(over->next, struct shm_sink, pull_link)->conn;
+}
+
+/* End the transfers of @over, by pull_link, whose payloads were read. */
+static void finish(struct wf_list *over)
+{
+	uint64_t now = wf_list_empty(over) ? 0 : wf_now_ns();
+	struct wf_list *link;
+
+	while ((link = wf_list_pop(over))) {
+		struct shm_sink *sink = wf_list_entry(link, struct shm_sink, pull_link);
+		struct shm_conn *conn = sink->conn;
+
+		if (!conn->err && !is_valid(sink, now))
+			shm_conn_fail(conn, FI_ECONNRESET);
+		if (conn->err)
+			continue;
+		/* Acknowledgements of one peer are sent together. */
+		conn->polling = true;
+		shm_bulk_finish(sink, now);
+		conn->polling = false;
+		if (conn->ack_count && conn != next_conn(over))
+			shm_out_acks(conn);
+	}
 }
 
 /* What becomes of a transfer after a step. */
@@ -143,7 +183,8 @@ static enum step read_step(struct shm_sink *sink)
 	return sink->done < end ? STEP_ON : after_front(sink);
 }
 
-static void pull(struct shm_sink *sink)
+/* A transfer that is over is moved to @over. */
+static void pull(struct shm_sink *sink, struct wf_list *over)
 {
 	enum step step = STEP_REVOKED;
 
@@ -153,12 +194,14 @@ static void pull(struct shm_sink *sink)
 			shm_put_store_tail(sink);
 		shm_lease_leave(sink->lease);
 	}
-	if (step == STEP_OVER)
-		pulled(sink);
-	else if (step == STEP_FAILED)
+	if (step == STEP_OVER) {
+		wf_list_remove(&sink->pull_link);
+		wf_list_push(over, &sink->pull_link);
+	} else if (step == STEP_FAILED) {
 		give_up(sink);
-	else if (step == STEP_REVOKED)
+	} else if (step == STEP_REVOKED) {
 		revoked(sink);
+	}
 }
 
 /* The sender of a message with a clear to send makes no progress: read the payload.
@@ -175,15 +218,25 @@ static bool take_over(struct shm_sink *sink)
 
 void shm_bulk_progress(struct shm_ep *ep)
 {
-	uint64_t now = wf_now_ns();
+	uint64_t now = 0;
+	struct wf_list over;
+	unsigned int count = 0;
 
+	wf_list_init(&over);
 	wf_list_foreach_safe(link, &ep->pulls)
 	{
 		struct shm_sink *sink = wf_list_entry(link, struct shm_sink, pull_link);
 
+		if (sink->conn->err)
+			continue;
+		if (!sink->pull && !now)
+			now = wf_now_ns();
 		if (!sink->pull && now - sink->asked_ns < PATIENCE_NS)
 			continue;
-		if (!sink->conn->err && (sink->pull || take_over(sink)))
-			pull(sink);
+		if (sink->pull || take_over(sink))
+			pull(sink, &over);
+		if (++count % TOGETHER == 0)
+			finish(&over);
 	}
+	finish(&over);
 }

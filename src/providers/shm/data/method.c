@@ -4,14 +4,16 @@
 #include <stdlib.h>
 
 #include "sys/choice.h"
+#include "sys/clock.h"
 
 enum {
-	/* Classes of lengths: each one ends below twice the length with which it
-	 * begins; the last one has no end. */
-	MEASURED_MIN = 8 << 10,
+	/* Classes of lengths (shm_class_of); the last one has no end. */
 	CLASSES = 10,
+	/* Messages of the first ones can be sent at once. They are too short for two
+	 * ends to copy them. */
+	EAGER_CLASSES = 2,
 	/* The first class in which copies by the kernel mostly take less time. */
-	SHARED_CLASS = 5,
+	SHARED_CLASS = 4,
 };
 
 struct shm_methods {
@@ -24,10 +26,10 @@ struct shm_methods {
 	struct wf_choice choice[CLASSES]; /* by class */
 };
 
-/* Class of the length @len, which is MEASURED_MIN or more. */
+/* Class of a transfer of @len bytes, which is more than SHM_CLASS_MIN. */
 static unsigned int class_of(uint64_t len)
 {
-	unsigned int class = 63 - (unsigned int)__builtin_clzll(len / MEASURED_MIN);
+	unsigned int class = shm_class_of(len);
 
 	return WF_MIN(class, CLASSES - 1u);
 }
@@ -36,22 +38,30 @@ static unsigned int class_of(uint64_t len)
  * behind them the lane is measured as it is in a long stream. */
 static unsigned int lap_of(unsigned int class)
 {
-	unsigned int count = 2 * SHM_BYTES / MEASURED_MIN >> class;
+	unsigned int count = SHM_BYTES / SHM_CLASS_MIN >> class;
 
 	return WF_MAX(
 		WF_MIN(count, WF_CHOICE_SKIPPED_MAX + 0u), WF_CHOICE_SKIPPED + 0u);
 }
 
-static struct wf_choice *choice_of(
-	struct shm_conn *conn, enum shm_use use, uint64_t len, bool may_read)
+/* The method that is compared with the lane. */
+static unsigned int other_of(enum shm_use use, unsigned int class)
 {
-	unsigned int methods = 1u << SHM_METHOD_LANE, class = class_of(len);
+	return use == SHM_USE_MESSAGE && class < EAGER_CLASSES ? SHM_METHOD_READ
+							       : SHM_METHOD_SHARE;
+}
+
+static struct wf_choice *choice_of(
+	struct shm_conn *conn, enum shm_use use, unsigned int class, bool may_read)
+{
+	unsigned int methods = 1u << SHM_METHOD_LANE;
 	unsigned int kept = SHM_METHOD_LANE;
 	struct wf_choice *choice;
 
 	if (may_read) {
-		methods |= 1u << SHM_METHOD_SHARE;
-		kept = class < SHARED_CLASS ? SHM_METHOD_LANE : SHM_METHOD_SHARE;
+		methods |= 1u << other_of(use, class);
+		if (class >= SHARED_CLASS)
+			kept = SHM_METHOD_SHARE;
 	}
 	if (!conn->methods[use])
 		conn->methods[use] = calloc(1, sizeof(*conn->methods[use]));
@@ -63,6 +73,25 @@ static struct wf_choice *choice_of(
 		wf_choice_skip(choice, SHM_METHOD_LANE, lap_of(class));
 	}
 	return choice;
+}
+
+/* Do measurements decide? */
+static bool is_measured(uint64_t len)
+{
+	return len > SHM_CLASS_MIN && shm_params.measure_copies &&
+	       shm_params.cma_size == SIZE_MAX && shm_params.copy == SHM_COPY_AUTO;
+}
+
+/* The next message of the class shall take what the choice says: tell the sender
+ * whether this endpoint reads it. */
+static void want(
+	struct shm_conn *conn, const struct wf_choice *choice, unsigned int class)
+{
+	uint32_t bit = 1u << class, classes = conn->in.by_request & ~bit;
+
+	if (wf_choice_method(choice) == SHM_METHOD_READ)
+		classes |= bit;
+	shm_reader_by_request(&conn->in, classes);
 }
 
 void shm_method_begin(struct shm_conn *conn, enum shm_use use, uint64_t len,
@@ -86,9 +115,9 @@ void shm_method_begin(struct shm_conn *conn, enum shm_use use, uint64_t len,
 			ret->method = forced[shm_params.copy];
 		return;
 	}
-	if (!shm_params.measure_copies || len < MEASURED_MIN)
+	if (!is_measured(len))
 		return;
-	choice = choice_of(conn, use, len, may_read);
+	choice = choice_of(conn, use, class_of(len), may_read);
 	if (!choice)
 		return;
 	ret->method = (uint8_t)wf_choice_take(choice);
@@ -104,15 +133,16 @@ static void tell(const struct shm_conn *conn, enum shm_use use,
 		[SHM_USE_READ] = "reads",
 	};
 
+	unsigned int other = other_of(use, class);
+
 	shm_log(FI_LOG_INFO, FI_LOG_EP_DATA,
-		"%s of %llu bytes and more %s %s go %s (ns from one to the next: %llu "
+		"%s of more than %llu bytes %s %s go %s (ns from one to the next: %llu "
 		"by shared memory, %llu by the kernel)\n",
-		what[use], (unsigned long long)MEASURED_MIN << class,
+		what[use], (unsigned long long)SHM_CLASS_MIN << class,
 		use == SHM_USE_WRITE ? "to" : "from", shm_conn_name(conn),
-		choice->kept == SHM_METHOD_SHARE ? "from memory to memory"
-						 : "by shared memory",
+		choice->kept == other ? "from memory to memory" : "by shared memory",
 		(unsigned long long)choice->median[SHM_METHOD_LANE],
-		(unsigned long long)choice->median[SHM_METHOD_SHARE]);
+		(unsigned long long)choice->median[other]);
 }
 
 /* Nanoseconds for each of the last transfers, as many as were under way together; 0:
@@ -129,26 +159,52 @@ static uint64_t cost_of(
 	return number >= span && first < now ? (now - first) / span + 1 : 0;
 }
 
-void shm_method_end(struct shm_conn *conn, const struct shm_chosen *chosen,
-	uint64_t len, uint64_t now)
+/* A transfer by @method ended at @now; 0: it is not known when. */
+static void count(struct shm_conn *conn, enum shm_use use, unsigned int class,
+	unsigned int method, uint64_t now)
 {
-	unsigned int class;
-	/* A message for which the lane was chosen may have been read in the end,
-	 * because the sender did not begin: its time is what the choice cost. */
-	uint8_t method = chosen->method;
-	struct shm_methods *methods = conn->methods[chosen->use];
-	struct wf_choice *choice;
+	struct shm_methods *methods = conn->methods[use];
+	struct wf_choice *choice = &methods->choice[class];
 	uint64_t cost;
 
-	if (!chosen->measured || !methods)
-		return;
-	class = class_of(len);
-	choice = &methods->choice[class];
-	if (methods->class != class || methods->method != method)
+	if (methods->class != class || methods->method != method || !now)
 		methods->ended = 0;
 	cost = now ? cost_of(methods, choice, now) : 0;
 	if (wf_choice_add(choice, method, cost) && cost)
-		tell(conn, chosen->use, choice, class);
+		tell(conn, use, choice, class);
 	methods->class = (uint8_t) class;
-	methods->method = method;
+	methods->method = (uint8_t)method;
+	if (other_of(use, class) == SHM_METHOD_READ)
+		want(conn, choice, class);
+}
+
+void shm_method_end(struct shm_conn *conn, const struct shm_chosen *chosen,
+	uint64_t len, uint64_t now)
+{
+	/* A message for which the lane was chosen may have been read in the end,
+	 * because the sender did not begin: its time is what the choice cost. */
+	if (chosen->measured && conn->methods[chosen->use])
+		count(conn, chosen->use, class_of(len), chosen->method, now);
+}
+
+void shm_method_arrived(struct shm_conn *conn, uint64_t len)
+{
+	unsigned int class = class_of(len);
+	struct wf_choice *choice;
+
+	if (!conn->cma || !is_measured(len) || class >= EAGER_CLASSES)
+		return;
+	choice = choice_of(conn, SHM_USE_MESSAGE, class, true);
+	if (!choice)
+		return;
+	(void)wf_choice_take(choice);
+	/* The clock is read only while methods are measured. */
+	count(conn, SHM_USE_MESSAGE, class, SHM_METHOD_LANE,
+		choice->settled ? 0 : wf_now_ns());
+}
+
+void shm_method_no_copies(struct shm_conn *conn)
+{
+	conn->cma = false;
+	shm_reader_by_request(&conn->in, 0);
 }

@@ -19,7 +19,10 @@
  * a method that leaves cache lines in the wrong cache costs time when the application
  * reads what it received, or writes its next message.
  *
- * The receiver of a message chooses, and the initiator of a read or write.
+ * The receiver of a message chooses, and the initiator of a read or write. Messages
+ * that could be sent at once come through the lane, unless the receiver finds that
+ * reading them takes less time: it tells the sender to send requests instead
+ * (shm_progress.by_request).
  */
 
 enum { SHM_METHOD_LANE, SHM_METHOD_SHARE, SHM_METHOD_READ, SHM_METHODS };
@@ -34,5 +37,12 @@ void shm_method_begin(struct shm_conn *conn, enum shm_use use, uint64_t len,
  * for each transfer, unless the connection ends. */
 void shm_method_end(struct shm_conn *conn, const struct shm_chosen *chosen,
 	uint64_t len, uint64_t now);
+
+/* A message of @len bytes, which is more than SHM_CLASS_MIN, was sent at once and is in
+ * the buffers of its receive. */
+void shm_method_arrived(struct shm_conn *conn, uint64_t len);
+
+/* The kernel does not copy between this process and the peer any more. */
+void shm_method_no_copies(struct shm_conn *conn);
 
 #endif

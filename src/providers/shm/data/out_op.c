@@ -30,11 +30,6 @@ int shm_out_settle_later(struct shm_conn *conn, struct shm_tx *tx)
 	return SHM_SENT;
 }
 
-static bool is_small(const struct shm_tx *tx)
-{
-	return tx->local.len <= shm_params.eager_size || tx->op_flags & FI_INJECT;
-}
-
 /* Allocate a token for the message; SHM_TOKENS: none is free, and only the sender
  * may move the payload. */
 static uint32_t alloc_token(struct shm_conn *conn, struct shm_tx *tx)
@@ -66,17 +61,24 @@ void shm_out_fill_rts(struct shm_conn *conn, struct shm_tx *tx, struct shm_rts *
 
 static int send_rts(struct shm_conn *conn, struct shm_tx *tx)
 {
+	/* A peer that wants messages of this length by request knows the short form. */
+	bool is_short = tx->local.len <= shm_params.eager_size;
 	struct shm_rts rts;
+	size_t len = is_short ? SHM_RTS_SIZE(rts, tx->local.count) : sizeof(rts);
 	struct shm_blob blob;
 
-	if (!shm_out_need_id(conn, tx) || !shm_blob_begin(conn, &blob, sizeof(rts)))
+	/* No id without space: meanwhile the peer may want the message at once. */
+	if (!shm_blob_begin(conn, &blob, len) || !shm_out_need_id(conn, tx))
 		return SHM_FULL;
+	if (is_short)
+		shm_reuse_interrupt(conn);
 	shm_out_fill_rts(conn, tx, &rts);
-	memcpy(blob.at, &rts, sizeof(rts));
+	memcpy(blob.at, &rts, len);
 	shm_blob_end(conn, &blob,
 		tx->op == WF_OP_TSEND ? SHM_REC_TAGGED_RTS : SHM_REC_RTS,
-		data_flag(tx) | (shm_tx_wants_ack(tx) ? SHM_FLAG_ACK : 0), tx->tag,
-		tx->data);
+		data_flag(tx) | (shm_tx_wants_ack(tx) ? SHM_FLAG_ACK : 0) |
+			(is_short ? SHM_FLAG_SHORT : 0),
+		tx->tag, tx->data);
 	return shm_out_settle_later(conn, tx);
 }
 
@@ -86,7 +88,7 @@ static int send_message(struct shm_conn *conn, struct shm_tx *tx)
 	size_t head = 0;
 	struct shm_blob blob;
 
-	if (!is_small(tx))
+	if (!shm_out_is_eager(conn, tx->local.len, tx->op_flags))
 		return send_rts(conn, tx);
 	if (tx->op_flags & FI_MATCH_COMPLETE)
 		flags |= SHM_FLAG_MATCH;

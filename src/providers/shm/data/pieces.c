@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "providers/shm/data/bulk.h"
+#include "providers/shm/data/method.h"
 #include "providers/shm/data/out.h"
 
 enum {
@@ -132,6 +133,13 @@ void shm_pieces_begin(struct shm_conn *conn, const struct shm_record *rec,
 	put(&conn->coming, rec);
 }
 
+static void message_done(struct shm_conn *conn, const struct shm_coming *in)
+{
+	if (in->len > SHM_CLASS_MIN)
+		shm_method_arrived(conn, in->len);
+	shm_recv_done(conn, in->entry, in->flags, in->len, in->data);
+}
+
 int shm_pieces_add(struct shm_conn *conn, const struct shm_record *rec)
 {
 	struct shm_coming *in = &conn->coming;
@@ -144,7 +152,7 @@ int shm_pieces_add(struct shm_conn *conn, const struct shm_record *rec)
 	if (in->saved)
 		in->saved->note = WF_UNEXP_WHOLE;
 	else if (in->entry)
-		shm_recv_done(conn, in->entry, in->flags, in->len, in->data);
+		message_done(conn, in);
 	return 0;
 }
 

@@ -86,7 +86,8 @@ static inline bool write_message(struct shm_conn *conn, const struct wf_op *op)
 	if (!conn->idle || !shm_out_has_space(conn))
 		return false;
 	if (op->len > SHM_INLINE_MAX)
-		return op->len <= shm_params.eager_size && write_long(conn, op);
+		return shm_out_is_eager(conn, op->len, op->flags) &&
+		       write_long(conn, op);
 	slot = open_slot(conn, op);
 	(void)wf_iov_gather(slot->blob, op->iov, op->iov_count);
 	close_slot(conn, slot, op, 0, op->len);
@@ -118,6 +119,22 @@ static ssize_t queue_on(struct shm_conn *conn, const struct wf_op *op)
 	 * next call. */
 	if (!ret || ret == -FI_EAGAIN)
 		shm_out_flush(conn);
+	return ret;
+}
+
+/* Queue a message. If nothing is before it, its record mostly is in the lane when this
+ * returns. */
+static ssize_t queue_message(struct shm_conn *conn, const struct wf_op *op)
+{
+	ssize_t ret;
+
+	if (!conn->idle)
+		return queue_on(conn, op);
+	ret = queue(conn->ep, &conn->txq, op);
+	if (!ret)
+		(void)shm_out_send_ops(conn);
+	if (!wf_list_empty(&conn->txq))
+		shm_out_dirty(conn);
 	return ret;
 }
 
@@ -203,7 +220,7 @@ ssize_t shm_start(struct wf_ep *wf, struct wf_op *op)
 	else if (op->kind != WF_OP_TSEND && op->kind != WF_OP_SEND)
 		ret = start_access(conn, op);
 	else if (op->flags & WF_OP_NOT_SMALL || !write_message(conn, op))
-		ret = queue_on(conn, op);
+		ret = queue_message(conn, op);
 out:
 	wf_unlock(&wf->lock);
 	return ret;

@@ -6,6 +6,7 @@
 #include "providers/shm/data/await.h"
 #include "providers/shm/data/bulk.h"
 #include "providers/shm/data/lease.h"
+#include "providers/shm/data/method.h"
 #include "providers/shm/data/reuse.h"
 
 /* The sender of a message of which both ends copy pieces; see share.c. */
@@ -113,7 +114,7 @@ static void write_next(struct shm_conn *conn, struct shm_tx *tx)
 		atomic_store_explicit(
 			&token->written, tx->written, memory_order_release);
 	} else {
-		conn->cma = false;
+		shm_method_no_copies(conn);
 		atomic_store_explicit(&token->written, tx->written | SHM_SHARE_STOPPED,
 			memory_order_release);
 		stop(conn, tx);

@@ -102,9 +102,13 @@ enum {
 	SHM_FLAG_BYTES = 1 << 3, /* the blob is in the byte ring */
 	SHM_FLAG_WRAP = 1 << 4,  /* the blob is at the beginning of the byte ring */
 	SHM_FLAG_MORE = 1 << 5,  /* the rest of the payload follows in DATA records */
+	/* RTS of a message that could have been sent at once
+	 * (shm_progress.by_request): only as many entries of iov[] as are used are
+	 * sent, and shm_progress.closed tells when the sender's buffers are. */
+	SHM_FLAG_SHORT = 1 << 6,
 };
 
-#define SHM_FLAGS_KNOWN 0x3f
+#define SHM_FLAGS_KNOWN 0x7f
 
 enum { SHM_POSITION_MIN = 1024 };
 
@@ -162,7 +166,25 @@ struct shm_progress {
 	/* The writer is about to sleep until there is space: the reader wakes it after
 	 * it has stored its position. */
 	_Atomic uint32_t waiting;
+	/* Bit mask of shm_class_of: such messages take less time by a request to send,
+	 * though they could be sent at once. The line changes rarely, so the writer's
+	 * cache mostly has it. */
+	alignas(WF_CACHELINE) _Atomic uint32_t by_request;
+	/* The reader has closed its endpoint: the buffers of its own messages are the
+	 * application's again. Stored before their operations end. */
+	_Atomic uint32_t closed;
 };
+
+static_assert(sizeof(struct shm_progress) == 2 * WF_CACHELINE, "two cache lines");
+
+/* Class of messages of @len bytes, which is more than SHM_CLASS_MIN: those of class n
+ * have more than SHM_CLASS_MIN << n bytes, and at most twice as many. */
+enum { SHM_CLASS_MIN = 8 << 10 };
+
+static inline unsigned int shm_class_of(uint64_t len)
+{
+	return 63 - (unsigned int)__builtin_clzll((len - 1) / SHM_CLASS_MIN);
+}
 
 struct shm_lane {
 	struct shm_progress reader;
@@ -285,6 +307,9 @@ struct shm_offer {
 		(SHM_IOV_LIMIT - (count)) * sizeof(((struct shm_rts *)NULL)->iov[0]))
 
 static_assert(SHM_RTS_SIZE(struct shm_put, 3) <= SHM_INLINE_MAX, "one slot");
+static_assert(offsetof(struct shm_slot, blob) + SHM_RTS_SIZE(struct shm_rts, 1) <=
+		      WF_CACHELINE,
+	"one cache line");
 
 /* Ids of RMA and atomic operations that are not acknowledged. If one fails, it is
  * reported to the application (SHM_ID_SILENT) or, if the application had a completion
