@@ -62,7 +62,7 @@ static const struct wf_param rows[] = {
 		"memory where that is allowed, in bytes; shorter ones are copied "
 		"through shared memory (default: what is measured to take less time)"),
 	BOOL("measure_copies", measure_copies,
-		"Measure whether large messages, reads and writes take less time when "
+		"Measure whether long messages, reads and writes take less time when "
 		"they are copied from memory to memory, unless cma_size is set; "
 		"otherwise they are copied through shared memory (default: yes)"),
 	SIZE("nontemporal_size", nontemporal_size, 0, SIZE_MAX,

@@ -138,6 +138,8 @@ static inline void pair_connect(struct pair *p)
 	p->in = (struct shm_reader){ .lane = &p->memory->lane[0], .next = 1 };
 	p->probe = 4711;
 	p->conn->pid = getpid();
+	p->conn->probe_addr = (uintptr_t)&p->probe;
+	p->conn->probe_value = p->probe;
 }
 
 /* Let both rings of both lanes begin at a position: the next record has @number, and

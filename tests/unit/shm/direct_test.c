@@ -8,6 +8,7 @@
 #include <fcntl.h>
 #include <pthread.h>
 #include <sys/mman.h>
+#include <sys/uio.h>
 
 #include "providers/shm/data/grant.h"
 #include "sys/mapping.h"
@@ -101,18 +102,50 @@ static void granted_and_revoked(void **state)
 	file_close(&f);
 }
 
-/* Memory that is not shared, that may shrink, and no region at all. */
+/* No region at all; and, where the kernel is not to copy, memory that is not shared or
+ * that may shrink. */
 static void not_granted(void **state)
 {
 	struct file f = file_new(F_SEAL_GROW);
 	struct pair *p = *state;
 	struct fid_mr *mr = reg(p, f.mem, LEN, FI_REMOTE_WRITE);
 
+	assert_not_granted(p, ASKED_KEY + 1);
+	shm_params.disable_cma = 1;
 	assert_not_granted(p, KEY);
 	assert_not_granted(p, ASKED_KEY);
-	assert_not_granted(p, ASKED_KEY + 1);
+	shm_params.disable_cma = 0;
 	assert_int_equal(fi_close(&mr->fid), 0);
 	file_close(&f);
+}
+
+/* Such memory is granted for copies of the kernel, until the region is closed; but not
+ * a region in several pieces. */
+static void granted_for_copies(void **state)
+{
+	static uint8_t mem[LEN];
+	struct iovec pieces[] = { { mem, 8 }, { mem + 16, 8 } };
+	struct pair *p = *state;
+	struct shm_grant_packet packet;
+	_Atomic uint64_t *word;
+	struct fid_mr *mr = reg(p, mem + 8, PART, FI_REMOTE_READ);
+	int fd;
+
+	grant_ask(p, ASKED_KEY, &packet, &fd);
+	assert_int_equal(packet.how, SHM_GRANT_COPY);
+	assert_int_equal(fd, -1);
+	assert_int_equal(packet.offset, (uintptr_t)mem + 8);
+	assert_int_equal(packet.len, PART);
+	assert_int_equal(packet.access, FI_REMOTE_READ);
+	word = &p->memory->grants[0].serial[packet.index];
+	assert_int_equal(atomic_load(word), packet.serial);
+	assert_int_equal(fi_close(&mr->fid), 0);
+	assert_int_equal(atomic_load(word), 0);
+	assert_int_equal(fi_mr_regv(p->domain, pieces, 2, FI_REMOTE_READ, 0, ASKED_KEY,
+				 0, &mr, NULL),
+		0);
+	assert_not_granted(p, ASKED_KEY);
+	assert_int_equal(fi_close(&mr->fid), 0);
 }
 
 static void ask_that_is_none(void **state)
@@ -348,16 +381,231 @@ static void lies(void **state)
 	file_close(&loose);
 }
 
+/* ---- copies of the kernel ---- */
+
+static uint8_t region[SHM_DIRECT_COPY_MAX + 4096], buffer[SHM_DIRECT_COPY_MAX + 4096];
+
+/* The region begins behind the first 16 bytes of region[]. */
+static struct shm_grant_packet good_copy(void)
+{
+	return (struct shm_grant_packet){ .magic = SHM_GRANT_MAGIC,
+		.how = SHM_GRANT_COPY,
+		.index = 3,
+		.serial = 9,
+		.key = ASKED_KEY,
+		.len = sizeof(region) - 32,
+		.offset = (uintptr_t)region + 16,
+		.access = FI_REMOTE_READ | FI_REMOTE_WRITE };
+}
+
+static void be_granted(struct pair *p, const struct shm_grant_packet *packet)
+{
+	struct iovec to = { buffer, 1 }, from = { region, 1 };
+
+	if (process_vm_readv(getpid(), &to, 1, &from, 1, 0) != 1)
+		skip();
+	p->conn->cma = true;
+	be_asked(p);
+	answer_with(p, packet, -1);
+	memset(region, 0xee, sizeof(region));
+	for (size_t i = 0; i < sizeof(buffer); i++)
+		buffer[i] = (uint8_t)(i * 7);
+}
+
+/* An access of the method that is forced, from or into two buffers; does it go by
+ * records? */
+static bool access_is_record(
+	struct pair *p, enum wf_op_kind kind, size_t len, uint64_t addr, int copy)
+{
+	struct iovec iov[] = { { buffer, 1000 }, { buffer + 1000, len - 1000 } };
+	struct fi_rma_iov seg = { addr, len, ASKED_KEY };
+	struct fi_msg_rma msg = { .msg_iov = iov,
+		.iov_count = 2,
+		.addr = p->addr,
+		.rma_iov = &seg,
+		.rma_iov_count = 1,
+		.context = buffer };
+	bool record;
+
+	shm_params.copy = copy;
+	assert_int_equal(kind == WF_OP_WRITE ? fi_writemsg(p->ep, &msg, FI_COMPLETION)
+					     : fi_readmsg(p->ep, &msg, FI_COMPLETION),
+		0);
+	shm_params.copy = SHM_COPY_AUTO;
+	record = peer_has_record(p);
+	if (!record) {
+		pair_progress(p);
+		assert_one_ended(p, buffer, 0);
+	}
+	return record;
+}
+
+/* Of lengths in the limits, at both ends of the region. */
+static void copied(void **state)
+{
+	static const size_t lens[] = { SHM_DIRECT_COPY_MIN + 1, 10000,
+		SHM_DIRECT_COPY_MAX };
+	struct shm_grant_packet packet = good_copy();
+	struct pair *p = *state;
+	uint8_t *mem;
+
+	be_granted(p, &packet);
+	for (size_t i = 0; i < 2 * WF_ARRAY_SIZE(lens); i++) {
+		size_t len = lens[i / 2], at = i % 2 ? packet.len - len : 0;
+
+		mem = region + 16 + at;
+		assert_false(access_is_record(p, WF_OP_WRITE, len, at, SHM_COPY_READ));
+		assert_memory_equal(mem, buffer, len);
+		assert_int_equal(mem[-1], 0xee);
+		assert_int_equal(mem[len], 0xee);
+		memset(mem, 0x5a, len);
+		assert_false(access_is_record(p, WF_OP_READ, len, at, SHM_COPY_READ));
+		assert_memory_equal(buffer, mem, len);
+		assert_int_equal(buffer[len], (uint8_t)(len * 7));
+		memset(region, 0xee, sizeof(region));
+		for (size_t j = 0; j < len; j++)
+			buffer[j] = (uint8_t)(j * 7);
+	}
+	assert_int_equal(atomic_load(&p->memory->grants[1].busy), 0);
+}
+
+/* What the kernel does not copy: by length, method, place and access. */
+static void not_copied(void **state)
+{
+	struct shm_grant_packet packet = good_copy();
+	struct pair *p = *state;
+	const struct {
+		size_t len;
+		uint64_t addr;
+		enum wf_op_kind kind;
+		int copy;
+	} rows[] = {
+		{ SHM_DIRECT_COPY_MIN, 0, WF_OP_READ, SHM_COPY_READ },
+		{ SHM_DIRECT_COPY_MAX + 1, 0, WF_OP_READ, SHM_COPY_READ },
+		{ 4096, 0, WF_OP_READ, SHM_COPY_RING },
+		{ 4096, 0, WF_OP_READ, SHM_COPY_BOTH },
+		{ 4096, packet.len - 4095, WF_OP_READ, SHM_COPY_READ },
+		{ 4096, UINT64_MAX - 100, WF_OP_READ, SHM_COPY_READ },
+		{ 4096, 0, WF_OP_WRITE, SHM_COPY_READ },
+	};
+
+	packet.access = FI_REMOTE_READ;
+	for (size_t i = 0; i < WF_ARRAY_SIZE(rows); i++) {
+		be_granted(p, &packet);
+		assert_true(access_is_record(
+			p, rows[i].kind, rows[i].len, rows[i].addr, rows[i].copy));
+		assert_int_equal(region[16], 0xee);
+		pair_again(p);
+	}
+}
+
+/* A region that was closed, a process that is another one, or memory that is gone: the
+ * target is asked. */
+static void no_longer_copied(void **state)
+{
+	struct shm_grant_packet packet = good_copy();
+	struct pair *p = *state;
+
+	for (int i = 0; i < 4; i++) {
+		be_granted(p, &packet);
+		p->conn->proved_ns = 0;
+		if (i == 0)
+			atomic_store(&p->memory->grants[1].serial[3], 0);
+		p->probe += i == 1;
+		if (i == 2)
+			shm_window_at(p->conn->windows, ASKED_KEY)->remote = 16;
+		if (i == 3)
+			p->conn->cma = false;
+		assert_true(access_is_record(p, WF_OP_WRITE, 4096, 0, SHM_COPY_READ));
+		assert_int_equal(region[16], 0xee);
+		assert_int_equal(atomic_load(&p->memory->grants[1].busy), 0);
+		pair_again(p);
+	}
+}
+
+/* Behind an operation that the target has not executed, and with a fence, the lane
+ * keeps the order. */
+static void copied_in_order(void **state)
+{
+	struct shm_grant_packet packet = good_copy();
+	struct pair *p = *state;
+
+	be_granted(p, &packet);
+	assert_true(write_is_record(p, 0));
+	/* The target has read it, but has not said so. */
+	p->conn->drained = 0;
+	atomic_store(&p->memory->lane[0].reader.slots, 0);
+	assert_true(access_is_record(p, WF_OP_WRITE, 4096, 0, SHM_COPY_READ));
+	assert_int_equal(region[16], 0xee);
+}
+
+/* The time of both ways is measured: reads take both of them. */
+static void copies_measured(void **state)
+{
+	enum { READS = 200 + WF_CHOICE_SKIPPED_MAX };
+	struct shm_grant_packet packet = good_copy();
+	unsigned int copies = 0;
+	struct pair *p = *state;
+
+	be_granted(p, &packet);
+	for (int i = 0; i < READS; i++) {
+		struct shm_record rec;
+		uint64_t id;
+
+		if (!access_is_record(p, WF_OP_READ, 4096, 0, SHM_COPY_AUTO)) {
+			copies++;
+			continue;
+		}
+		rec = peer_expect(p, SHM_REC_READ);
+		memcpy(&id, rec.blob, sizeof(id));
+		peer_tell(p);
+		peer_record(p, SHM_REC_DATA, 0, id, region + 16, 4096);
+		pair_progress(p);
+		assert_one_ended(p, buffer, 0);
+	}
+	assert_in_range(copies, WF_CHOICE_TRIES, READS - 20);
+}
+
+/* Answers of a peer that would be dangerous to believe, and one that is not allowed to
+ * say so. */
+static void lies_about_copies(void **state)
+{
+	struct pair *p = *state;
+
+	for (int i = 0; i < 4; i++) {
+		struct shm_grant_packet packet = good_copy();
+
+		packet.offset = i == 0 ? 0 : packet.offset;
+		packet.offset = i == 1 ? UINT64_MAX - 100 : packet.offset;
+		packet.how = i == 2 ? SHM_GRANT_COPY + 1 : SHM_GRANT_COPY;
+		be_granted(p, &packet);
+		if (i == 3) {
+			pair_again(p);
+			be_asked(p);
+			answer_with(p, &packet, -1);
+		}
+		assert_true(access_is_record(p, WF_OP_READ, 4096, 0, SHM_COPY_READ));
+		pair_again(p);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		PAIR_TEST(granted_and_revoked),
 		PAIR_TEST(not_granted),
+		PAIR_TEST(granted_for_copies),
 		PAIR_TEST(ask_that_is_none),
 		PAIR_TEST(close_waits_for_access),
 		PAIR_TEST(direct),
 		PAIR_TEST(read_only),
 		PAIR_TEST(lies),
+		PAIR_TEST(copied),
+		PAIR_TEST(not_copied),
+		PAIR_TEST(no_longer_copied),
+		PAIR_TEST(copied_in_order),
+		PAIR_TEST(copies_measured),
+		PAIR_TEST(lies_about_copies),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -348,7 +348,7 @@ static void closed_meanwhile(void **state)
 	shm_params.copy = SHM_COPY_READ;
 	for (int i = 0; i < 3; i++) {
 		p->conn->cma = true;
-		p->conn->open_ns = i == 2 ? 0 : wf_now_ns() + 1000000000;
+		p->conn->proved_ns = i == 2 ? 0 : wf_now_ns();
 		receive(p, LEN);
 		write_request(p, ID, local, LEN);
 		if (i == 1)

@@ -5,10 +5,10 @@
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>
-#include <sys/uio.h>
 #include <unistd.h>
 
 #include "providers/shm/conn/attempt.h"
+#include "providers/shm/data/proof.h"
 #include "providers/shm/data/region.h"
 #include "sys/clock.h"
 
@@ -69,18 +69,6 @@ static void failed(struct shm_ep *ep, struct shm_peer *peer, int err)
 	wf_remote_failed(&ep->peers->remotes, &peer->remote, err, wf_now_ns());
 }
 
-/* May this process read the peer's memory? Only an attempt to read shows it. */
-static bool can_read(pid_t pid, const struct shm_hello *hello)
-{
-	uint64_t value = 0;
-	struct iovec to = { &value, sizeof(value) };
-	struct iovec from = { (void *)(uintptr_t)hello->probe_addr, sizeof(value) };
-
-	return !shm_params.disable_cma && pid > 0 &&
-	       process_vm_readv(pid, &to, 1, &from, 1, 0) == sizeof(value) &&
-	       value == hello->probe_value;
-}
-
 struct shm_conn *shm_attempt_connect(struct shm_attempt *attempt, struct shm_peer *peer,
 	const struct shm_hello *hello, unsigned int out_lane)
 {
@@ -100,7 +88,10 @@ struct shm_conn *shm_attempt_connect(struct shm_attempt *attempt, struct shm_pee
 	attempt->region = NULL;
 	conn->pid = attempt->pid;
 	conn->wake = hello->flags & SHM_HELLO_SLEEPS;
-	conn->cma = can_read(attempt->pid, hello);
+	conn->probe_addr = hello->probe_addr;
+	conn->probe_value = hello->probe_value;
+	conn->cma = !shm_params.disable_cma && attempt->pid > 0 &&
+		    shm_proof_read(attempt->pid, hello->probe_addr, hello->probe_value);
 	shm_log(FI_LOG_INFO, FI_LOG_EP_CTRL, "connected to %s%s\n", peer->name,
 		conn->cma ? "" : ", without cross-memory attach");
 	return conn;

@@ -204,6 +204,8 @@ struct shm_conn {
 	bool cma;  /* The peer's memory can be accessed (cross-memory attach). */
 	/* The peer copies large writes (SHM_REC_PUT), and did not refuse one. */
 	bool copies;
+	/* The peer has let this endpoint copy a region's memory (data/grant.h). */
+	bool copies_directly;
 	/* Index in region->lane of the lane that this endpoint writes. */
 	uint8_t out_lane;
 	int err;           /* positive fi_errno that ends the connection; 0: none */
@@ -259,8 +261,9 @@ struct shm_conn {
 	bool tells;
 	/* Process of the peer, in this process's PID namespace; 0: not visible. */
 	pid_t pid;
-	/* Time (wf_now_ns) at which the peer's socket was last seen open. */
-	uint64_t open_ns;
+	/* The peer keeps probe_value at probe_addr: proof that the process pid is still
+	 * the peer; and when it was last seen (wf_now_ns, data/proof.h). */
+	uint64_t probe_addr, probe_value, proved_ns;
 	struct wf_watch watch; /* watches the peer's socket */
 };
 
@@ -347,9 +350,11 @@ static inline void shm_out_wake(struct shm_conn *conn)
 }
 
 /* small.c: write an RMA or atomic operation that fits one slot into the lane at once.
+ * @how: the method that was chosen for it, if it is measured.
  * True: *@ret is the result of the application's call. False: the operation does not
  * fit, or operations are queued before it, and the caller has to queue it. */
-bool shm_small_start(struct shm_conn *conn, const struct wf_op *op, ssize_t *ret);
+bool shm_small_start(struct shm_conn *conn, const struct wf_op *op,
+	const struct shm_chosen *how, ssize_t *ret);
 /* enum shm_kind of the records of RMA and atomic operations; 0 for messages. */
 extern const uint8_t shm_access_kinds[WF_OP_COUNT];
 

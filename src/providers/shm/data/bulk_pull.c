@@ -5,6 +5,7 @@
 #include "providers/shm/data/bulk.h"
 #include "providers/shm/data/lease.h"
 #include "providers/shm/data/method.h"
+#include "providers/shm/data/proof.h"
 #include "providers/shm/data/put.h"
 #include "sys/clock.h"
 
@@ -17,7 +18,6 @@ enum {
 	PULL_STEP = 1 << 20, /* bytes of a payload that one progress call reads */
 	/* Transfers that end together, for one look at the peer's socket. */
 	TOGETHER = 8,
-	OPEN_NS = 100000,
 };
 
 size_t shm_bulk_rest(const struct iovec *iov, size_t count, uint64_t offset, size_t max,
@@ -98,24 +98,21 @@ static void revoked(struct shm_sink *sink)
 
 /*
  * The payload was read by @now. Was it the peer's, and was the message not given up? If
- * its socket is open, the peer, its buffers and the number of its process existed all
- * the time. To ask the kernel takes as long as some KiB; so for a short message whose
- * sender tells when it closes its endpoint, that the process existed a moment ago is
- * enough, since its number is not used again so soon.
+ * its socket is open, the peer and its buffers existed all the time. The sender of a
+ * short message tells itself when it closes its endpoint. *@open: the last peer whose
+ * socket was seen open.
  */
-static bool is_valid(const struct shm_sink *sink, uint64_t now)
+static bool is_valid(
+	const struct shm_sink *sink, uint64_t now, const struct shm_conn **open)
 {
 	struct shm_conn *conn = sink->conn;
-	bool tells = sink->flags & SHM_FLAG_SHORT;
 
-	if (tells && !shm_writer_is_open(&conn->out))
+	if (sink->flags & SHM_FLAG_SHORT)
+		return shm_writer_is_open(&conn->out) && shm_proof_is_recent(conn, now);
+	if (conn != *open && shm_socket_ended(conn->watch.fd))
 		return false;
-	if (now - conn->open_ns < (tells ? OPEN_NS : 1u))
-		return true;
-	if (shm_socket_ended(conn->watch.fd))
-		return false;
-	conn->open_ns = now;
-	return true;
+	*open = conn;
+	return shm_proof_is_recent(conn, now);
 }
 
 static const struct shm_conn *next_conn(const struct wf_list *over)
@@ -129,13 +126,14 @@ static const struct shm_conn *next_conn(const struct wf_list *over)
 static void finish(struct wf_list *over)
 {
 	uint64_t now = wf_list_empty(over) ? 0 : wf_now_ns();
+	const struct shm_conn *open = NULL;
 	struct wf_list *link;
 
 	while ((link = wf_list_pop(over))) {
 		struct shm_sink *sink = wf_list_entry(link, struct shm_sink, pull_link);
 		struct shm_conn *conn = sink->conn;
 
-		if (!conn->err && !is_valid(sink, now))
+		if (!conn->err && !is_valid(sink, now, &open))
 			shm_conn_fail(conn, FI_ECONNRESET);
 		if (conn->err)
 			continue;

@@ -5,8 +5,9 @@
 #include "sys/iov.h"
 
 /*
- * This endpoint's RMA and atomic operations on a peer's memory that it has mapped. Such
- * an operation is complete, at every completion level, when the call returns.
+ * This endpoint's RMA and atomic operations on a peer's memory that it has mapped, or
+ * that the kernel copies. Such an operation is complete, at every completion level,
+ * when the call returns.
  *
  * An atomic operation is direct only if it is one instruction, as at the target
  * (objects/atomic/ops.h).
@@ -20,36 +21,6 @@ enum { DIRECT_MAX = 256 << 10 };
  * acknowledge. */
 #define LANE_FLAGS (FI_FENCE | FI_REMOTE_CQ_DATA | FI_COMMIT_COMPLETE | WF_OP_WORK)
 
-static inline struct shm_grants *words_of(struct shm_conn *conn)
-{
-	return &conn->region->grants[!conn->out_lane];
-}
-
-/* Begin an access. True: the memory is accessible until leave(). */
-static inline bool enter(struct shm_conn *conn, struct shm_window *window)
-{
-	struct shm_grants *words = words_of(conn);
-
-	atomic_store_explicit(
-		&words->busy, window->index + 1, memory_order_relaxed); /* G1 */
-	if (wf_unlikely(window->fence))
-		atomic_thread_fence(memory_order_seq_cst);
-	else
-		atomic_signal_fence(memory_order_seq_cst);
-	/* G2: acquire, so that no access is executed earlier. */
-	return wf_likely(atomic_load_explicit(&words->serial[window->index],
-				 memory_order_acquire) == window->serial);
-}
-
-static inline void leave(struct shm_conn *conn)
-{
-	/* Order later stores of this endpoint after the access, also for its next
-	 * access. */
-	atomic_thread_fence(memory_order_acq_rel);
-	/* G3: release, pairs with G5. */
-	atomic_store_explicit(&words_of(conn)->busy, 0, memory_order_release);
-}
-
 static uint64_t access_of(const struct wf_op *op)
 {
 	if (op->atomic)
@@ -57,18 +28,15 @@ static uint64_t access_of(const struct wf_op *op)
 	return op->kind == WF_OP_READ ? FI_REMOTE_READ : FI_REMOTE_WRITE;
 }
 
-/* The memory of the segment in this process; NULL: it is not accessible, or not all of
- * it. */
-static uint8_t *find(
+/* Is the segment in the region, and access granted? */
+static bool is_granted(
 	const struct shm_window *window, const struct fi_rma_iov *seg, uint64_t access)
 {
 	uint64_t offset = seg->addr - window->base;
 
-	if (!window->at || window->key != seg->key ||
-		(window->access & access) != access || offset > window->len ||
-		seg->len > window->len - offset)
-		return NULL;
-	return window->at + offset;
+	return shm_window_is_open(window) && window->key == seg->key &&
+	       (window->access & access) == access && offset <= window->len &&
+	       seg->len <= window->len - offset;
 }
 
 /* Has the peer executed all earlier operations of this endpoint? */
@@ -125,26 +93,40 @@ static inline void perform(const struct wf_op *op, uint8_t *at)
 		shm_copy(at, op->iov[0].iov_base, op->len);
 }
 
-bool shm_direct_start(struct shm_conn *conn, const struct wf_op *op)
+static bool perform_mapped(struct shm_conn *conn, struct shm_window *window,
+	const struct wf_op *op, uint8_t *at)
+{
+	if (!is_in_order(conn) || (op->atomic && !is_plain_atomic(op, at)))
+		return false;
+	if (wf_unlikely(!shm_direct_enter(conn, window))) {
+		shm_direct_leave(conn);
+		shm_window_close(window);
+		return false;
+	}
+	perform(op, at);
+	shm_direct_leave(conn);
+	return true;
+}
+
+bool shm_direct_start(
+	struct shm_conn *conn, const struct wf_op *op, struct shm_chosen *ret_how)
 {
 	const struct fi_rma_iov *seg = op->rma;
 	struct shm_window *window;
-	uint8_t *at;
+	uint64_t offset;
 
 	if (op->rma_count != 1 || op->flags & LANE_FLAGS || !seg->len ||
 		seg->len > DIRECT_MAX)
 		return false;
 	window = shm_window_at(conn->windows, seg->key);
-	at = find(window, seg, access_of(op));
-	if (!at || !is_in_order(conn) || (op->atomic && !is_plain_atomic(op, at)))
+	if (!is_granted(window, seg, access_of(op)))
 		return false;
-	if (wf_unlikely(!enter(conn, window))) {
-		leave(conn);
-		shm_window_close(window);
+	offset = seg->addr - window->base;
+	if (!(window->at ? perform_mapped(conn, window, op, window->at + offset)
+			 : shm_direct_may_copy(op) &&
+				    shm_direct_copy(conn, window, op, offset,
+					    is_in_order(conn), ret_how)))
 		return false;
-	}
-	perform(op, at);
-	leave(conn);
 	wf_ep_tx_done(&conn->ep->ep, wf_op_reports[op->kind].cntr, op->context,
 		op->flags, wf_op_reports[op->kind].comp_flags, seg->len);
 	return true;

@@ -44,9 +44,10 @@ static bool is_counted(const struct shm_conn *conn, const struct wf_mr *mr)
 	       wf_ep_counts(ep, WF_CNTR_REMOTE_WRITE);
 }
 
-/* Describe the memory of the region to the peer: *@ret_fd is the descriptor to send, or
- * -1. Returns NULL, or the reason why the memory cannot be granted. */
-static const char *describe(
+/* Describe the memory of the region, which is in one piece, to a peer that maps it:
+ * *@ret_fd is the descriptor to send, or -1. Returns NULL, or the reason why it cannot
+ * be mapped. */
+static const char *describe_mapping(
 	const struct wf_mr *mr, struct shm_grant_packet *packet, int *ret_fd)
 {
 	bool writable = mr->access & FI_REMOTE_WRITE;
@@ -54,8 +55,6 @@ static const char *describe(
 	struct wf_mapping mapping;
 	int seals;
 
-	if (mr->iov_count != 1 || !mr->len)
-		return "it has several pieces";
 	if (wf_mapping_find(mr->iov[0].iov_base, mr->len, &mapping))
 		return "it is not in one mapping";
 	if (!mapping.shared)
@@ -75,6 +74,25 @@ static const char *describe(
 	return seals >= 0 && seals & F_SEAL_SHRINK
 		       ? NULL
 		       : "its file may shrink (no F_SEAL_SHRINK)";
+}
+
+/* The same to a peer that maps it, or has the kernel copy. */
+static const char *describe(
+	const struct wf_mr *mr, struct shm_grant_packet *packet, int *ret_fd)
+{
+	const char *why;
+
+	if (mr->iov_count != 1 || !mr->len)
+		return "it has several pieces";
+	why = describe_mapping(mr, packet, ret_fd);
+	if (!why || shm_params.disable_cma)
+		return why;
+	if (*ret_fd >= 0)
+		(void)close(*ret_fd);
+	*ret_fd = -1;
+	packet->how = SHM_GRANT_COPY;
+	packet->offset = (uintptr_t)mr->iov[0].iov_base;
+	return NULL;
 }
 
 static struct shm_granting *granting_of(struct shm_conn *conn)
@@ -159,6 +177,11 @@ static const char *grant_region(struct shm_conn *conn, uint64_t addr,
 	return NULL;
 }
 
+static const char *how(const struct shm_grant_packet *packet)
+{
+	return packet->how == SHM_GRANT_COPY ? ", by copies of the kernel" : "";
+}
+
 static void answer(struct shm_conn *conn, uint64_t key, uint64_t addr)
 {
 	struct shm_grant_packet packet = { .magic = SHM_GRANT_MAGIC, .key = key };
@@ -186,7 +209,7 @@ static void answer(struct shm_conn *conn, uint64_t key, uint64_t addr)
 		(void)close(fd);
 	shm_log(FI_LOG_INFO, FI_LOG_MR, "region 0x%llx: %s accesses it %s%s\n",
 		(unsigned long long)key, shm_conn_name(conn),
-		why ? "by requests: " : "directly", why ? why : "");
+		why ? "by requests: " : "directly", why ? why : how(&packet));
 }
 
 int shm_recv_ask(struct shm_conn *conn, const struct shm_record *rec)

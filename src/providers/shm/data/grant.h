@@ -8,7 +8,8 @@
 /*
  * Direct access to a peer's registered memory. If the memory is a mapping that cannot
  * shrink, a peer maps it as well, and the peer's RMA and atomic operations are loads,
- * stores and atomic instructions of its own.
+ * stores and atomic instructions of its own. Other memory is copied by the kernel where
+ * it permits that, for reads and writes that take less time so (direct_copy.c).
  *
  * An initiator that often accesses a region asks for direct access (SHM_REC_ASK). The
  * target (grant.c) answers by a packet on the socket of the connection, with the file's
@@ -20,7 +21,12 @@
 
 enum { SHM_GRANT_MAGIC = 0x77660a02 };
 
-enum shm_grant_how { SHM_GRANT_REFUSED, SHM_GRANT_FILE, SHM_GRANT_SYSV };
+enum shm_grant_how {
+	SHM_GRANT_REFUSED,
+	SHM_GRANT_FILE,
+	SHM_GRANT_SYSV,
+	SHM_GRANT_COPY
+};
 
 struct shm_grant_packet {
 	uint32_t magic;
@@ -31,7 +37,9 @@ struct shm_grant_packet {
 	uint16_t index;  /* index in struct shm_grants */
 	uint64_t serial; /* value of the grant's word while the grant is valid; not 0 */
 	uint64_t key, base, len, access; /* the region, as in struct wf_mr */
-	uint64_t offset; /* offset of the region in the file or segment, in bytes */
+	/* Offset of the region in the file or segment, in bytes; COPY: its address in
+	 * the target's process. */
+	uint64_t offset;
 	/* Id of the System V segment, and the namespace of that id. */
 	uint64_t shmid, ipc_ns;
 };
@@ -68,6 +76,8 @@ struct shm_window {
 	uint64_t base, len, access;
 	/* Address of the region's first byte in this process; NULL: not mapped. */
 	uint8_t *at;
+	/* Its address in the target's process, if the kernel copies; 0: it does not. */
+	uint64_t remote;
 	uint64_t serial;
 	uint32_t index;
 	/* Number of operations through the lane since the window has this key; after
@@ -97,8 +107,61 @@ void shm_windows_end(struct shm_conn *conn);
 /* The inode of this process's namespace of System V ids; 0: unknown. */
 uint64_t shm_ipc_namespace(void);
 
+static inline bool shm_window_is_open(const struct shm_window *window)
+{
+	return window->at || window->remote;
+}
+
 /* direct.c: perform the operation on the peer's memory. False: nothing was done, and
- * the operation has to go through the lane. */
-bool shm_direct_start(struct shm_conn *conn, const struct wf_op *op);
+ * the operation has to go through the lane; if *@ret_how is measured, its end has to be
+ * told (method.h). */
+bool shm_direct_start(
+	struct shm_conn *conn, const struct wf_op *op, struct shm_chosen *ret_how);
+
+/* Begin an access, which no earlier operation must follow. True: the memory is
+ * accessible until shm_direct_leave. */
+static inline bool shm_direct_enter(struct shm_conn *conn, struct shm_window *window)
+{
+	struct shm_grants *words = &conn->region->grants[!conn->out_lane];
+
+	atomic_store_explicit(
+		&words->busy, window->index + 1, memory_order_relaxed); /* G1 */
+	if (wf_unlikely(window->fence))
+		atomic_thread_fence(memory_order_seq_cst);
+	else
+		atomic_signal_fence(memory_order_seq_cst);
+	/* G2: acquire, so that no access is executed earlier. */
+	return wf_likely(atomic_load_explicit(&words->serial[window->index],
+				 memory_order_acquire) == window->serial);
+}
+
+static inline void shm_direct_leave(struct shm_conn *conn)
+{
+	struct shm_grants *words = &conn->region->grants[!conn->out_lane];
+
+	/* Order later stores of this endpoint after the access, also for its next
+	 * access. */
+	atomic_thread_fence(memory_order_acq_rel);
+	/* G3: release, pairs with G5. */
+	atomic_store_explicit(&words->busy, 0, memory_order_release);
+}
+
+/* direct_copy.c: of reads and writes that the kernel copies, in bytes: more than MIN,
+ * at most MAX. */
+enum { SHM_DIRECT_COPY_MIN = 2 << 10, SHM_DIRECT_COPY_MAX = 256 << 10 };
+
+/* Is @op one that the kernel may copy? */
+static inline bool shm_direct_may_copy(const struct wf_op *op)
+{
+	return !op->atomic && op->len > SHM_DIRECT_COPY_MIN &&
+	       op->len <= SHM_DIRECT_COPY_MAX;
+}
+
+/* Copy between the buffers of @op and the region at @offset, if that is the method that
+ * is chosen: *ret_how; the operation is in order if @in_order. False: as for
+ * shm_direct_start. */
+bool shm_direct_copy(struct shm_conn *conn, struct shm_window *window,
+	const struct wf_op *op, uint64_t offset, bool in_order,
+	struct shm_chosen *ret_how);
 
 #endif

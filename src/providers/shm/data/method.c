@@ -3,18 +3,30 @@
 
 #include <stdlib.h>
 
+#include "providers/shm/data/grant.h"
+#include "providers/shm/data/put.h"
 #include "sys/choice.h"
 #include "sys/clock.h"
 
 enum {
-	/* Classes of lengths (shm_class_of); the last one has no end. */
-	CLASSES = 10,
-	/* Messages of the first ones can be sent at once. They are too short for two
-	 * ends to copy them. */
-	EAGER_CLASSES = 2,
-	/* The first class in which copies by the kernel mostly take less time. */
+	/* Transfers of more than MEASURED_MIN << n bytes, and of at most twice as many,
+	 * have class n; the last one has no end. */
+	MEASURED_MIN = SHM_DIRECT_COPY_MIN,
+	CLASSES = 12,
+	/* Classes of shm_class_of begin with this one. */
+	MESSAGE_CLASS = 2,
+	/* The first class in which both ends copy. Shorter messages can be sent at
+	 * once. */
 	SHARED_CLASS = 4,
+	/* The first class in which copies by both ends mostly take less time. */
+	LARGE_CLASS = 6,
+	/* The end of those that an initiator copies alone. */
+	DIRECT_END = 7,
 };
+
+static_assert(MEASURED_MIN << MESSAGE_CLASS == SHM_CLASS_MIN, "one scale");
+static_assert(MEASURED_MIN << SHARED_CLASS == SHM_PUT_MIN - 1, "one scale");
+static_assert(MEASURED_MIN << DIRECT_END == SHM_DIRECT_COPY_MAX, "one scale");
 
 struct shm_methods {
 	/* Class and method of the last transfers of a measured class, and when they
@@ -26,10 +38,11 @@ struct shm_methods {
 	struct wf_choice choice[CLASSES]; /* by class */
 };
 
-/* Class of a transfer of @len bytes, which is more than SHM_CLASS_MIN. */
+/* Class of a transfer of @len bytes, which is more than MEASURED_MIN. */
 static unsigned int class_of(uint64_t len)
 {
-	unsigned int class = shm_class_of(len);
+	unsigned int class =
+		63 - (unsigned int)__builtin_clzll((len - 1) / MEASURED_MIN);
 
 	return WF_MIN(class, CLASSES - 1u);
 }
@@ -38,17 +51,22 @@ static unsigned int class_of(uint64_t len)
  * behind them the lane is measured as it is in a long stream. */
 static unsigned int lap_of(unsigned int class)
 {
-	unsigned int count = SHM_BYTES / SHM_CLASS_MIN >> class;
+	unsigned int count = SHM_BYTES / MEASURED_MIN >> class;
 
 	return WF_MAX(
 		WF_MIN(count, WF_CHOICE_SKIPPED_MAX + 0u), WF_CHOICE_SKIPPED + 0u);
 }
 
-/* The method that is compared with the lane. */
-static unsigned int other_of(enum shm_use use, unsigned int class)
+/* Bit mask of the methods besides the lane, if the kernel may copy. */
+static unsigned int copies_of(
+	const struct shm_conn *conn, enum shm_use use, unsigned int class)
 {
-	return use == SHM_USE_MESSAGE && class < EAGER_CLASSES ? SHM_METHOD_READ
-							       : SHM_METHOD_SHARE;
+	unsigned int read = 1u << SHM_METHOD_READ, share = 1u << SHM_METHOD_SHARE;
+
+	if (use == SHM_USE_MESSAGE)
+		return class < SHARED_CLASS ? read : share;
+	return (class >= SHARED_CLASS && conn->copies ? share : 0) |
+	       (class < DIRECT_END && conn->copies_directly ? read : 0);
 }
 
 static struct wf_choice *choice_of(
@@ -59,8 +77,8 @@ static struct wf_choice *choice_of(
 	struct wf_choice *choice;
 
 	if (may_read) {
-		methods |= 1u << other_of(use, class);
-		if (class >= SHARED_CLASS)
+		methods |= copies_of(conn, use, class);
+		if (class >= LARGE_CLASS && methods >> SHM_METHOD_SHARE)
 			kept = SHM_METHOD_SHARE;
 	}
 	if (!conn->methods[use])
@@ -76,9 +94,11 @@ static struct wf_choice *choice_of(
 }
 
 /* Do measurements decide? */
-static bool is_measured(uint64_t len)
+static bool is_measured(enum shm_use use, uint64_t len)
 {
-	return len > SHM_CLASS_MIN && shm_params.measure_copies &&
+	size_t min = use == SHM_USE_MESSAGE ? SHM_CLASS_MIN + 0u : MEASURED_MIN + 0u;
+
+	return len > min && shm_params.measure_copies &&
 	       shm_params.cma_size == SIZE_MAX && shm_params.copy == SHM_COPY_AUTO;
 }
 
@@ -87,7 +107,8 @@ static bool is_measured(uint64_t len)
 static void want(
 	struct shm_conn *conn, const struct wf_choice *choice, unsigned int class)
 {
-	uint32_t bit = 1u << class, classes = conn->in.by_request & ~bit;
+	uint32_t bit = 1u << (class - MESSAGE_CLASS),
+		 classes = conn->in.by_request & ~bit;
 
 	if (wf_choice_method(choice) == SHM_METHOD_READ)
 		classes |= bit;
@@ -115,13 +136,18 @@ void shm_method_begin(struct shm_conn *conn, enum shm_use use, uint64_t len,
 			ret->method = forced[shm_params.copy];
 		return;
 	}
-	if (!is_measured(len))
+	if (!is_measured(use, len))
 		return;
 	choice = choice_of(conn, use, class_of(len), may_read);
 	if (!choice)
 		return;
 	ret->method = (uint8_t)wf_choice_take(choice);
 	ret->measured = true;
+}
+
+static unsigned long long median_of(const struct wf_choice *choice, unsigned int method)
+{
+	return choice->methods >> method & 1 ? choice->median[method] : 0;
 }
 
 static void tell(const struct shm_conn *conn, enum shm_use use,
@@ -132,17 +158,21 @@ static void tell(const struct shm_conn *conn, enum shm_use use,
 		[SHM_USE_WRITE] = "writes",
 		[SHM_USE_READ] = "reads",
 	};
-
-	unsigned int other = other_of(use, class);
+	static const char *const names[] = {
+		[SHM_METHOD_LANE] = "by shared memory",
+		[SHM_METHOD_SHARE] = "by both ends",
+		[SHM_METHOD_READ] = "by one end",
+	};
 
 	shm_log(FI_LOG_INFO, FI_LOG_EP_DATA,
-		"%s of more than %llu bytes %s %s go %s (ns from one to the next: %llu "
-		"by shared memory, %llu by the kernel)\n",
-		what[use], (unsigned long long)SHM_CLASS_MIN << class,
+		"%s of more than %llu bytes %s %s are copied %s (ns from one to the "
+		"next: by shared memory %llu, by both ends %llu, by one %llu; 0: not "
+		"measured)\n",
+		what[use], (unsigned long long)MEASURED_MIN << class,
 		use == SHM_USE_WRITE ? "to" : "from", shm_conn_name(conn),
-		choice->kept == other ? "from memory to memory" : "by shared memory",
-		(unsigned long long)choice->median[SHM_METHOD_LANE],
-		(unsigned long long)choice->median[other]);
+		names[choice->kept], median_of(choice, SHM_METHOD_LANE),
+		median_of(choice, SHM_METHOD_SHARE),
+		median_of(choice, SHM_METHOD_READ));
 }
 
 /* Nanoseconds for each of the last transfers, as many as were under way together; 0:
@@ -167,6 +197,9 @@ static void count(struct shm_conn *conn, enum shm_use use, unsigned int class,
 	struct wf_choice *choice = &methods->choice[class];
 	uint64_t cost;
 
+	/* To read the clock takes a tenth of the time of the shortest transfers. */
+	if (now == SHM_METHOD_NOW)
+		now = choice->settled ? 0 : wf_now_ns();
 	if (methods->class != class || methods->method != method || !now)
 		methods->ended = 0;
 	cost = now ? cost_of(methods, choice, now) : 0;
@@ -174,7 +207,7 @@ static void count(struct shm_conn *conn, enum shm_use use, unsigned int class,
 		tell(conn, use, choice, class);
 	methods->class = (uint8_t) class;
 	methods->method = (uint8_t)method;
-	if (other_of(use, class) == SHM_METHOD_READ)
+	if (use == SHM_USE_MESSAGE && class < SHARED_CLASS)
 		want(conn, choice, class);
 }
 
@@ -192,15 +225,13 @@ void shm_method_arrived(struct shm_conn *conn, uint64_t len)
 	unsigned int class = class_of(len);
 	struct wf_choice *choice;
 
-	if (!conn->cma || !is_measured(len) || class >= EAGER_CLASSES)
+	if (!conn->cma || !is_measured(SHM_USE_MESSAGE, len) || class >= SHARED_CLASS)
 		return;
 	choice = choice_of(conn, SHM_USE_MESSAGE, class, true);
 	if (!choice)
 		return;
 	(void)wf_choice_take(choice);
-	/* The clock is read only while methods are measured. */
-	count(conn, SHM_USE_MESSAGE, class, SHM_METHOD_LANE,
-		choice->settled ? 0 : wf_now_ns());
+	count(conn, SHM_USE_MESSAGE, class, SHM_METHOD_LANE, SHM_METHOD_NOW);
 }
 
 void shm_method_no_copies(struct shm_conn *conn)

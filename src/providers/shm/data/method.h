@@ -5,13 +5,14 @@
 #include "providers/shm/conn/conn.h"
 
 /*
- * Method for the payload of a rendezvous message, or of a large read or write: either
+ * Method for the payload of a rendezvous message, or of a long read or write: either
  * it goes through the lane, or the kernel copies it from memory to memory, in pieces
- * that both ends move (share.c). Which one is faster depends on the machine, on the
- * caches that hold the buffers, and on whether the peer has a processor for itself. So
- * both are measured, for each connection, each use and transfers of about the same
- * length, unless parameters decide; parameters can also choose that the receiver reads
- * the whole payload. ep.lock.
+ * that both ends move (share.c), or by one end: the receiver of a message, or the
+ * initiator of a read or write, which then is direct (grant.h). Which one is faster
+ * depends on the machine, on the caches that hold the buffers, and on whether the peer
+ * has a processor for itself. So both are measured, for each connection, each use and
+ * transfers of about the same length, unless parameters decide; parameters can also
+ * choose that the receiver reads the whole payload. ep.lock.
  *
  * The cost of a transfer is the time in which as many transfers end as are under way
  * together, but at least two, divided by their number, if all used the same method:
@@ -31,6 +32,10 @@ enum { SHM_METHOD_LANE, SHM_METHOD_SHARE, SHM_METHOD_READ, SHM_METHODS };
  * it. */
 void shm_method_begin(struct shm_conn *conn, enum shm_use use, uint64_t len,
 	bool may_read, struct shm_chosen *ret);
+
+/* For shm_method_end: it is complete now, and the clock is read if measurements are
+ * under way. */
+#define SHM_METHOD_NOW 1u
 
 /* The transfer of @len bytes was complete at the time @now: count the cost of its
  * method. All times of one use are of the same clock. @now is 0 if it failed. Called

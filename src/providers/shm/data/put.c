@@ -23,7 +23,7 @@ bool shm_put_is_chosen(struct shm_conn *conn, struct shm_tx *tx)
 		return false;
 	if (!tx->is_chosen && !tx->begun)
 		shm_method_begin(conn, is_write ? SHM_USE_WRITE : SHM_USE_READ,
-			tx->local.len, is_possible(conn, tx), &tx->how);
+			tx->local.len, conn->cma && tx->seg_count == 1, &tx->how);
 	tx->is_chosen = true;
 	/* The connection may have changed since. */
 	return tx->how.method != SHM_METHOD_LANE && is_possible(conn, tx);

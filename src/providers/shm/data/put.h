@@ -21,8 +21,8 @@
  * If the memory cannot be accessed after all, the payload comes through the lane.
  */
 
-/* Shorter operations go through the lane. */
-enum { SHM_PUT_MIN = 64 << 10 };
+/* Shorter operations go through the lane, unless they are direct (grant.h). */
+enum { SHM_PUT_MIN = (32 << 10) + 1 };
 
 /* May the kernel copy a read or write of that length? */
 static inline bool shm_put_is_possible(

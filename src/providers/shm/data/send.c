@@ -4,6 +4,7 @@
 #include "objects/endpoint/calls/build.h"
 #include "providers/shm/conn/peer.h"
 #include "providers/shm/data/grant.h"
+#include "providers/shm/data/method.h"
 #include "providers/shm/data/out.h"
 #include "providers/shm/data/pieces.h"
 #include "providers/shm/data/reuse.h"
@@ -94,9 +95,11 @@ static inline bool write_message(struct shm_conn *conn, const struct wf_op *op)
 	return true;
 }
 
-/* Queue @op on @list, where it waits for space in the lane, or for a connection. 0;
- * -FI_EAGAIN: the transmit queue is full; -FI_ENOMEM. */
-static ssize_t queue(struct shm_ep *ep, struct wf_list *list, const struct wf_op *op)
+/* Queue @op on @list, where it waits for space in the lane, or for a connection. @how:
+ * the method that was chosen for it; NULL: none was. 0; -FI_EAGAIN: the transmit queue
+ * is full; -FI_ENOMEM. */
+static ssize_t queue(struct shm_ep *ep, struct wf_list *list, const struct wf_op *op,
+	const struct shm_chosen *how)
 {
 	struct shm_tx *tx;
 
@@ -105,13 +108,18 @@ static ssize_t queue(struct shm_ep *ep, struct wf_list *list, const struct wf_op
 	tx = shm_tx_new(ep, op);
 	if (!tx)
 		return -FI_ENOMEM;
+	if (how) {
+		tx->how = *how;
+		tx->is_chosen = true;
+	}
 	wf_list_push(list, &tx->link);
 	return 0;
 }
 
-static ssize_t queue_on(struct shm_conn *conn, const struct wf_op *op)
+static ssize_t queue_on(
+	struct shm_conn *conn, const struct wf_op *op, const struct shm_chosen *how)
 {
-	ssize_t ret = queue(conn->ep, &conn->txq, op);
+	ssize_t ret = queue(conn->ep, &conn->txq, op, how);
 
 	if (!ret)
 		shm_out_dirty(conn);
@@ -129,8 +137,8 @@ static ssize_t queue_message(struct shm_conn *conn, const struct wf_op *op)
 	ssize_t ret;
 
 	if (!conn->idle)
-		return queue_on(conn, op);
-	ret = queue(conn->ep, &conn->txq, op);
+		return queue_on(conn, op, NULL);
+	ret = queue(conn->ep, &conn->txq, op, NULL);
 	if (!ret)
 		(void)shm_out_send_ops(conn);
 	if (!wf_list_empty(&conn->txq))
@@ -193,12 +201,15 @@ ssize_t shm_send_small(struct wf_ep *wf, enum wf_op_kind kind, const void *buf,
  */
 static ssize_t start_access(struct shm_conn *conn, const struct wf_op *op)
 {
+	struct shm_chosen how = { .measured = false };
 	ssize_t ret = 0;
 
-	if (conn->windows && shm_direct_start(conn, op))
+	if (conn->windows && shm_direct_start(conn, op, &how))
 		return 0;
-	if (!shm_small_start(conn, op, &ret))
-		ret = queue_on(conn, op);
+	if (!shm_small_start(conn, op, &how, &ret))
+		ret = queue_on(conn, op, how.measured ? &how : NULL);
+	if (ret && how.measured)
+		shm_method_end(conn, &how, op->len, 0);
 	if (op->rma_count && !ret)
 		shm_window_want(conn, op->rma);
 	return ret;
@@ -216,7 +227,8 @@ ssize_t shm_start(struct wf_ep *wf, struct wf_op *op)
 	if (wf_unlikely(ret))
 		goto out;
 	if (wf_unlikely(!conn))
-		ret = op->flags & WF_OP_REACHED ? -FI_ENOTCONN : queue(ep, wait, op);
+		ret = op->flags & WF_OP_REACHED ? -FI_ENOTCONN
+						: queue(ep, wait, op, NULL);
 	else if (op->kind != WF_OP_TSEND && op->kind != WF_OP_SEND)
 		ret = start_access(conn, op);
 	else if (op->flags & WF_OP_NOT_SMALL || !write_message(conn, op))

@@ -58,12 +58,17 @@ static void complete(struct shm_ep *ep, const struct wf_op *op, uint64_t id)
 }
 
 /* Create the operation's id, which the peer's answer contains; 0: no memory. */
-static uint64_t settle_later(struct shm_conn *conn, const struct wf_op *op)
+static uint64_t settle_later(
+	struct shm_conn *conn, const struct wf_op *op, const struct shm_chosen *how)
 {
 	struct shm_tx *tx = shm_tx_sent(conn->ep, op);
 
 	if (!tx)
 		return 0;
+	if (wf_unlikely(how->measured)) {
+		tx->how = *how;
+		tx->is_chosen = true;
+	}
 	tx->id = shm_id_new(conn, SHM_ID_TX, tx);
 	if (!tx->id) {
 		shm_tx_free(conn->ep, tx);
@@ -117,7 +122,8 @@ static void write_slot(struct shm_conn *conn, const struct wf_op *op, uint64_t i
 	shm_out_wake(conn);
 }
 
-bool shm_small_start(struct shm_conn *conn, const struct wf_op *op, ssize_t *ret)
+bool shm_small_start(struct shm_conn *conn, const struct wf_op *op,
+	const struct shm_chosen *how, ssize_t *ret)
 {
 	struct shm_ep *ep = conn->ep;
 	bool silent = is_silent(op);
@@ -132,7 +138,7 @@ bool shm_small_start(struct shm_conn *conn, const struct wf_op *op, ssize_t *ret
 			return false;
 		if (ep->tx_pending >= ep->tx_size)
 			return false;
-		id = settle_later(conn, op);
+		id = settle_later(conn, op, how);
 		if (!id) {
 			*ret = -FI_ENOMEM;
 			return true;

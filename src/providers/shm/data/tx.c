@@ -6,7 +6,6 @@
 #include "providers/shm/data/lease.h"
 #include "providers/shm/data/method.h"
 #include "providers/shm/data/put.h"
-#include "sys/clock.h"
 
 /* Operations that could not end in the call that posted them, and answers to peers'
  * operations. */
@@ -187,13 +186,19 @@ static uint64_t time_of(struct shm_conn *conn, uint64_t id)
 		&tokens[shm_time_index(id)].time, memory_order_relaxed);
 }
 
+/* Does the target store the time? */
+static bool has_time(const struct shm_tx *tx)
+{
+	return tx->op == WF_OP_WRITE && tx->local.len >= SHM_PUT_MIN;
+}
+
 /* A large read or write ends, for which a method was chosen. */
 static void end_chosen(struct shm_conn *conn, struct shm_tx *tx, int err)
 {
 	uint64_t now;
 
 	if (tx->how.measured) {
-		now = tx->op == WF_OP_WRITE ? time_of(conn, tx->id) : wf_now_ns();
+		now = has_time(tx) ? time_of(conn, tx->id) : SHM_METHOD_NOW;
 		shm_method_end(conn, &tx->how, tx->local.len, err ? 0 : now);
 	}
 	if (tx->op == WF_OP_READ && tx->reader)

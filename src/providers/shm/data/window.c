@@ -18,7 +18,8 @@
  * Direct access at the initiator: which regions it asks for, and the checks of the
  * memory that it maps. An access to memory that a peer could take away would raise
  * SIGBUS, so only files whose size is sealed and System V segments are mapped, and only
- * in ordinary memory, whose pages are always available.
+ * in ordinary memory, whose pages are always available. Memory that is not mapped is
+ * copied by the kernel, which finds out whether it is there.
  */
 
 enum {
@@ -31,18 +32,21 @@ enum {
 
 static const char *what(const struct shm_window *window)
 {
+	if (window->remote)
+		return "memory that the kernel copies";
 	return window->sysv ? "a System V segment" : "a sealed file";
 }
 
 void shm_window_close(struct shm_window *window)
 {
-	if (!window->at)
+	if (!shm_window_is_open(window))
 		return;
-	if (window->sysv)
+	if (window->at && window->sysv)
 		(void)shmdt(window->map);
-	else
+	else if (window->at)
 		(void)munmap(window->map, window->map_len);
 	window->at = NULL;
+	window->remote = 0;
 	window->count = 0;
 }
 
@@ -71,8 +75,8 @@ void shm_window_want(struct shm_conn *conn, const struct fi_rma_iov *seg)
 	if (!conn->windows)
 		return;
 	window = shm_window_at(conn->windows, seg->key);
-	/* A window of a mapped region is not used for another key. */
-	if (window->at)
+	/* An open window is not used for another key. */
+	if (shm_window_is_open(window))
 		return;
 	if (window->key != seg->key) {
 		window->key = seg->key;
@@ -161,6 +165,22 @@ static const char *attach(const struct shm_conn *conn, struct shm_window *window
 	return NULL;
 }
 
+static const char *allow_copies(struct shm_conn *conn, struct shm_window *window,
+	const struct shm_grant_packet *packet)
+{
+	uint64_t end;
+
+	if (!conn->cma)
+		return "the kernel does not copy to its process";
+	if (!packet->offset ||
+		__builtin_add_overflow(packet->offset, packet->len - 1, &end) ||
+		end > UINTPTR_MAX)
+		return "the peer's answer makes no sense";
+	window->remote = packet->offset;
+	conn->copies_directly = true;
+	return NULL;
+}
+
 static const char *open_window(struct shm_conn *conn, struct shm_window *window,
 	const struct shm_grant_packet *packet, int fd)
 {
@@ -178,6 +198,8 @@ static const char *open_window(struct shm_conn *conn, struct shm_window *window,
 	window->serial = packet->serial;
 	window->fence = !wf_membarrier_join() || packet->fence;
 	window->sysv = packet->how == SHM_GRANT_SYSV;
+	if (packet->how == SHM_GRANT_COPY)
+		return allow_copies(conn, window, packet);
 	return window->sysv ? attach(conn, window, packet)
 			    : map_file(window, packet, fd);
 }
@@ -192,7 +214,8 @@ void shm_window_packet(
 		return;
 	window = shm_window_at(conn->windows, packet->key);
 	/* Another region may use the window meanwhile. */
-	if (window->key != packet->key || window->at || window->count < ASK_AFTER)
+	if (window->key != packet->key || shm_window_is_open(window) ||
+		window->count < ASK_AFTER)
 		return;
 	why = packet->how == SHM_GRANT_REFUSED ? "the peer says no"
 					       : open_window(conn, window, packet, fd);

@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include <errno.h>
+#include <sys/uio.h>
+
+#include "providers/shm/data/grant.h"
+#include "providers/shm/data/method.h"
+#include "providers/shm/data/proof.h"
+#include "sys/clock.h"
+
+/*
+ * Reads and writes of a peer's memory that the kernel copies for the initiator alone,
+ * while the call lasts. For one operation at a time that mostly takes less time than
+ * through the lane, where the target has to notice a request and to copy; in streams
+ * both ends copy at the same time. So both are measured (method.h).
+ */
+
+/* The end of a write is stored last, so a program that polls the last bytes of it finds
+ * the whole. */
+enum { TAIL = 8 };
+
+static ssize_t copy(const struct shm_conn *conn, const struct wf_op *op, uint64_t at)
+{
+	uint8_t *there = (uint8_t *)(uintptr_t)at; /* in the target's process */
+	struct iovec body[] = {
+		{ there, op->len - TAIL },
+		{ there + op->len - TAIL, TAIL },
+	};
+	struct iovec whole = { there, op->len };
+
+	return op->kind == WF_OP_WRITE
+		       ? process_vm_writev(conn->pid, op->iov, op->iov_count, body,
+				 WF_ARRAY_SIZE(body), 0)
+		       : process_vm_readv(
+				 conn->pid, op->iov, op->iov_count, &whole, 1, 0);
+}
+
+/* 0, or a positive errno: some bytes may be copied, and all have to be again. */
+static int try_copy(struct shm_conn *conn, struct shm_window *window,
+	const struct wf_op *op, uint64_t offset)
+{
+	ssize_t ret = -1;
+	int err = ESTALE;
+
+	if (shm_direct_enter(conn, window)) {
+		ret = copy(conn, op, window->remote + offset);
+		err = ret < 0 ? errno : EFAULT;
+	}
+	shm_direct_leave(conn);
+	return ret == (ssize_t)op->len ? 0 : err;
+}
+
+bool shm_direct_copy(struct shm_conn *conn, struct shm_window *window,
+	const struct wf_op *op, uint64_t offset, bool in_order,
+	struct shm_chosen *ret_how)
+{
+	enum shm_use use = op->kind == WF_OP_WRITE ? SHM_USE_WRITE : SHM_USE_READ;
+	int err;
+
+	if (!conn->cma)
+		return false;
+	shm_method_begin(conn, use, op->len, true, ret_how);
+	if (ret_how->method != SHM_METHOD_READ || !in_order ||
+		!shm_proof_is_recent(conn, wf_now_ns()))
+		return false;
+	err = try_copy(conn, window, op, offset);
+	if (err == EPERM || err == ENOSYS)
+		shm_method_no_copies(conn);
+	if (err) {
+		shm_window_close(window);
+		return false;
+	}
+	shm_method_end(conn, ret_how, op->len, SHM_METHOD_NOW);
+	return true;
+}
