@@ -14,6 +14,10 @@ enum {
 	SAMPLES_MIN = WF_CHOICE_SAMPLES / 2,
 	/* Another method is preferred if the kept one takes over 1/GAIN more time. */
 	GAIN = 8,
+	/* Rounds come more rarely while the kept method takes less than 1/CLEAR of the
+	 * time of another one, which each round costs: pauses grow CLEAR times as fast,
+	 * and an early round counts as two. */
+	CLEAR = 2,
 };
 
 /* Operations of a trial of @method, without those before it. */
@@ -36,15 +40,18 @@ static void measure(struct wf_choice *choice, unsigned int method)
 	choice->again = false;
 }
 
-static void settle(struct wf_choice *choice)
+static void settle(struct wf_choice *choice, bool is_clear)
 {
+	unsigned int factor = is_clear ? CLEAR : 1;
+
 	choice->settled = true;
 	choice->left = choice->pause;
-	choice->rounds += choice->rounds < WF_CHOICE_EARLY;
+	choice->rounds = (uint8_t)WF_MIN(choice->rounds + factor, WF_CHOICE_EARLY + 0u);
 	if (choice->rounds < WF_CHOICE_EARLY)
 		return;
-	choice->pause = WF_MIN(WF_MAX(choice->pause, choice->round) * PAUSE_GROWTH,
-		PAUSE_MAX * choice->round);
+	choice->pause =
+		WF_MIN(WF_MAX(choice->pause, choice->round) * PAUSE_GROWTH * factor,
+			PAUSE_MAX * choice->round);
 }
 
 static void begin_round(struct wf_choice *choice)
@@ -65,7 +72,7 @@ void wf_choice_init(struct wf_choice *choice, unsigned int methods, unsigned int
 	choice->round = 0;
 	for (unsigned int method = 0; method < WF_CHOICE_METHODS; method++)
 		choice->skipped[method] = WF_CHOICE_SKIPPED;
-	settle(choice);
+	settle(choice, false);
 }
 
 void wf_choice_skip(struct wf_choice *choice, unsigned int method, unsigned int count)
@@ -101,6 +108,18 @@ static void compare(struct wf_choice *choice)
 	if (median[choice->kept] != UINT64_MAX &&
 		median[best] + median[best] / GAIN < median[choice->kept])
 		choice->kept = (uint8_t)best;
+}
+
+/* Does the kept method take much less time than another one? */
+static bool is_clear(const struct wf_choice *choice)
+{
+	uint64_t most = 0;
+
+	for (unsigned int method = 0; method < WF_CHOICE_METHODS; method++)
+		if (choice->methods >> method & 1 &&
+			choice->median[method] != UINT64_MAX)
+			most = WF_MAX(most, choice->median[method]);
+	return most / CLEAR > choice->median[choice->kept];
 }
 
 static void insert(struct wf_choice *choice, uint64_t cost)
@@ -156,6 +175,6 @@ bool wf_choice_add(struct wf_choice *choice, unsigned int method, uint64_t cost)
 		return false;
 	}
 	compare(choice);
-	settle(choice);
+	settle(choice, is_clear(choice));
 	return true;
 }

@@ -146,6 +146,24 @@ static void early_rounds(void **state)
 	assert_int_equal(choice.left, 4 * 2 * WF_CHOICE_TRIES);
 }
 
+/* While a method takes less than half of the time of the other one, rounds are rarer.
+ */
+static void clear_rounds(void **state)
+{
+	static const uint64_t costs[][2] = { { 10, 30 }, { 10, 19 } };
+	struct wf_choice choice;
+
+	for (int i = 0; i < 2; i++) {
+		int rounds = 0, round = 2 * WF_CHOICE_TRIES;
+
+		wf_choice_init(&choice, BOTH, A);
+		for (; choice.left < (uint32_t)round; rounds++)
+			assert_true(work_round(&choice, costs[i]));
+		assert_int_equal(rounds, i ? WF_CHOICE_EARLY : WF_CHOICE_EARLY / 2);
+		assert_int_equal(choice.left, (i ? 4 : 8) * round);
+	}
+}
+
 /* A round that is interrupted compares nothing, and another one follows. */
 static void interrupted(void **state)
 {
@@ -179,7 +197,7 @@ static void many_at_a_time(void **state)
 	for (int i = 0; i < OPERATIONS; i++) {
 		unsigned int m = method[i % WINDOW];
 		bool was_settled = choice.settled;
-		uint64_t cost = m == A ? 10 : 50;
+		uint64_t cost = m == A ? 10 : 15;
 
 		if (i >= WINDOW) {
 			if (!was_settled && choice.method == B) {
@@ -311,6 +329,7 @@ int main(void)
 		cmocka_unit_test(change),
 		cmocka_unit_test(disturbed),
 		cmocka_unit_test(early_rounds),
+		cmocka_unit_test(clear_rounds),
 		cmocka_unit_test(interrupted),
 		cmocka_unit_test(many_at_a_time),
 		cmocka_unit_test(more_at_a_time),

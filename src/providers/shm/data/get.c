@@ -126,7 +126,7 @@ int shm_recv_offer(struct shm_conn *conn, const struct shm_record *rec)
 	tx->reader = sink;
 	if (conn->cma &&
 		shm_bulk_take_token(shm_bulk_sink_token(sink), sink->request)) {
-		shm_share_accept(sink, offer.piece, tx->how.method == SHM_METHOD_SHARE);
+		shm_share_accept(sink, offer.piece, shm_method_shares(&tx->how));
 		shm_bulk_add_pull(sink);
 	} else {
 		shm_bulk_clear(sink);

@@ -28,6 +28,13 @@
 
 enum { SHM_METHOD_LANE, SHM_METHOD_SHARE, SHM_METHOD_READ, SHM_METHODS };
 
+/* May both ends copy the read or write? If the initiator was to copy it alone, and
+ * cannot because another operation is before it, both take less time than one. */
+static inline bool shm_method_shares(const struct shm_chosen *chosen)
+{
+	return chosen->method == SHM_METHOD_SHARE || chosen->measured;
+}
+
 /* Choose the method for a transfer of @len bytes: *ret. @may_read: the kernel may copy
  * it. */
 void shm_method_begin(struct shm_conn *conn, enum shm_use use, uint64_t len,

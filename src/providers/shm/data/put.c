@@ -51,8 +51,7 @@ int shm_put_send(struct shm_conn *conn, struct shm_tx *tx)
 	memcpy(blob.at, &put, len);
 	shm_blob_end(conn, &blob, SHM_REC_PUT,
 		tx->op_flags & FI_REMOTE_CQ_DATA ? SHM_FLAG_DATA : 0,
-		tx->how.method == SHM_METHOD_READ ? SHM_COPYING_ALONE
-						  : SHM_COPYING_SHARED,
+		shm_method_shares(&tx->how) ? SHM_COPYING_SHARED : SHM_COPYING_ALONE,
 		tx->data);
 	tx->put = true;
 	conn->unput++;
