@@ -159,7 +159,7 @@ static void clear_rounds(void **state)
 		wf_choice_init(&choice, BOTH, A);
 		for (; choice.left < (uint32_t)round; rounds++)
 			assert_true(work_round(&choice, costs[i]));
-		assert_int_equal(rounds, i ? WF_CHOICE_EARLY : WF_CHOICE_EARLY / 2);
+		assert_int_equal(rounds, i ? WF_CHOICE_EARLY : WF_CHOICE_EARLY - 1);
 		assert_int_equal(choice.left, (i ? 4 : 8) * round);
 	}
 }
