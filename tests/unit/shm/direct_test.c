@@ -539,6 +539,23 @@ static void copied_in_order(void **state)
 	assert_int_equal(region[16], 0xee);
 }
 
+/* A read by the way that is chosen. */
+static bool read_is_record(struct pair *p)
+{
+	struct shm_record rec;
+	uint64_t id;
+
+	if (!access_is_record(p, WF_OP_READ, 4096, 0, SHM_COPY_AUTO))
+		return false;
+	rec = peer_expect(p, SHM_REC_READ);
+	memcpy(&id, rec.blob, sizeof(id));
+	peer_tell(p);
+	peer_record(p, SHM_REC_DATA, 0, id, region + 16, 4096);
+	pair_progress(p);
+	assert_one_ended(p, buffer, 0);
+	return true;
+}
+
 /* The time of both ways is measured: reads take both of them. */
 static void copies_measured(void **state)
 {
@@ -548,22 +565,34 @@ static void copies_measured(void **state)
 	struct pair *p = *state;
 
 	be_granted(p, &packet);
-	for (int i = 0; i < READS; i++) {
-		struct shm_record rec;
-		uint64_t id;
-
-		if (!access_is_record(p, WF_OP_READ, 4096, 0, SHM_COPY_AUTO)) {
-			copies++;
-			continue;
-		}
-		rec = peer_expect(p, SHM_REC_READ);
-		memcpy(&id, rec.blob, sizeof(id));
-		peer_tell(p);
-		peer_record(p, SHM_REC_DATA, 0, id, region + 16, 4096);
-		pair_progress(p);
-		assert_one_ended(p, buffer, 0);
-	}
+	for (int i = 0; i < READS; i++)
+		copies += !read_is_record(p);
 	assert_in_range(copies, WF_CHOICE_TRIES, READS - 20);
+}
+
+/* Reads that the queue has no space for are not under way: the trial of the second way
+ * begins after as many as without them. */
+static void full_queue(void **state)
+{
+	enum {
+		REFUSED = WF_CHOICE_SPAN_MAX,
+		/* Those before the first round, and the first trial. */
+		FIRST = 16 + WF_CHOICE_SKIPPED_MAX + WF_CHOICE_SAMPLES,
+	};
+	struct shm_grant_packet packet = good_copy();
+	struct pair *p = *state;
+	int reads = 0;
+
+	be_granted(p, &packet);
+	p->shm->tx_pending += p->shm->tx_size;
+	for (int i = 0; i < REFUSED; i++)
+		assert_int_equal(
+			fi_read(p->ep, buffer, 4096, NULL, p->addr, 0, ASKED_KEY, NULL),
+			-FI_EAGAIN);
+	p->shm->tx_pending -= p->shm->tx_size;
+	while (read_is_record(p))
+		reads++;
+	assert_int_equal(reads, FIRST - REFUSED);
 }
 
 /* Answers of a peer that would be dangerous to believe, and one that is not allowed to
@@ -605,6 +634,7 @@ int main(void)
 		PAIR_TEST(no_longer_copied),
 		PAIR_TEST(copied_in_order),
 		PAIR_TEST(copies_measured),
+		PAIR_TEST(full_queue),
 		PAIR_TEST(lies_about_copies),
 	};
 

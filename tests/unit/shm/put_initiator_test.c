@@ -235,6 +235,23 @@ static unsigned int choose(struct pair *p)
 	return chosen.method;
 }
 
+/* A write that the initiator would copy alone, but that is not direct: both ends copy,
+ * as the parameter says that one end does only if it is set. */
+static void not_direct(void **state)
+{
+	struct pair *p = *state;
+	struct shm_record rec;
+
+	allow(p);
+	p->conn->copies_directly = true;
+	while (choose(p) != SHM_METHOD_READ)
+		;
+	rec = start_access(p, SHM_REC_PUT, local, SHM_COPY_AUTO);
+	assert_int_equal(rec.word, SHM_COPYING_SHARED);
+	rec = start_access(p, SHM_REC_PUT, local, SHM_COPY_READ);
+	assert_int_equal(rec.word, SHM_COPYING_ALONE);
+}
+
 /* Refused writes are not under way any more for the choice of a method: the second
  * round of measurements begins after as many writes as without them. */
 static void refused_ones_end(void **state)
@@ -278,6 +295,7 @@ int main(void)
 		PAIR_TEST(bad_answers),
 		PAIR_TEST(greedy_target),
 		PAIR_TEST(target_refuses),
+		PAIR_TEST(not_direct),
 		PAIR_TEST(refused_ones_end),
 	};
 
