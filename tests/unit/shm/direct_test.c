@@ -539,6 +539,36 @@ static void copied_in_order(void **state)
 	assert_int_equal(region[16], 0xee);
 }
 
+/* The acknowledgement of the operation before has come, and was not read: the call that
+ * posts the next one reads it, and no other record. */
+static void acknowledged_before(void **state)
+{
+	struct shm_grant_packet packet = good_copy();
+	struct pair *p = *state;
+	struct shm_record rec;
+	uint64_t id;
+
+	be_granted(p, &packet);
+	for (int i = 0; i < 2; i++) {
+		assert_true(access_is_record(p, WF_OP_WRITE, 4096, 0, SHM_COPY_RING));
+		rec = peer_expect(p, SHM_REC_WRITE);
+		memcpy(&id, rec.blob, sizeof(id));
+		peer_tell(p);
+		if (i)
+			peer_record(p, SHM_REC_TAGGED, 0, 5, "1", 1);
+		peer_record(p, SHM_REC_ACK, 0, 0, &id, sizeof(id));
+		shm_params.copy = SHM_COPY_READ;
+		assert_int_equal(fi_write(p->ep, buffer, 4096, NULL, p->addr, 0,
+					 ASKED_KEY, buffer),
+			0);
+		shm_params.copy = SHM_COPY_AUTO;
+		assert_int_equal(peer_has_record(p), i);
+		pair_progress(p);
+		assert_int_equal(p->ended_count, 2 - i);
+		p->ended_count = 0;
+	}
+}
+
 /* A read by the way that is chosen. */
 static bool read_is_record(struct pair *p)
 {
@@ -633,6 +663,7 @@ int main(void)
 		PAIR_TEST(not_copied),
 		PAIR_TEST(no_longer_copied),
 		PAIR_TEST(copied_in_order),
+		PAIR_TEST(acknowledged_before),
 		PAIR_TEST(copies_measured),
 		PAIR_TEST(full_queue),
 		PAIR_TEST(lies_about_copies),

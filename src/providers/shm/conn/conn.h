@@ -367,6 +367,10 @@ void shm_replay(struct shm_conn *conn);
  * number. The lock of the owner of ep.srx and ep.lock are held. */
 unsigned int shm_rx_from(struct shm_conn *conn, uint64_t head);
 
+/* Handle the acknowledgements that come next, and no other records: ep.lock alone is
+ * held. */
+void shm_rx_acks(struct shm_conn *conn);
+
 static inline unsigned int shm_rx_poll(struct shm_conn *conn)
 {
 	return shm_rx_from(conn, shm_reader_head(&conn->in));

@@ -39,11 +39,13 @@ static bool is_granted(
 	       seg->len <= window->len - offset;
 }
 
-/* Has the peer executed all earlier operations of this endpoint? */
-static bool is_in_order(struct shm_conn *conn)
+bool shm_direct_is_in_order(struct shm_conn *conn)
 {
 	uint32_t last = conn->out.next - 1;
 
+	/* Its answer may have come, and only have to be read. */
+	if (wf_unlikely(conn->unsettled))
+		shm_rx_acks(conn);
 	if (wf_unlikely(!conn->idle || conn->unsettled))
 		return false;
 	if (wf_likely(conn->drained == last))
@@ -96,7 +98,7 @@ static inline void perform(const struct wf_op *op, uint8_t *at)
 static bool perform_mapped(struct shm_conn *conn, struct shm_window *window,
 	const struct wf_op *op, uint8_t *at)
 {
-	if (!is_in_order(conn) || (op->atomic && !is_plain_atomic(op, at)))
+	if (!shm_direct_is_in_order(conn) || (op->atomic && !is_plain_atomic(op, at)))
 		return false;
 	if (wf_unlikely(!shm_direct_enter(conn, window))) {
 		shm_direct_leave(conn);
@@ -124,8 +126,7 @@ bool shm_direct_start(
 	offset = seg->addr - window->base;
 	if (!(window->at ? perform_mapped(conn, window, op, window->at + offset)
 			 : shm_direct_may_copy(op) &&
-				    shm_direct_copy(conn, window, op, offset,
-					    is_in_order(conn), ret_how)))
+				    shm_direct_copy(conn, window, op, offset, ret_how)))
 		return false;
 	wf_ep_tx_done(&conn->ep->ep, wf_op_reports[op->kind].cntr, op->context,
 		op->flags, wf_op_reports[op->kind].comp_flags, seg->len);

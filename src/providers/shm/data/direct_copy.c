@@ -50,8 +50,7 @@ static int try_copy(struct shm_conn *conn, struct shm_window *window,
 }
 
 bool shm_direct_copy(struct shm_conn *conn, struct shm_window *window,
-	const struct wf_op *op, uint64_t offset, bool in_order,
-	struct shm_chosen *ret_how)
+	const struct wf_op *op, uint64_t offset, struct shm_chosen *ret_how)
 {
 	enum shm_use use = op->kind == WF_OP_WRITE ? SHM_USE_WRITE : SHM_USE_READ;
 	int err;
@@ -59,7 +58,7 @@ bool shm_direct_copy(struct shm_conn *conn, struct shm_window *window,
 	if (!conn->cma)
 		return false;
 	shm_method_begin(conn, use, op->len, true, ret_how);
-	if (ret_how->method != SHM_METHOD_READ || !in_order ||
+	if (ret_how->method != SHM_METHOD_READ || !shm_direct_is_in_order(conn) ||
 		!shm_proof_is_recent(conn, wf_now_ns()))
 		return false;
 	err = try_copy(conn, window, op, offset);

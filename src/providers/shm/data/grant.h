@@ -118,6 +118,10 @@ static inline bool shm_window_is_open(const struct shm_window *window)
 bool shm_direct_start(
 	struct shm_conn *conn, const struct wf_op *op, struct shm_chosen *ret_how);
 
+/* Has the peer executed all earlier operations of this endpoint? Acknowledgements of
+ * some may end them now. */
+bool shm_direct_is_in_order(struct shm_conn *conn);
+
 /* Begin an access, which no earlier operation must follow. True: the memory is
  * accessible until shm_direct_leave. */
 static inline bool shm_direct_enter(struct shm_conn *conn, struct shm_window *window)
@@ -158,10 +162,8 @@ static inline bool shm_direct_may_copy(const struct wf_op *op)
 }
 
 /* Copy between the buffers of @op and the region at @offset, if that is the method that
- * is chosen: *ret_how; the operation is in order if @in_order. False: as for
- * shm_direct_start. */
+ * is chosen: *ret_how. False: as for shm_direct_start. */
 bool shm_direct_copy(struct shm_conn *conn, struct shm_window *window,
-	const struct wf_op *op, uint64_t offset, bool in_order,
-	struct shm_chosen *ret_how);
+	const struct wf_op *op, uint64_t offset, struct shm_chosen *ret_how);
 
 #endif

@@ -168,6 +168,19 @@ static __attribute__((noinline)) void tell(struct shm_conn *conn)
 		shm_out_ring(conn, &conn->in.lane->reader.waiting);
 }
 
+void shm_rx_acks(struct shm_conn *conn)
+{
+	uint64_t head = conn->polling ? 0 : shm_reader_head(&conn->in);
+
+	for (; shm_head_kind(head) == SHM_REC_ACK; head = shm_reader_head(&conn->in)) {
+		shm_reader_take(&conn->in);
+		if (!handle(conn, head))
+			return;
+		if (shm_reader_advance(&conn->in))
+			tell(conn);
+	}
+}
+
 unsigned int shm_rx_from(struct shm_conn *conn, uint64_t head)
 {
 	const struct shm_slot *slot = shm_reader_slot(&conn->in);
