@@ -223,15 +223,22 @@ static void receive(struct pair *p, size_t len)
 	assert_int_equal(fi_trecv(p->ep, in, len, NULL, FI_ADDR_UNSPEC, TAG, 0, in), 0);
 }
 
-static void write_request(struct pair *p, uint64_t id, const void *from, size_t len)
+static void write_request_with(
+	struct pair *p, uint64_t id, const void *from, size_t len, uint32_t token)
 {
-	struct shm_rts rts = { .id = id, .len = len, .token = TOKEN, .count = 1 };
+	struct shm_rts rts = { .id = id, .len = len, .token = token, .count = 1 };
 
 	rts.iov[0].base = (uintptr_t)from;
 	rts.iov[0].len = len;
-	atomic_store(&p->memory->tokens[1][TOKEN].id, id);
+	if (token < SHM_TOKENS)
+		atomic_store(&p->memory->tokens[1][token].id, id);
 	peer_record(
 		p, SHM_REC_TAGGED_RTS, SHM_FLAG_SHORT, TAG, &rts, SHM_RTS_SIZE(rts, 1));
+}
+
+static void write_request(struct pair *p, uint64_t id, const void *from, size_t len)
+{
+	write_request_with(p, id, from, len, TOKEN);
 }
 
 static uint32_t wanted(const struct pair *p)
@@ -316,6 +323,43 @@ static void nothing_wanted(void **state)
 		}
 		assert_int_equal(wanted(p), 0);
 	}
+}
+
+/* The sender had no token left. A short message is read all the same; what cannot be
+ * read comes through the lane. */
+static void without_token(void **state)
+{
+	static const int ways[] = { SHM_COPY_READ, SHM_COPY_RING, SHM_COPY_BOTH,
+		SHM_COPY_READ };
+	struct pair *p = *state;
+
+	if (!may_attach(p))
+		skip();
+	fill(local, LARGE, 9);
+	memset(p->memory->tokens, 0xee, sizeof(p->memory->tokens));
+	for (size_t i = 0; i < WF_ARRAY_SIZE(ways); i++) {
+		const void *from = i == 3 ? (void *)16 : local;
+		uint64_t sink;
+
+		p->conn->cma = true;
+		receive(p, LEN);
+		shm_params.copy = ways[i];
+		write_request_with(p, ID, from, LEN, SHM_TOKENS);
+		pair_progress(p);
+		shm_params.copy = SHM_COPY_AUTO;
+		if (i) {
+			assert_true(wf_list_empty(&p->shm->pulls));
+			memcpy(&sink, peer_expect(p, SHM_REC_CTS).blob, sizeof(sink));
+			peer_record(p, SHM_REC_DATA, 0, sink, local, LEN);
+			pair_progress(p);
+		}
+		assert_one_ended(p, in, 0);
+		assert_memory_equal(in, local, LEN);
+		(void)peer_skip(p);
+	}
+	for (size_t i = 0; i < 2 * SHM_TOKENS; i++)
+		assert_int_equal(p->memory->tokens[i / SHM_TOKENS][i % SHM_TOKENS].id,
+			UINT64_C(0xeeeeeeeeeeeeeeee));
 }
 
 /* If the memory cannot be read, messages are wanted at once again. */
@@ -406,6 +450,7 @@ int main(void)
 		PAIR_TEST(tells_its_end),
 		PAIR_TEST(both_ways),
 		PAIR_TEST(nothing_wanted),
+		PAIR_TEST(without_token),
 		PAIR_TEST(no_longer_wanted),
 		PAIR_TEST(closed_meanwhile),
 		PAIR_TEST(wrong_requests),

@@ -109,11 +109,27 @@ static void set_buffers(struct shm_sink *sink, const struct fi_peer_rx_entry *en
 	}
 }
 
+/* Begin with the method that was chosen. */
+static void begin(struct shm_sink *sink)
+{
+	if (sink->how.method == SHM_METHOD_READ) {
+		shm_writer_prefetch_second(&sink->conn->out);
+		shm_bulk_pull_alone(sink);
+	} else if (sink->how.method == SHM_METHOD_SHARE && sink->token < SHM_TOKENS) {
+		shm_share_begin(sink);
+	} else {
+		sink->asked_ns = wf_now_ns();
+		shm_bulk_clear(sink);
+	}
+}
+
 int shm_bulk_start(struct shm_conn *conn, const struct shm_rts *rts,
 	struct fi_peer_rx_entry *entry, uint8_t flags, uint64_t data)
 {
 	struct shm_sink *sink = new_sink(conn);
-	bool may_read = conn->cma && rts->token < SHM_TOKENS;
+	bool has_token = rts->token < SHM_TOKENS;
+	/* Short messages are read at once, which needs no token. */
+	bool may_read = conn->cma && (has_token || flags & SHM_FLAG_SHORT);
 
 	if (!sink) {
 		wf_srx_fail(&conn->ep->ep, entry, 0, 0, 0, data, FI_ADDR_NOTAVAIL,
@@ -126,21 +142,13 @@ int shm_bulk_start(struct shm_conn *conn, const struct shm_rts *rts,
 	sink->flags = flags;
 	set_buffers(sink, entry);
 	sink->to.past = shm_is_past(rts->len);
-	shm_method_begin(conn, SHM_USE_MESSAGE, sink->len, may_read, &sink->how);
-	if (may_read)
+	/* A message without a token has no choice, and says nothing of the others. */
+	if (may_read || !conn->cma)
+		shm_method_begin(
+			conn, SHM_USE_MESSAGE, sink->len, may_read, &sink->how);
+	if (may_read && (has_token || sink->how.method == SHM_METHOD_READ))
 		shm_bulk_add_pull(sink);
-	switch (sink->how.method) {
-	case SHM_METHOD_SHARE:
-		shm_share_begin(sink);
-		break;
-	case SHM_METHOD_READ:
-		shm_writer_prefetch_second(&conn->out);
-		shm_bulk_pull_alone(sink);
-		break;
-	default:
-		sink->asked_ns = wf_now_ns();
-		shm_bulk_clear(sink);
-	}
+	begin(sink);
 	return 0;
 }
 

@@ -79,8 +79,9 @@ static void give_up(struct shm_sink *sink)
 	sink->pull = false;
 	sink->done = 0;
 	wf_list_remove(&sink->pull_link);
-	atomic_store_explicit(
-		&shm_bulk_sink_token(sink)->id, sink->request, memory_order_release);
+	if (sink->token < SHM_TOKENS)
+		atomic_store_explicit(&shm_bulk_sink_token(sink)->id, sink->request,
+			memory_order_release);
 	if (sink->entry || sink->tx)
 		shm_bulk_clear(sink);
 	else

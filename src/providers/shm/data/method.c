@@ -78,7 +78,7 @@ static struct wf_choice *choice_of(
 
 	if (may_read) {
 		methods |= copies_of(conn, use, class);
-		if (class >= LARGE_CLASS && methods >> SHM_METHOD_SHARE)
+		if (class >= LARGE_CLASS && methods >> SHM_METHOD_SHARE & 1)
 			kept = SHM_METHOD_SHARE;
 	}
 	if (!conn->methods[use])
