@@ -15,8 +15,8 @@ enum {
 	/* Another method is preferred if the kept one takes over 1/GAIN more time. */
 	GAIN = 8,
 	/* Rounds come more rarely while the kept method takes less than 1/CLEAR of the
-	 * time of another one, which each round costs: pauses grow CLEAR times as fast,
-	 * and an early round counts as two. */
+	 * time of another one, which each round costs: pauses grow CLEAR times as fast
+	 * and as long, and an early round counts as two. */
 	CLEAR = 2,
 };
 
@@ -51,7 +51,7 @@ static void settle(struct wf_choice *choice, bool is_clear)
 		return;
 	choice->pause =
 		WF_MIN(WF_MAX(choice->pause, choice->round) * PAUSE_GROWTH * factor,
-			PAUSE_MAX * choice->round);
+			PAUSE_MAX * choice->round * factor);
 }
 
 static void begin_round(struct wf_choice *choice)

@@ -161,6 +161,9 @@ static void clear_rounds(void **state)
 			assert_true(work_round(&choice, costs[i]));
 		assert_int_equal(rounds, i ? WF_CHOICE_EARLY : WF_CHOICE_EARLY - 1);
 		assert_int_equal(choice.left, (i ? 4 : 8) * round);
+		for (rounds = 0; rounds < 4; rounds++)
+			assert_true(work_round(&choice, costs[i]));
+		assert_int_equal(choice.left, (i ? 84 : 2 * 84) * round);
 	}
 }
 
