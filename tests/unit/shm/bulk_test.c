@@ -6,8 +6,6 @@
  */
 #include "conn_fixture.h"
 
-#include <sys/uio.h>
-
 #include "providers/shm/data/method.h"
 #include "sys/choice.h"
 
@@ -290,22 +288,13 @@ static void announced_wrongly(void **state)
 
 /* ---- out of the peer's memory ---- */
 
-static bool may_attach(struct pair *p)
-{
-	uint64_t copy = 0;
-	struct iovec to = { &copy, sizeof(copy) };
-	struct iovec from = { &p->probe, sizeof(copy) };
-
-	return process_vm_readv(getpid(), &to, 1, &from, 1, 0) == sizeof(copy);
-}
-
 /* The endpoint reads the message from the peer's memory. A clear to send is not needed
  * then, nor is the token, which only clears to send compete for. */
 static void read_from_memory(void **state)
 {
 	struct pair *p = *state;
 
-	if (!may_attach(p))
+	if (!pair_may_attach(p))
 		skip();
 	fill(local, LARGE, 9);
 	p->conn->cma = true;
@@ -363,7 +352,7 @@ static void both_methods(void **state)
 	struct pair *p = *state;
 	unsigned int shared = 0;
 
-	if (!may_attach(p))
+	if (!pair_may_attach(p))
 		skip();
 	fill(local, LARGE, 9);
 	p->conn->cma = true;
@@ -519,7 +508,7 @@ static void ended_meanwhile(void **state)
 {
 	struct pair *p = *state;
 
-	if (!may_attach(p))
+	if (!pair_may_attach(p))
 		skip();
 	p->conn->cma = true;
 	receive(p, 64);

@@ -7,7 +7,6 @@
 #include "conn_fixture.h"
 
 #include <pthread.h>
-#include <sys/uio.h>
 #include <unistd.h>
 
 #include "providers/shm/data/bulk.h"
@@ -23,19 +22,9 @@ enum {
 
 static uint8_t local[LARGE], other[LARGE];
 
-static inline bool may_attach(struct pair *p)
-{
-	uint64_t copy = 0;
-	struct iovec to = { &copy, sizeof(copy) };
-	struct iovec from = { &p->probe, sizeof(copy) };
-
-	return process_vm_readv(getpid(), &to, 1, &from, 1, 0) == sizeof(copy) &&
-	       process_vm_writev(getpid(), &to, 1, &from, 1, 0) == sizeof(copy);
-}
-
 static inline void allow(struct pair *p)
 {
-	if (!may_attach(p))
+	if (!pair_may_attach(p))
 		skip();
 	p->conn->cma = true;
 	p->conn->copies = true;

@@ -6,8 +6,6 @@
  */
 #include "conn_fixture.h"
 
-#include <sys/uio.h>
-
 #include "providers/shm/data/method.h"
 #include "sys/choice.h"
 
@@ -22,15 +20,6 @@ enum {
 };
 
 static uint8_t local[LARGE + 1], in[LARGE + 1];
-
-static bool may_attach(struct pair *p)
-{
-	uint64_t copy = 0;
-	struct iovec to = { &copy, sizeof(copy) };
-	struct iovec from = { &p->probe, sizeof(copy) };
-
-	return process_vm_readv(getpid(), &to, 1, &from, 1, 0) == sizeof(copy);
-}
 
 /* ---- the sender ---- */
 
@@ -280,7 +269,7 @@ static void both_ways(void **state)
 	enum { MESSAGES = 2 * (80 + WF_CHOICE_SKIPPED_MAX) };
 	struct pair *p = *state;
 
-	if (!may_attach(p))
+	if (!pair_may_attach(p))
 		skip();
 	fill(local, LARGE, 9);
 	p->conn->cma = true;
@@ -333,7 +322,7 @@ static void without_token(void **state)
 		SHM_COPY_READ };
 	struct pair *p = *state;
 
-	if (!may_attach(p))
+	if (!pair_may_attach(p))
 		skip();
 	fill(local, LARGE, 9);
 	memset(p->memory->tokens, 0xee, sizeof(p->memory->tokens));
@@ -391,7 +380,7 @@ static void closed_meanwhile(void **state)
 {
 	struct pair *p = *state;
 
-	if (!may_attach(p))
+	if (!pair_may_attach(p))
 		skip();
 	shm_params.copy = SHM_COPY_READ;
 	for (int i = 0; i < 3; i++) {

@@ -6,7 +6,6 @@
 #include "conn_fixture.h"
 
 #include <pthread.h>
-#include <sys/uio.h>
 #include <unistd.h>
 
 enum {
@@ -19,19 +18,9 @@ enum {
 
 static uint8_t local[LARGE], in[LARGE];
 
-static bool may_attach(struct pair *p)
-{
-	uint64_t copy = 0;
-	struct iovec to = { &copy, sizeof(copy) };
-	struct iovec from = { &p->probe, sizeof(copy) };
-
-	return process_vm_readv(getpid(), &to, 1, &from, 1, 0) == sizeof(copy) &&
-	       process_vm_writev(getpid(), &to, 1, &from, 1, 0) == sizeof(copy);
-}
-
 static void allow(struct pair *p)
 {
-	if (!may_attach(p))
+	if (!pair_may_attach(p))
 		skip();
 	p->conn->cma = true;
 	fill(local, LARGE, 9);
