@@ -160,24 +160,10 @@ static void more_than_tokens(void **state)
 
 /* ---- messages of the peer ---- */
 
-/* Tell of a message of @len bytes at @from, which the endpoint may read there if @token
- * is not SHM_TOKENS. */
-static void write_announcement(
-	struct pair *p, uint64_t id, const void *from, size_t len, uint32_t token)
-{
-	struct shm_rts rts = { .id = id, .len = len, .token = token, .count = 1 };
-
-	rts.iov[0].base = (uintptr_t)from;
-	rts.iov[0].len = len;
-	if (token < SHM_TOKENS)
-		atomic_store(&p->memory->tokens[1][token].id, id);
-	peer_record(p, SHM_REC_TAGGED_RTS, SHM_FLAG_ACK, TAG, &rts, sizeof(rts));
-}
-
 static void announce(
 	struct pair *p, uint64_t id, const void *from, size_t len, uint32_t token)
 {
-	write_announcement(p, id, from, len, token);
+	peer_announce(p, SHM_FLAG_ACK, TAG, id, from, len, token);
 	pair_progress(p);
 }
 
@@ -513,7 +499,7 @@ static void ended_meanwhile(void **state)
 	p->conn->cma = true;
 	receive(p, 64);
 	shm_params.cma_size = 64;
-	write_announcement(p, 5, local, 64, 3);
+	peer_announce(p, SHM_FLAG_ACK, TAG, 5, local, 64, 3);
 	close(p->fd);
 	p->fd = -1;
 	pair_progress(p);
@@ -554,7 +540,7 @@ static void taken_by_the_sender(void **state)
 	fill(local, LARGE, 9);
 	p->conn->cma = true;
 	receive(p, 64);
-	write_announcement(p, 5, local + 100, 64, 3);
+	peer_announce(p, SHM_FLAG_ACK, TAG, 5, local + 100, 64, 3);
 	atomic_store(&p->memory->tokens[1][3].id, 0);
 	pair_progress(p);
 	sink = expect_clearance(p, 5);

@@ -268,6 +268,21 @@ static inline void peer_record(struct pair *p, uint8_t kind, uint8_t flags,
 		&p->out, slot, kind, flags | ring_flags, ring_flags ? 0 : len);
 }
 
+/* Announce a message of @len bytes at @from, which the endpoint may read there if
+ * @token is not SHM_TOKENS; in the short form with SHM_FLAG_SHORT. */
+static inline void peer_announce(struct pair *p, uint8_t flags, uint64_t tag,
+	uint64_t id, const void *from, size_t len, uint32_t token)
+{
+	struct shm_rts rts = { .id = id, .len = len, .token = token, .count = 1 };
+
+	rts.iov[0].base = (uintptr_t)from;
+	rts.iov[0].len = len;
+	if (token < SHM_TOKENS)
+		atomic_store(&p->memory->tokens[1][token].id, id);
+	peer_record(p, SHM_REC_TAGGED_RTS, flags, tag, &rts,
+		flags & SHM_FLAG_SHORT ? SHM_RTS_SIZE(rts, 1) : sizeof(rts));
+}
+
 /* Is there a record of the endpoint? It stays in the lane. */
 static inline bool peer_has_record(const struct pair *p)
 {

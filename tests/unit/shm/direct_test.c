@@ -382,7 +382,7 @@ static void lies(void **state)
 
 /* ---- copies of the kernel ---- */
 
-static uint8_t region[SHM_DIRECT_COPY_MAX + 4096], buffer[SHM_DIRECT_COPY_MAX + 4096];
+static uint8_t region[SHM_DIRECT_MAX + 4096], buffer[SHM_DIRECT_MAX + 4096];
 
 /* The region begins behind the first 16 bytes of region[]. */
 static struct shm_grant_packet good_copy(void)
@@ -440,8 +440,7 @@ static bool access_is_record(
 /* Of lengths in the limits, at both ends of the region. */
 static void copied(void **state)
 {
-	static const size_t lens[] = { SHM_DIRECT_COPY_MIN + 1, 10000,
-		SHM_DIRECT_COPY_MAX };
+	static const size_t lens[] = { SHM_DIRECT_COPY_MIN + 1, 10000, SHM_DIRECT_MAX };
 	struct shm_grant_packet packet = good_copy();
 	struct pair *p = *state;
 	uint8_t *mem;
@@ -478,7 +477,7 @@ static void not_copied(void **state)
 		int copy;
 	} rows[] = {
 		{ SHM_DIRECT_COPY_MIN, 0, WF_OP_READ, SHM_COPY_READ },
-		{ SHM_DIRECT_COPY_MAX + 1, 0, WF_OP_READ, SHM_COPY_READ },
+		{ SHM_DIRECT_MAX + 1, 0, WF_OP_READ, SHM_COPY_READ },
 		{ 4096, 0, WF_OP_READ, SHM_COPY_RING },
 		{ 4096, 0, WF_OP_READ, SHM_COPY_BOTH },
 		{ 4096, packet.len - 4095, WF_OP_READ, SHM_COPY_READ },
@@ -525,6 +524,11 @@ static void no_longer_copied(void **state)
 static void copied_in_order(void **state)
 {
 	struct shm_grant_packet packet = good_copy();
+	struct iovec iov = { buffer, 4096 };
+	struct fi_rma_iov seg = { 0, 4096, ASKED_KEY };
+	struct fi_msg_rma fenced = {
+		.msg_iov = &iov, .iov_count = 1, .rma_iov = &seg, .rma_iov_count = 1
+	};
 	struct pair *p = *state;
 
 	be_granted(p, &packet);
@@ -533,6 +537,14 @@ static void copied_in_order(void **state)
 	p->conn->drained = 0;
 	atomic_store(&p->memory->lane[0].reader.slots, 0);
 	assert_true(access_is_record(p, WF_OP_WRITE, 4096, 0, SHM_COPY_READ));
+	assert_int_equal(region[16], 0xee);
+	pair_again(p);
+	be_granted(p, &packet);
+	fenced.addr = p->addr;
+	shm_params.copy = SHM_COPY_READ;
+	assert_int_equal(fi_writemsg(p->ep, &fenced, FI_FENCE), 0);
+	shm_params.copy = SHM_COPY_AUTO;
+	assert_true(peer_has_record(p));
 	assert_int_equal(region[16], 0xee);
 }
 

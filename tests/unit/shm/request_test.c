@@ -46,11 +46,12 @@ static void post(struct pair *p, size_t len, unsigned int buffers, uint64_t flag
 /* The message came whole, or in pieces; it is complete. */
 static void expect_eager(struct pair *p, size_t len)
 {
-	assert_int_equal(shm_head_kind(shm_reader_head(&p->in)), SHM_REC_TAGGED);
+	struct shm_record rec = peer_expect(p, SHM_REC_TAGGED);
+
+	assert_int_equal(rec.flags & SHM_FLAG_MORE ? rec.total : rec.len, len);
 	(void)peer_skip(p);
 	pair_progress(p);
 	assert_one_ended(p, local, 0);
-	assert_true(len <= LARGE);
 }
 
 static struct shm_rts expect_request(struct pair *p, size_t len, unsigned int buffers)
@@ -212,22 +213,19 @@ static void receive(struct pair *p, size_t len)
 	assert_int_equal(fi_trecv(p->ep, in, len, NULL, FI_ADDR_UNSPEC, TAG, 0, in), 0);
 }
 
-static void write_request_with(
-	struct pair *p, uint64_t id, const void *from, size_t len, uint32_t token)
-{
-	struct shm_rts rts = { .id = id, .len = len, .token = token, .count = 1 };
-
-	rts.iov[0].base = (uintptr_t)from;
-	rts.iov[0].len = len;
-	if (token < SHM_TOKENS)
-		atomic_store(&p->memory->tokens[1][token].id, id);
-	peer_record(
-		p, SHM_REC_TAGGED_RTS, SHM_FLAG_SHORT, TAG, &rts, SHM_RTS_SIZE(rts, 1));
-}
-
 static void write_request(struct pair *p, uint64_t id, const void *from, size_t len)
 {
-	write_request_with(p, id, from, len, TOKEN);
+	peer_announce(p, SHM_FLAG_SHORT, TAG, id, from, len, TOKEN);
+}
+
+/* The endpoint has sent a clear to send: stream the message. */
+static void stream(struct pair *p, size_t len)
+{
+	uint64_t sink;
+
+	memcpy(&sink, peer_expect(p, SHM_REC_CTS).blob, sizeof(sink));
+	peer_record(p, SHM_REC_DATA, 0, sink, local, len);
+	pair_progress(p);
 }
 
 static uint32_t wanted(const struct pair *p)
@@ -249,13 +247,8 @@ static bool send_one(struct pair *p, uint64_t id, size_t len)
 	}
 	pair_progress(p);
 	if (asked && peer_has_record(p) &&
-		shm_head_kind(shm_reader_head(&p->in)) == SHM_REC_CTS) {
-		uint64_t sink;
-
-		memcpy(&sink, peer_expect(p, SHM_REC_CTS).blob, sizeof(sink));
-		peer_record(p, SHM_REC_DATA, 0, sink, local, len);
-		pair_progress(p);
-	}
+		shm_head_kind(shm_reader_head(&p->in)) == SHM_REC_CTS)
+		stream(p, len);
 	assert_one_ended(p, in, 0);
 	assert_memory_equal(in, local, len);
 	(void)peer_skip(p);
@@ -328,19 +321,16 @@ static void without_token(void **state)
 	memset(p->memory->tokens, 0xee, sizeof(p->memory->tokens));
 	for (size_t i = 0; i < WF_ARRAY_SIZE(ways); i++) {
 		const void *from = i == 3 ? (void *)16 : local;
-		uint64_t sink;
 
 		p->conn->cma = true;
 		receive(p, LEN);
 		shm_params.copy = ways[i];
-		write_request_with(p, ID, from, LEN, SHM_TOKENS);
+		peer_announce(p, SHM_FLAG_SHORT, TAG, ID, from, LEN, SHM_TOKENS);
 		pair_progress(p);
 		shm_params.copy = SHM_COPY_AUTO;
 		if (i) {
 			assert_true(wf_list_empty(&p->shm->pulls));
-			memcpy(&sink, peer_expect(p, SHM_REC_CTS).blob, sizeof(sink));
-			peer_record(p, SHM_REC_DATA, 0, sink, local, LEN);
-			pair_progress(p);
+			stream(p, LEN);
 		}
 		assert_one_ended(p, in, 0);
 		assert_memory_equal(in, local, LEN);
@@ -355,7 +345,6 @@ static void without_token(void **state)
 static void no_longer_wanted(void **state)
 {
 	struct pair *p = *state;
-	uint64_t sink;
 
 	fill(local, LARGE, 9);
 	p->conn->cma = true;
@@ -367,9 +356,7 @@ static void no_longer_wanted(void **state)
 	shm_params.copy = SHM_COPY_AUTO;
 	assert_int_equal(wanted(p), 0);
 	assert_false(p->conn->cma);
-	memcpy(&sink, peer_expect(p, SHM_REC_CTS).blob, sizeof(sink));
-	peer_record(p, SHM_REC_DATA, 0, sink, local, LEN);
-	pair_progress(p);
+	stream(p, LEN);
 	assert_one_ended(p, in, 0);
 	assert_memory_equal(in, local, LEN);
 }

@@ -197,7 +197,8 @@ struct shm_conn {
 	/* Nothing is queued and no error is set, so an operation may be written at
 	 * once. */
 	bool idle;
-	/* Records are being read: acknowledgements are sent together afterwards. */
+	/* Records are being read, or transfers end: acknowledgements are sent together
+	 * afterwards. */
 	bool polling;
 	bool full; /* The last flush ended because the lane had no space. */
 	bool wake; /* The peer may sleep: write to its socket when it is armed. */

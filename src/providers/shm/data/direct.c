@@ -13,10 +13,6 @@
  * (objects/atomic/ops.h).
  */
 
-/* Longer transfers go through the lane: then both ends copy, and fi_close of the region
- * does not wait for them. */
-enum { DIRECT_MAX = 256 << 10 };
-
 /* Flags of operations that involve the target: it writes a completion, or has to
  * acknowledge. */
 #define LANE_FLAGS (FI_FENCE | FI_REMOTE_CQ_DATA | FI_COMMIT_COMPLETE | WF_OP_WORK)
@@ -118,15 +114,14 @@ bool shm_direct_start(
 	uint64_t offset;
 
 	if (op->rma_count != 1 || op->flags & LANE_FLAGS || !seg->len ||
-		seg->len > DIRECT_MAX)
+		seg->len > SHM_DIRECT_MAX)
 		return false;
 	window = shm_window_at(conn->windows, seg->key);
 	if (!is_granted(window, seg, access_of(op)))
 		return false;
 	offset = seg->addr - window->base;
 	if (!(window->at ? perform_mapped(conn, window, op, window->at + offset)
-			 : shm_direct_may_copy(op) &&
-				    shm_direct_copy(conn, window, op, offset, ret_how)))
+			 : shm_direct_copy(conn, window, op, offset, ret_how)))
 		return false;
 	wf_ep_tx_done(&conn->ep->ep, wf_op_reports[op->kind].cntr, op->context,
 		op->flags, wf_op_reports[op->kind].comp_flags, seg->len);

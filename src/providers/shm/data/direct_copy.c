@@ -55,7 +55,7 @@ bool shm_direct_copy(struct shm_conn *conn, struct shm_window *window,
 	enum shm_use use = op->kind == WF_OP_WRITE ? SHM_USE_WRITE : SHM_USE_READ;
 	int err;
 
-	if (!conn->cma)
+	if (!conn->cma || op->atomic || op->len <= SHM_DIRECT_COPY_MIN)
 		return false;
 	shm_method_begin(conn, use, op->len, true, ret_how);
 	if (ret_how->method != SHM_METHOD_READ || !shm_direct_is_in_order(conn) ||

@@ -150,19 +150,16 @@ static inline void shm_direct_leave(struct shm_conn *conn)
 	atomic_store_explicit(&words->busy, 0, memory_order_release);
 }
 
-/* direct_copy.c: of reads and writes that the kernel copies, in bytes: more than MIN,
- * at most MAX. */
-enum { SHM_DIRECT_COPY_MIN = 2 << 10, SHM_DIRECT_COPY_MAX = 256 << 10 };
+/*
+ * Limits in bytes. Longer transfers than MAX go through the lane, or are copied by both
+ * ends: then fi_close of the region does not wait for them. The kernel copies those of
+ * more than COPY_MIN.
+ */
+enum { SHM_DIRECT_MAX = 256 << 10, SHM_DIRECT_COPY_MIN = 2 << 10 };
 
-/* Is @op one that the kernel may copy? */
-static inline bool shm_direct_may_copy(const struct wf_op *op)
-{
-	return !op->atomic && op->len > SHM_DIRECT_COPY_MIN &&
-	       op->len <= SHM_DIRECT_COPY_MAX;
-}
-
-/* Copy between the buffers of @op and the region at @offset, if that is the method that
- * is chosen: *ret_how. False: as for shm_direct_start. */
+/* direct_copy.c: copy between the buffers of @op, of at most SHM_DIRECT_MAX bytes, and
+ * the region at @offset, if that is the method that is chosen: *ret_how. False: as for
+ * shm_direct_start. */
 bool shm_direct_copy(struct shm_conn *conn, struct shm_window *window,
 	const struct wf_op *op, uint64_t offset, struct shm_chosen *ret_how);
 

@@ -26,7 +26,7 @@ enum {
 
 static_assert(MEASURED_MIN << MESSAGE_CLASS == SHM_CLASS_MIN, "one scale");
 static_assert(MEASURED_MIN << SHARED_CLASS == SHM_PUT_MIN - 1, "one scale");
-static_assert(MEASURED_MIN << DIRECT_END == SHM_DIRECT_COPY_MAX, "one scale");
+static_assert(MEASURED_MIN << DIRECT_END == SHM_DIRECT_MAX, "one scale");
 
 struct shm_methods {
 	/* Class and method of the last transfers of a measured class, and when they
@@ -41,8 +41,7 @@ struct shm_methods {
 /* Class of a transfer of @len bytes, which is more than MEASURED_MIN. */
 static unsigned int class_of(uint64_t len)
 {
-	unsigned int class =
-		63 - (unsigned int)__builtin_clzll((len - 1) / MEASURED_MIN);
+	unsigned int class = shm_class_above(len, MEASURED_MIN);
 
 	return WF_MIN(class, CLASSES - 1u);
 }

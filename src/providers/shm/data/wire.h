@@ -177,13 +177,19 @@ struct shm_progress {
 
 static_assert(sizeof(struct shm_progress) == 2 * WF_CACHELINE, "two cache lines");
 
-/* Class of messages of @len bytes, which is more than SHM_CLASS_MIN: those of class n
- * have more than SHM_CLASS_MIN << n bytes, and at most twice as many. */
+/* Class of a length of @len bytes, which is more than @min: those of class n are more
+ * than @min << n, and at most twice as long. */
+static inline unsigned int shm_class_above(uint64_t len, uint64_t min)
+{
+	return 63 - (unsigned int)__builtin_clzll((len - 1) / min);
+}
+
+/* Class of messages in struct shm_progress.by_request. */
 enum { SHM_CLASS_MIN = 8 << 10 };
 
 static inline unsigned int shm_class_of(uint64_t len)
 {
-	return 63 - (unsigned int)__builtin_clzll((len - 1) / SHM_CLASS_MIN);
+	return shm_class_above(len, SHM_CLASS_MIN);
 }
 
 struct shm_lane {
