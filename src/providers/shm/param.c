@@ -46,7 +46,7 @@ static const struct wf_param rows[] = {
 		"Longest message that can be injected, in bytes (default: 4096)"),
 	SIZE("eager_size", eager_size, 0, EAGER_MAX,
 		"Longer messages wait at the sender until they are matched, in bytes "
-		"(default: 32768; and those above 8192 that the receiver copies in "
+		"(default: 32768; and those above 4096 that the receiver copies in "
 		"less time from there)"),
 	BOOL("disable_cma", disable_cma,
 		"Never read or write the memory of another process, copy everything "

@@ -107,7 +107,7 @@ static inline struct shm_hello raw_hello(
 		.magic = SHM_HELLO_MAGIC,
 		.version = SHM_HELLO_VERSION,
 		.type = (uint8_t)type,
-		.flags = SHM_HELLO_SLEEPS,
+		.flags = SHM_HELLO_SLEEPS | SHM_HELLO_CLOSES,
 		.region_size = sizeof(struct shm_region),
 		.instance = 4711,
 		.probe_addr = (uintptr_t)&raw->probe,
@@ -136,6 +136,7 @@ static inline void raw_meet(struct raw *raw, const char *endpoint, const char *p
 		raw_drive(raw);
 	}
 	assert_int_equal(answer.type, SHM_WELCOME);
+	assert_true(answer.flags & SHM_HELLO_CLOSES);
 	raw->out = shm_writer_of(&raw->region->lane[0]);
 	raw->in = (struct shm_reader){ .lane = &raw->region->lane[1], .next = 1 };
 }

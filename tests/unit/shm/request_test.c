@@ -10,8 +10,8 @@
 #include "sys/choice.h"
 
 enum {
-	CLASSES = 2, /* that can be sent at once */
-	LEN = 10000, /* of the first of them */
+	CLASSES = 3, /* that can be sent at once */
+	LEN = 5000,  /* of the first of them */
 	LARGE = 32 << 10,
 	TAG = 7,
 	ID = 5,
@@ -96,8 +96,10 @@ static void wanted_classes(void **state)
 		{ 2 * SHM_CLASS_MIN, 0 },
 		{ 2 * SHM_CLASS_MIN + 1, 1 },
 		{ 4 * SHM_CLASS_MIN, 1 },
+		{ 4 * SHM_CLASS_MIN + 1, 2 },
+		{ 8 * SHM_CLASS_MIN, 2 },
 	};
-	static const int wants[] = { 0, 1, 2, 3, ALL };
+	static const int wants[] = { 0, 1, 2, 4, 3, ALL };
 	struct pair *p = *state;
 
 	for (size_t i = 0; i < WF_ARRAY_SIZE(cases); i++)
@@ -276,7 +278,7 @@ static void both_ways(void **state)
 			/* The next round begins with messages at once. */
 			again |= asked && !now;
 			asked += now;
-			assert_int_equal(wanted(p) & ~(3u >> (1 - class)), 0);
+			assert_int_equal(wanted(p) >> class >> 1, 0);
 		}
 		assert_in_range(asked, WF_CHOICE_TRIES, MESSAGES - 20);
 		assert_true(again);

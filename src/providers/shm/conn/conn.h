@@ -200,9 +200,10 @@ struct shm_conn {
 	/* Records are being read, or transfers end: acknowledgements are sent together
 	 * afterwards. */
 	bool polling;
-	bool full; /* The last flush ended because the lane had no space. */
-	bool wake; /* The peer may sleep: write to its socket when it is armed. */
-	bool cma;  /* The peer's memory can be accessed (cross-memory attach). */
+	bool full;   /* The last flush ended because the lane had no space. */
+	bool wake;   /* The peer may sleep: write to its socket when it is armed. */
+	bool closes; /* The peer stores in the region when it closes its endpoint. */
+	bool cma;    /* The peer's memory can be accessed (cross-memory attach). */
 	/* The peer copies large writes (SHM_REC_PUT), and did not refuse one. */
 	bool copies;
 	/* The peer has let this endpoint copy a region's memory (data/grant.h). */

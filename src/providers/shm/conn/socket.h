@@ -28,8 +28,10 @@ enum shm_refusal {
 	SHM_REFUSE_MEMORY,
 };
 
-/* Flags. SLEEPS: threads of the sender sleep and have to be woken. */
-enum { SHM_HELLO_SLEEPS = 1 << 0 };
+/* Flags. SLEEPS: threads of the sender sleep and have to be woken. CLOSES: the sender
+ * stores in the region when it closes its endpoint (shm_progress.closed in
+ * data/wire.h). */
+enum { SHM_HELLO_SLEEPS = 1 << 0, SHM_HELLO_CLOSES = 1 << 1 };
 
 struct shm_hello {
 	uint32_t magic;

@@ -98,17 +98,18 @@ static void revoked(struct shm_sink *sink)
 }
 
 /*
- * The payload was read by @now. Was it the peer's, and was the message not given up? If
- * its socket is open, the peer and its buffers existed all the time. The sender of a
- * short message tells itself when it closes its endpoint. *@open: the last peer whose
- * socket was seen open.
+ * The payload was read by @now. Was it the peer's, and was the message not given up?
+ * The peer tells in the region when it closes its endpoint; if it does not, its socket
+ * shows, which takes a call of the kernel, that it and its buffers existed all the
+ * time.
+ * *@open: the last peer whose socket was seen open.
  */
 static bool is_valid(
 	const struct shm_sink *sink, uint64_t now, const struct shm_conn **open)
 {
 	struct shm_conn *conn = sink->conn;
 
-	if (sink->flags & SHM_FLAG_SHORT)
+	if (conn->closes)
 		return shm_writer_is_open(&conn->out) && shm_proof_is_recent(conn, now);
 	if (conn != *open && shm_socket_ended(conn->watch.fd))
 		return false;

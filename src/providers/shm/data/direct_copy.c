@@ -2,6 +2,7 @@
 #include <errno.h>
 #include <sys/uio.h>
 
+#include "providers/shm/data/bulk.h"
 #include "providers/shm/data/grant.h"
 #include "providers/shm/data/method.h"
 #include "providers/shm/data/proof.h"
@@ -18,20 +19,28 @@
  * the whole. */
 enum { TAIL = 8 };
 
+/* The initiator's buffers are divided before the tail: the kernel copies one after the
+ * other. It would do the same if the target's memory were divided, but then it would
+ * look up pages of the target twice. */
+static ssize_t write_there(
+	const struct shm_conn *conn, const struct wf_op *op, const struct iovec *there)
+{
+	struct iovec from[SHM_IOV_LIMIT + 1];
+	size_t body = op->len - TAIL, count = op->iov_count, parts;
+
+	parts = shm_bulk_rest(op->iov, count, 0, body, from);
+	parts += shm_bulk_rest(op->iov, count, body, TAIL, from + parts);
+	return process_vm_writev(conn->pid, from, parts, there, 1, 0);
+}
+
 static ssize_t copy(const struct shm_conn *conn, const struct wf_op *op, uint64_t at)
 {
-	uint8_t *there = (uint8_t *)(uintptr_t)at; /* in the target's process */
-	struct iovec body[] = {
-		{ there, op->len - TAIL },
-		{ there + op->len - TAIL, TAIL },
-	};
-	struct iovec whole = { there, op->len };
+	/* in the target's process */
+	struct iovec there = { (uint8_t *)(uintptr_t)at, op->len };
 
-	return op->kind == WF_OP_WRITE
-		       ? process_vm_writev(conn->pid, op->iov, op->iov_count, body,
-				 WF_ARRAY_SIZE(body), 0)
-		       : process_vm_readv(
-				 conn->pid, op->iov, op->iov_count, &whole, 1, 0);
+	return op->kind == WF_OP_WRITE ? write_there(conn, op, &there)
+				       : process_vm_readv(conn->pid, op->iov,
+						 op->iov_count, &there, 1, 0);
 }
 
 /* 0, or a positive errno: some bytes may be copied, and all have to be again. */

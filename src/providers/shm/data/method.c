@@ -14,7 +14,7 @@ enum {
 	MEASURED_MIN = SHM_DIRECT_COPY_MIN,
 	CLASSES = 12,
 	/* Classes of shm_class_of begin with this one. */
-	MESSAGE_CLASS = 2,
+	MESSAGE_CLASS = 1,
 	/* The first class in which both ends copy. Shorter messages can be sent at
 	 * once. */
 	SHARED_CLASS = 4,

@@ -2,12 +2,13 @@
 #include <string.h>
 #include <sys/uio.h>
 
-#include "providers/shm/conn/socket.h"
 #include "providers/shm/data/await.h"
 #include "providers/shm/data/bulk.h"
 #include "providers/shm/data/lease.h"
 #include "providers/shm/data/method.h"
+#include "providers/shm/data/proof.h"
 #include "providers/shm/data/reuse.h"
+#include "sys/clock.h"
 
 /* The sender of a message of which both ends copy pieces; see share.c. */
 
@@ -129,8 +130,9 @@ void shm_share_write(struct shm_conn *conn)
 	struct shm_tx *tx = wf_list_entry(conn->shares.next, struct shm_tx, link);
 
 	/* The process id of a peer that has died may belong to another process now. */
-	if (shm_socket_ended(conn->watch.fd)) {
-		shm_conn_fail(conn, FI_ECONNRESET);
+	if (!shm_proof_is_recent(conn, wf_now_ns())) {
+		shm_method_no_copies(conn);
+		stop(conn, tx);
 		return;
 	}
 	if (!shm_lease_enter(tx->lease)) {

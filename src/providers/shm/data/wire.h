@@ -104,7 +104,7 @@ enum {
 	SHM_FLAG_MORE = 1 << 5,  /* the rest of the payload follows in DATA records */
 	/* RTS of a message that could have been sent at once
 	 * (shm_progress.by_request): only as many entries of iov[] as are used are
-	 * sent, and shm_progress.closed tells when the sender's buffers are. */
+	 * sent. */
 	SHM_FLAG_SHORT = 1 << 6,
 };
 
@@ -185,7 +185,7 @@ static inline unsigned int shm_class_above(uint64_t len, uint64_t min)
 }
 
 /* Class of messages in struct shm_progress.by_request. */
-enum { SHM_CLASS_MIN = 8 << 10 };
+enum { SHM_CLASS_MIN = 4 << 10 };
 
 static inline unsigned int shm_class_of(uint64_t len)
 {
