@@ -152,10 +152,15 @@ static inline void shm_direct_leave(struct shm_conn *conn)
 
 /*
  * Limits in bytes. Longer transfers than MAX go through the lane, or are copied by both
- * ends: then fi_close of the region does not wait for them. The kernel copies those of
- * more than COPY_MIN.
+ * ends: then fi_close of the region does not wait for them. The kernel copies reads of
+ * more than READ_MIN, and writes of more than WRITE_MIN: a read waits for its answer,
+ * so a request takes longer.
  */
-enum { SHM_DIRECT_MAX = 256 << 10, SHM_DIRECT_COPY_MIN = 2 << 10 };
+enum {
+	SHM_DIRECT_MAX = 256 << 10,
+	SHM_DIRECT_READ_MIN = 512,
+	SHM_DIRECT_WRITE_MIN = 2 << 10,
+};
 
 /* direct_copy.c: copy between the buffers of @op, of at most SHM_DIRECT_MAX bytes, and
  * the region at @offset, if that is the method that is chosen: *ret_how. False: as for

@@ -11,17 +11,17 @@
 enum {
 	/* Transfers of more than MEASURED_MIN << n bytes, and of at most twice as many,
 	 * have class n; the last one has no end. */
-	MEASURED_MIN = SHM_DIRECT_COPY_MIN,
-	CLASSES = 12,
+	MEASURED_MIN = SHM_DIRECT_READ_MIN,
+	CLASSES = 14,
 	/* Classes of shm_class_of begin with this one. */
-	MESSAGE_CLASS = 1,
+	MESSAGE_CLASS = 3,
 	/* The first class in which both ends copy. Shorter messages can be sent at
 	 * once. */
-	SHARED_CLASS = 4,
+	SHARED_CLASS = 6,
 	/* The first class in which copies by both ends mostly take less time. */
-	LARGE_CLASS = 6,
+	LARGE_CLASS = 8,
 	/* The end of those that an initiator copies alone. */
-	DIRECT_END = 7,
+	DIRECT_END = 9,
 };
 
 static_assert(MEASURED_MIN << MESSAGE_CLASS == SHM_CLASS_MIN, "one scale");
@@ -95,9 +95,13 @@ static struct wf_choice *choice_of(
 /* Do measurements decide? */
 static bool is_measured(enum shm_use use, uint64_t len)
 {
-	size_t min = use == SHM_USE_MESSAGE ? SHM_CLASS_MIN + 0u : MEASURED_MIN + 0u;
+	static const size_t mins[] = {
+		[SHM_USE_MESSAGE] = SHM_CLASS_MIN,
+		[SHM_USE_WRITE] = SHM_DIRECT_WRITE_MIN,
+		[SHM_USE_READ] = SHM_DIRECT_READ_MIN,
+	};
 
-	return len > min && shm_params.measure_copies &&
+	return len > mins[use] && shm_params.measure_copies &&
 	       shm_params.cma_size == SIZE_MAX && shm_params.copy == SHM_COPY_AUTO;
 }
 
