@@ -7,6 +7,10 @@
  *   shm_bare read SIZE COUNT warm   process_vm_readv from and into the same buffer
  *                    ... cold       from and into one of many, out of the caches
  *                    ... fresh      into pages that were never touched
+ *   shm_bare write SIZE COUNT whole process_vm_writev to and fro; each side waits for
+ * the last byte in its memory
+ *                    ... source     the last 8 bytes are a buffer of their own: here
+ *                    ... target     or there
  *   shm_bare pieces SIZE COUNT PIECE warm|touched
  *                                   the receiver reads pieces from the front, the
  *                                   sender writes others from the back, with the same
@@ -45,6 +49,10 @@
 
 enum { LINE = 64, LINE_BATCH = 1000, RING_BATCH = 10000, BATCH = 32, OWN_WORDS = 256 };
 
+/* write: bytes that are stored last, and whose buffers are divided before them. */
+enum { TAIL = 8 };
+enum parts { WHOLE, SOURCE, TARGET };
+
 /* More than any cache holds. */
 static const size_t out_of_caches = (size_t)128 << 20;
 
@@ -66,6 +74,7 @@ struct work {
 	size_t size, chunk, ring;
 	void *(*copy)(void *to, const void *from, size_t len);
 	bool fresh, lone, huge, mixed, touched;
+	enum parts parts; /* write */
 	/* ring: stores of the sender before each message, to memory of its own. */
 	unsigned int stores;
 	volatile uint64_t own[OWN_WORDS];
@@ -139,6 +148,42 @@ static void read_iterations(const struct pair *pair, void *arg, size_t count)
 	for (size_t i = 0; i < count; i++, w->round++)
 		if (!pair->side)
 			transfer(w, false, message(w), message(w), w->size);
+}
+
+/* The last bytes of a write are copied last, if they are a buffer of their own. */
+static void write_all(struct work *w)
+{
+	char *mine = w->buf + w->size, *theirs = w->their_buf;
+	size_t body = w->size - TAIL;
+	struct iovec from[] = { { mine, w->parts == SOURCE ? body : w->size },
+		{ mine + body, TAIL } };
+	struct iovec to[] = { { theirs, w->parts == TARGET ? body : w->size },
+		{ theirs + body, TAIL } };
+	ssize_t n = process_vm_writev(w->their_pid, from, w->parts == SOURCE ? 2 : 1,
+		to, w->parts == TARGET ? 2 : 1, 0);
+
+	if (n != (ssize_t)w->size)
+		pair_fail("process_vm_writev");
+}
+
+/* The first half of the memory is written by the peer, from its second half. */
+static void write_iterations(const struct pair *pair, void *arg, size_t count)
+{
+	struct work *w = arg;
+	const _Atomic char *last = (_Atomic char *)(void *)(w->buf + w->size - 1);
+
+	for (size_t i = 0; i < count; i++)
+		for (int writer = 0; writer < 2; writer++) {
+			char mark = (char)++w->round;
+
+			if (pair->side == writer) {
+				w->buf[2 * w->size - 1] = mark;
+				write_all(w);
+				continue;
+			}
+			while (atomic_load_explicit(last, memory_order_acquire) != mark)
+				;
+		}
 }
 
 /* The source of a message has been written, its destination need not be. */
@@ -416,12 +461,13 @@ static int usage(const char *name)
 	fprintf(stderr,
 		"usage: %s line COUNT\n"
 		"       %s read SIZE COUNT warm|cold|fresh\n"
+		"       %s write SIZE COUNT whole|source|target\n"
 		"       %s pieces SIZE COUNT PIECE warm|touched\n"
 		"       %s copy|lone SIZE COUNT CHUNK RING warm|cold "
 		"[libc|movsb|stream|huge]\n"
 		"       %s ring SIZE COUNT STRIDE SLOTS straight|mixed [STORES]\n"
 		"       %s pingpong SIZE COUNT STRIDE RING warm|touched\n",
-		name, name, name, name, name, name);
+		name, name, name, name, name, name, name);
 	return 2;
 }
 
@@ -474,6 +520,18 @@ static bool parse_pieces(struct work *w, char **argv)
 	return w->chunk && (w->touched || !strcmp(argv[5], "warm"));
 }
 
+/* SIZE COUNT PARTS. */
+static bool parse_write(struct work *w, const char *parts)
+{
+	w->test.iterate = write_iterations;
+	w->test.legs = 2;
+	w->buffers = 2;
+	w->parts = !strcmp(parts, "source")   ? SOURCE
+		   : !strcmp(parts, "target") ? TARGET
+					      : WHOLE;
+	return w->size > TAIL && (w->parts || !strcmp(parts, "whole"));
+}
+
 /* SIZE COUNT STRIDE RING KIND. */
 static bool parse_pingpong(struct work *w, char **argv)
 {
@@ -517,6 +575,8 @@ static bool parse(struct work *w, int argc, char **argv)
 		w->fresh = !strcmp(argv[4], "fresh");
 		return choose_buffers(w, w->fresh ? "cold" : argv[4]);
 	}
+	if (!strcmp(test, "write") && argc == 5)
+		return parse_write(w, argv[4]);
 	if (!strcmp(test, "pingpong") && argc == 7)
 		return parse_pingpong(w, argv);
 	if (!strcmp(test, "ring") && (argc == 7 || argc == 8))
