@@ -586,17 +586,17 @@ static void acknowledged_before(void **state)
 }
 
 /* A read by the way that is chosen. */
-static bool read_is_record(struct pair *p)
+static bool read_is_record(struct pair *p, size_t len)
 {
 	struct shm_record rec;
 	uint64_t id;
 
-	if (!access_is_record(p, WF_OP_READ, 4096, 0, SHM_COPY_AUTO))
+	if (!access_is_record(p, WF_OP_READ, len, 0, SHM_COPY_AUTO))
 		return false;
 	rec = peer_expect(p, SHM_REC_READ);
 	memcpy(&id, rec.blob, sizeof(id));
 	peer_tell(p);
-	peer_record(p, SHM_REC_DATA, 0, id, region + 16, 4096);
+	peer_record(p, SHM_REC_DATA, 0, id, region + 16, len);
 	pair_progress(p);
 	assert_one_ended(p, buffer, 0);
 	return true;
@@ -606,14 +606,18 @@ static bool read_is_record(struct pair *p)
 static void copies_measured(void **state)
 {
 	enum { READS = 200 + WF_CHOICE_SKIPPED_MAX };
+	static const size_t lens[] = { SHM_DIRECT_READ_MIN + 1, 4096 };
 	struct shm_grant_packet packet = good_copy();
-	unsigned int copies = 0;
 	struct pair *p = *state;
 
 	be_granted(p, &packet);
-	for (int i = 0; i < READS; i++)
-		copies += !read_is_record(p);
-	assert_in_range(copies, WF_CHOICE_TRIES, READS - 20);
+	for (size_t i = 0; i < WF_ARRAY_SIZE(lens); i++) {
+		unsigned int copies = 0;
+
+		for (int j = 0; j < READS; j++)
+			copies += !read_is_record(p, lens[i]);
+		assert_in_range(copies, WF_CHOICE_TRIES, READS - 20);
+	}
 }
 
 /* Reads that the queue has no space for are not under way: the trial of the second way
@@ -636,7 +640,7 @@ static void full_queue(void **state)
 			fi_read(p->ep, buffer, 4096, NULL, p->addr, 0, ASKED_KEY, NULL),
 			-FI_EAGAIN);
 	p->shm->tx_pending -= p->shm->tx_size;
-	while (read_is_record(p))
+	while (read_is_record(p, 4096))
 		reads++;
 	assert_int_equal(reads, FIRST - REFUSED);
 }

@@ -5,6 +5,8 @@
 #include <sys/mman.h>
 #include <sys/uio.h>
 
+#include "providers/shm/conn/conn.h"
+
 /* What an endpoint does with a peer over some exchanges: answers that come twice,
  * messages that it reads out of the peer's memory, what it holds for the peer. */
 
@@ -394,6 +396,28 @@ static void a_message_comes_with_the_acceptance(void **state)
 	raw_close(&raw);
 }
 
+/* Does the endpoint know what its peer says of itself, which may be an earlier version?
+ */
+static void what_the_peer_does(void **state)
+{
+	static const uint8_t flags[] = { 0, SHM_HELLO_SLEEPS, SHM_HELLO_CLOSES, 0xff };
+	struct raw_names names;
+	struct shm_ep *ep;
+	struct raw raw;
+
+	(void)state;
+	for (size_t i = 0; i < WF_ARRAY_SIZE(flags); i++) {
+		names = raw_open_alone(&raw, FI_WAIT_NONE);
+		raw.flags = flags[i];
+		raw_meet(&raw, names.endpoint, names.peer);
+		ep = shm_ep_of(wf_container_of(raw.ep, struct wf_ep, fid));
+		assert_int_equal(ep->conn_count, 1);
+		assert_int_equal(ep->conns[0]->closes, flags[i] >> 1 & 1);
+		assert_int_equal(ep->conns[0]->wake, flags[i] & 1);
+		raw_close(&raw);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -408,6 +432,7 @@ int main(void)
 		cmocka_unit_test(records_of_no_kind),
 		cmocka_unit_test(silent_caller),
 		cmocka_unit_test(a_message_comes_with_the_acceptance),
+		cmocka_unit_test(what_the_peer_does),
 	};
 	char limit[16];
 

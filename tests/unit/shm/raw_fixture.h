@@ -40,6 +40,7 @@ struct raw {
 	char name[SHM_NAME_MAX];  /* name of the test */
 
 	int fd;
+	uint8_t flags;  /* SHM_HELLO_*, of the test */
 	uint64_t probe; /* value that the endpoint may read from the test's memory */
 	struct shm_region *region;
 	struct shm_writer out;
@@ -107,7 +108,7 @@ static inline struct shm_hello raw_hello(
 		.magic = SHM_HELLO_MAGIC,
 		.version = SHM_HELLO_VERSION,
 		.type = (uint8_t)type,
-		.flags = SHM_HELLO_SLEEPS | SHM_HELLO_CLOSES,
+		.flags = raw->flags,
 		.region_size = sizeof(struct shm_region),
 		.instance = 4711,
 		.probe_addr = (uintptr_t)&raw->probe,
@@ -154,6 +155,7 @@ static inline struct raw_names raw_open_alone(
 	struct raw_names names;
 
 	memset(raw, 0, sizeof(*raw));
+	raw->flags = SHM_HELLO_SLEEPS | SHM_HELLO_CLOSES;
 	opened++;
 	(void)snprintf(names.endpoint, sizeof(names.endpoint), "fi_ns://lane-%d-%u",
 		(int)getpid(), opened);
