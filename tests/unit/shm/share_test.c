@@ -396,6 +396,7 @@ static void receiver_is_gone(void **state)
 	close(p->fd);
 	p->fd = -1;
 	share(p, &rts, PIECE, 1, in, LARGE);
+	assert_false(p->conn->cma);
 	peer_dies(p);
 	assert_int_equal(atomic_load(&token_out(p, &rts)->taken), 1);
 	assert_int_equal(in[LARGE - 1], 0xee);
