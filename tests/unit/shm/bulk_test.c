@@ -490,7 +490,7 @@ static void forced_way(void **state)
 
 /* The peer's socket has ended: what was read may be another process's memory by now, or
  * the buffer another message's. It is not delivered. The socket is asked each time if
- * the peer does not store in the region when it closes its endpoint. */
+ * the peer does not store in the region when it ends the connection. */
 static void ended_meanwhile(void **state)
 {
 	struct pair *p = *state;

@@ -202,7 +202,7 @@ struct shm_conn {
 	bool polling;
 	bool full;   /* The last flush ended because the lane had no space. */
 	bool wake;   /* The peer may sleep: write to its socket when it is armed. */
-	bool closes; /* The peer stores in the region when it closes its endpoint. */
+	bool closes; /* The peer stores in the region when it ends the connection. */
 	bool cma;    /* The peer's memory can be accessed (cross-memory attach). */
 	/* The peer copies large writes (SHM_REC_PUT), and did not refuse one. */
 	bool copies;

@@ -29,7 +29,7 @@ enum shm_refusal {
 };
 
 /* Flags. SLEEPS: threads of the sender sleep and have to be woken. CLOSES: the sender
- * stores in the region when it closes its endpoint (shm_progress.closed in
+ * stores in the region when it ends the connection (shm_progress.closed in
  * data/wire.h). */
 enum { SHM_HELLO_SLEEPS = 1 << 0, SHM_HELLO_CLOSES = 1 << 1 };
 

@@ -99,9 +99,9 @@ static void revoked(struct shm_sink *sink)
 
 /*
  * The payload was read by @now. Was it the peer's, and was the message not given up?
- * The peer tells in the region when it closes its endpoint; if it does not, its socket
- * shows, which takes a call of the kernel, that it and its buffers existed all the
- * time.
+ * The peer tells in the region when it ends the connection, before its buffers are its
+ * application's again. An earlier version does not: then the open socket, about which
+ * the kernel has to be asked each time, shows that the buffers existed all the time.
  * *@open: the last peer whose socket was seen open.
  */
 static bool is_valid(

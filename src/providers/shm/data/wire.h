@@ -170,7 +170,7 @@ struct shm_progress {
 	 * though they could be sent at once. The line changes rarely, so the writer's
 	 * cache mostly has it. */
 	alignas(WF_CACHELINE) _Atomic uint32_t by_request;
-	/* The reader has closed its endpoint: the buffers of its own messages are the
+	/* The reader has ended the connection: the buffers of its own messages are the
 	 * application's again. Stored before their operations end. */
 	_Atomic uint32_t closed;
 };
