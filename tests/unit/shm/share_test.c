@@ -396,11 +396,28 @@ static void receiver_is_gone(void **state)
 	close(p->fd);
 	p->fd = -1;
 	share(p, &rts, PIECE, 1, in, LARGE);
-	assert_false(p->conn->cma);
 	peer_dies(p);
 	assert_int_equal(atomic_load(&token_out(p, &rts)->taken), 1);
 	assert_int_equal(in[LARGE - 1], 0xee);
 	assert_one_ended(p, local, FI_ECONNRESET);
+}
+
+/* Another process has the number of the receiver's: nothing is written there, and no
+ * other copy is tried. */
+static void receiver_is_another_process(void **state)
+{
+	struct pair *p = *state;
+	struct shm_rts rts;
+
+	allow(p);
+	rts = post(p);
+	p->probe++;
+	p->conn->proved_ns = 0;
+	share(p, &rts, PIECE, 1, in, LARGE);
+	assert_int_equal(atomic_load(&token_out(p, &rts)->taken), 1);
+	assert_int_equal(in[LARGE - 1], 0xee);
+	assert_false(p->conn->cma);
+	acknowledge(p, &rts);
 }
 
 /* Requests that are none. */
@@ -442,6 +459,7 @@ int main(void)
 		PAIR_TEST(not_writable),
 		PAIR_TEST(forbidden),
 		PAIR_TEST(receiver_is_gone),
+		PAIR_TEST(receiver_is_another_process),
 		PAIR_TEST(bad_requests),
 	};
 
