@@ -7,8 +7,8 @@
  *   shm_bare read SIZE COUNT warm   process_vm_readv from and into the same buffer
  *                    ... cold       from and into one of many, out of the caches
  *                    ... fresh      into pages that were never touched
- *   shm_bare write SIZE COUNT whole process_vm_writev to and fro; each side waits for
- * the last byte in its memory
+ *   shm_bare write SIZE COUNT whole process_vm_writev to and fro; each side waits
+ *                                   for the last byte in its memory
  *                    ... source     the last 8 bytes are a buffer of their own: here
  *                    ... target     or there
  *   shm_bare pieces SIZE COUNT PIECE warm|touched

@@ -61,12 +61,10 @@ static int try_copy(struct shm_conn *conn, struct shm_window *window,
 bool shm_direct_copy(struct shm_conn *conn, struct shm_window *window,
 	const struct wf_op *op, uint64_t offset, struct shm_chosen *ret_how)
 {
-	bool writes = op->kind == WF_OP_WRITE;
-	size_t min = writes ? SHM_DIRECT_WRITE_MIN + 0u : SHM_DIRECT_READ_MIN + 0u;
-	enum shm_use use = writes ? SHM_USE_WRITE : SHM_USE_READ;
+	enum shm_use use = op->kind == WF_OP_WRITE ? SHM_USE_WRITE : SHM_USE_READ;
 	int err;
 
-	if (!conn->cma || op->atomic || op->len <= min)
+	if (!conn->cma || op->atomic || op->len <= shm_copy_min(use))
 		return false;
 	shm_method_begin(conn, use, op->len, true, ret_how);
 	if (ret_how->method != SHM_METHOD_READ || !shm_direct_is_in_order(conn) ||

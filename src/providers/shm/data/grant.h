@@ -162,6 +162,19 @@ enum {
 	SHM_DIRECT_WRITE_MIN = 2 << 10,
 };
 
+/* Transfers for @use that are measured, or that an initiator copies alone, are longer
+ * than this, in bytes. */
+static inline size_t shm_copy_min(enum shm_use use)
+{
+	static const size_t mins[] = {
+		[SHM_USE_MESSAGE] = SHM_CLASS_MIN,
+		[SHM_USE_WRITE] = SHM_DIRECT_WRITE_MIN,
+		[SHM_USE_READ] = SHM_DIRECT_READ_MIN,
+	};
+
+	return mins[use];
+}
+
 /* direct_copy.c: copy between the buffers of @op, of at most SHM_DIRECT_MAX bytes, and
  * the region at @offset, if that is the method that is chosen: *ret_how. False: as for
  * shm_direct_start. */

@@ -95,13 +95,7 @@ static struct wf_choice *choice_of(
 /* Do measurements decide? */
 static bool is_measured(enum shm_use use, uint64_t len)
 {
-	static const size_t mins[] = {
-		[SHM_USE_MESSAGE] = SHM_CLASS_MIN,
-		[SHM_USE_WRITE] = SHM_DIRECT_WRITE_MIN,
-		[SHM_USE_READ] = SHM_DIRECT_READ_MIN,
-	};
-
-	return len > mins[use] && shm_params.measure_copies &&
+	return len > shm_copy_min(use) && shm_params.measure_copies &&
 	       shm_params.cma_size == SIZE_MAX && shm_params.copy == SHM_COPY_AUTO;
 }
 

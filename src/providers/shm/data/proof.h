@@ -14,8 +14,9 @@ bool shm_proof_read(pid_t pid, uint64_t addr, uint64_t value);
  * Is conn->pid the peer's process, and its socket open, at the time @now (wf_now_ns),
  * or were they a moment before? To ask the kernel takes as long as to copy some KiB,
  * and the number of a process that has ended is not used again so soon. (One that
- * executes another program keeps its number: its memory is gone at once, and its socket
- * tells, which is noticed within that moment.)
+ * executes another program keeps its number. Its socket tells, which is noticed within
+ * that moment; until then copies fail, or are from or into memory of the new program if
+ * it has some at the same address.)
  */
 bool shm_proof_is_recent(struct shm_conn *conn, uint64_t now);
 
