@@ -85,9 +85,9 @@ struct wf_match_message {
 /* Posted receives of one (ignore, directed or not) pair. */
 struct wf_match_group {
 	struct wf_match_table table; /* its receives by tag and source */
-	/* The first receive of the key that was posted or matched last; NULL: no
-	 * receive of that key is left. So receives of one key that are posted and
-	 * matched one after the other need neither hash nor bucket. */
+	/* The first receive of the key that was posted or matched last;
+	 * wf_match_no_key: no receive of that key is left. So receives of one key that
+	 * are posted and matched one after the other need neither hash nor bucket. */
 	struct wf_match_node *last_key;
 	uint32_t bit; /* the group's bit in wf_match.live */
 };

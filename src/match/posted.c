@@ -15,11 +15,14 @@
 #include "match/posted.h"
 #include "match/halves.h"
 
+/* No source is equal to it: wf_match_addr_fits, or WF_MATCH_ANY. */
+struct wf_match_node wf_match_no_key = { .addr = WF_MATCH_ANY - 1 };
+
 static struct wf_match_group *group_set(struct wf_match *m, unsigned int bit,
 	struct wf_match_group *g, uint64_t ignore, bool directed)
 {
 	wf_match_table_init(&g->table, NULL, ignore, directed);
-	g->last_key = NULL;
+	g->last_key = &wf_match_no_key;
 	g->bit = UINT32_C(1) << bit;
 	m->groups[bit] = g;
 	return g;
@@ -123,8 +126,12 @@ void wf_match_group_post(struct wf_match *m, struct wf_match_entry *e, uint64_t 
 __attribute__((noinline)) struct wf_match_entry *wf_match_group_lookup(
 	const struct wf_match_group *g, uint64_t tag, uint64_t addr)
 {
-	struct wf_match_node *node = wf_match_table_find_key(&g->table, tag, addr);
+	struct wf_match_node *node;
 
+	/* The source of the message is unknown, and the group is directed. */
+	if (!g->table.any && addr == WF_MATCH_ANY)
+		return NULL;
+	node = wf_match_table_find_key(&g->table, tag, addr);
 	return node ? wf_match_entry_of(node) : NULL;
 }
 

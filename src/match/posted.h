@@ -7,6 +7,10 @@
 
 #include "match/match.h"
 
+/* wf_match_group.last_key of a group that has none: a node of a key that no receive and
+ * no message has, so that looking at it needs no test. Never written. */
+extern struct wf_match_node wf_match_no_key;
+
 static inline struct wf_match_entry *wf_match_entry_of(struct wf_match_node *node)
 {
 	return wf_container_of(node, struct wf_match_entry, node);
@@ -57,7 +61,7 @@ static inline bool wf_match_group_follow(struct wf_match *m, struct wf_match_ent
 	struct wf_match_node *first = g->last_key;
 
 	/* Groups differ by what is ignored, and by whether there is a source. */
-	if (!first || first->tag != (tag & ~ignore) || first->addr != addr ||
+	if (first->tag != (tag & ~ignore) || first->addr != addr ||
 		g->table.ignore != ignore)
 		return false;
 	e->group = g;
@@ -81,7 +85,7 @@ static inline void wf_match_group_unpost(struct wf_match *m, struct wf_match_ent
 		return;
 	}
 	if (g->last_key == &e->node)
-		g->last_key = NULL;
+		g->last_key = &wf_match_no_key;
 	if (!g->table.keys)
 		m->live &= ~g->bit;
 }
@@ -98,10 +102,8 @@ static inline struct wf_match_entry *wf_match_group_find(
 {
 	struct wf_match_node *node = g->last_key;
 
-	if (!g->table.any && addr == WF_MATCH_ANY)
-		return NULL;
 	wf_match_table_key(&g->table, &tag, &addr);
-	if (!node || node->tag != tag || node->addr != addr)
+	if (wf_unlikely(node->tag != tag || node->addr != addr))
 		return wf_match_group_lookup(g, tag, addr);
 	return wf_match_entry_of(node);
 }
@@ -141,10 +143,10 @@ static inline struct wf_match_entry *wf_match_search_posted_inline(
 {
 	uint32_t live = m->live;
 
-	if (live == WF_MATCH_UNGROUPED)
-		return wf_match_ungrouped_search(m, tag, addr);
 	if (wf_likely(live == m->recent->bit))
 		return wf_match_group_find(m->recent, tag, addr);
+	if (live == WF_MATCH_UNGROUPED)
+		return wf_match_ungrouped_search(m, tag, addr);
 	return wf_match_search_groups(m, tag, addr);
 }
 

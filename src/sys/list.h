@@ -48,8 +48,10 @@ static inline struct wf_list *wf_list_find(const struct wf_list *head,
 /* The links of the item stay as they are. */
 static inline void wf_list_unlink(struct wf_list *item)
 {
-	item->prev->next = item->next;
-	item->next->prev = item->prev;
+	struct wf_list *prev = item->prev, *next = item->next;
+
+	prev->next = next;
+	next->prev = prev;
 }
 
 /* The item may be removed twice: it is left linked to itself. */
