@@ -22,7 +22,7 @@ void wf_srx_report_failed(
 
 static void withdraw(struct wf_srx *srx, struct wf_srx_entry *entry, int err)
 {
-	if (entry->multi) {
+	if (wf_srx_is_multi(entry)) {
 		entry->err = err;
 		wf_srx_multi_retire(srx, entry);
 		return;

@@ -51,10 +51,10 @@ static inline uint64_t wf_srx_key(const struct wf_srx *srx, bool tagged, fi_addr
 						   : addr & srx->addr_mask;
 }
 
-/* Initialise @entry as an entry of @type, FI_MSG or FI_TAGGED, without buffers. The
- * caller sets context, tag, source and message size. */
-static inline void wf_srx_set_type(
-	const struct wf_srx *srx, struct wf_srx_entry *entry, uint64_t type)
+/* Members that most receives leave as they are: spare objects of srx->pool have them,
+ * see wf_srx_put_spare. */
+static inline void wf_srx_set_constants(
+	const struct wf_srx *srx, struct wf_srx_entry *entry)
 {
 	struct fi_peer_rx_entry *peer = &entry->peer;
 
@@ -63,10 +63,12 @@ static inline void wf_srx_set_type(
 	peer->cq_data = 0;
 	peer->peer_context = peer->owner_context = NULL;
 	entry->parent = NULL;
-	entry->multi = false;
-	/* Last: the compiler merges these stores with those of wf_srx_set_receive. */
-	peer->count = 0;
-	peer->flags = type | FI_RECV;
+}
+
+static inline void wf_srx_set_type(struct wf_srx_entry *entry, uint64_t type)
+{
+	entry->peer.count = 0;
+	entry->peer.flags = type | FI_RECV;
 }
 
 /* The @i-th buffer of @entry. */
@@ -88,14 +90,50 @@ static inline void wf_srx_set_receive(
 	entry->peer.flags |= flags & (FI_COMPLETION | WF_OP_WORK | FI_PEER_TRANSFER);
 }
 
+/* Initialise @entry as an entry of @type, FI_MSG or FI_TAGGED, without buffers. The
+ * caller sets context, tag, source and message size. */
+static inline void wf_srx_set_entry(
+	const struct wf_srx *srx, struct wf_srx_entry *entry, uint64_t type)
+{
+	wf_srx_set_constants(srx, entry);
+	wf_srx_set_type(entry, type);
+}
+
 /* An empty entry of @type; NULL: no memory. */
 static inline struct wf_srx_entry *wf_srx_new_entry(struct wf_srx *srx, uint64_t type)
 {
 	struct wf_srx_entry *entry = wf_pool_get(&srx->pool);
 
 	if (wf_likely(entry != NULL))
-		wf_srx_set_type(srx, entry, type);
+		wf_srx_set_entry(srx, entry, type);
 	return entry;
+}
+
+/* wf_srx_new_entry of a spare object of the pool; NULL: there is none. */
+static inline struct wf_srx_entry *wf_srx_get_spare(struct wf_srx *srx, uint64_t type)
+{
+	struct wf_srx_entry *entry = wf_pool_get_spare(&srx->pool);
+
+	if (wf_unlikely(!entry))
+		return NULL;
+	if (WF_POOL_CHECKED)
+		wf_srx_set_constants(srx, entry);
+	wf_srx_set_type(entry, type);
+	return entry;
+}
+
+/* Free @entry, whose members are those of wf_srx_set_constants. */
+static inline void wf_srx_put_spare(struct wf_srx *srx, struct wf_srx_entry *entry)
+{
+	wf_pool_put_inline(&srx->pool, entry);
+}
+
+/* Bit in peer.flags of multi-receive buffers. */
+#define WF_SRX_MULTI (1ULL << 61)
+
+static inline bool wf_srx_is_multi(const struct wf_srx_entry *entry)
+{
+	return entry->peer.flags & WF_SRX_MULTI;
 }
 
 /* Bit in peer.flags of the receives that are in the index of context.c. The index is

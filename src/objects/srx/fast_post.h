@@ -26,10 +26,9 @@ WF_INLINE bool wf_srx_fast_post(struct wf_srx *srx, uint64_t type, uint64_t flag
 		return false;
 	if (wf_unlikely(engine->unexpected_count || srx->posted >= srx->size))
 		goto long_path;
-	entry = wf_pool_get_spare(&srx->pool);
+	entry = wf_srx_get_spare(srx, type);
 	if (wf_unlikely(!entry))
 		goto long_path;
-	wf_srx_set_type(srx, entry, type);
 	wf_srx_set_receive(entry, len != 0, flags & FI_COMPLETION, context);
 	wf_srx_set_buffer(entry, 0, buf, len, desc);
 	wf_srx_enqueue(srx, engine, entry, tag, ignore, addr);

@@ -21,7 +21,7 @@ static inline struct wf_srx_entry *take_posted(struct wf_srx *srx, uint64_t type
 	*ret_found = true;
 	while ((match = wf_match_find_posted(engine, tag, attr->addr))) {
 		posted = wf_srx_matched(match);
-		if (wf_likely(!posted->multi)) {
+		if (wf_likely(!wf_srx_is_multi(posted))) {
 			wf_srx_unpost(srx, posted);
 			if (wf_unlikely(blank))
 				wf_pool_put(&srx->pool, blank);
@@ -90,7 +90,8 @@ void wf_srx_own_free_entry(struct fi_peer_rx_entry *peer)
 		wf_srx_lock(srx);
 	if (wf_unlikely(entry->parent))
 		wf_srx_multi_put(srx, entry);
-	wf_pool_put_inline(&srx->pool, entry);
+	wf_srx_set_constants(srx, entry);
+	wf_srx_put_spare(srx, entry);
 	if (wf_unlikely(detached))
 		wf_srx_unlock(srx);
 }

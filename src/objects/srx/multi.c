@@ -135,7 +135,7 @@ ssize_t wf_srx_multi_post(struct wf_srx *srx, const struct wf_op *op)
 	buffer->peer.addr = wf_srx_source(srx, op);
 	buffer->peer.tag = op->tag;
 	buffer->min = atomic_load_explicit(srx->min_multi_recv, memory_order_relaxed);
-	buffer->multi = true;
+	buffer->peer.flags |= WF_SRX_MULTI;
 	buffer->open = true;
 	buffer->queued = false;
 	buffer->err = 0;

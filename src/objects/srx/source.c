@@ -56,7 +56,7 @@ static void deliver(
 		if (!match)
 			return;
 		posted = wf_srx_matched(match);
-		if (posted->multi)
+		if (wf_srx_is_multi(posted))
 			posted = slice_of(srx, posted, type, view.msg_size);
 		else
 			wf_srx_unpost(srx, posted);

@@ -101,7 +101,7 @@ static void discard_message(
 
 	srx->reserve = NULL;
 	if (entry)
-		wf_srx_set_type(srx, entry, type);
+		wf_srx_set_entry(srx, entry, type);
 	else
 		entry = wf_srx_new_entry(srx, type);
 	entry = wf_srx_take(srx, engine, msg, entry);

@@ -95,10 +95,9 @@ struct wf_srx_entry {
 	 * slice. */
 	struct wf_srx_entry *parent;
 
-	/* The members up to @min are for multi-receive buffers only, except @multi. */
+	/* The members up to @min are for multi-receive buffers only (WF_SRX_MULTI). */
 	/* References: one for each slice in use, and one while @open is set. */
 	uint32_t slices;
-	bool multi;  /* The entry is a multi-receive buffer. */
 	bool open;   /* More messages may get slices. */
 	bool queued; /* It is in the posted queue. */
 	/* Positive FI_E code that the end of the buffer is reported with; 0: success.

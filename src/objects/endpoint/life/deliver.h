@@ -19,22 +19,24 @@
 
 enum { WF_DELIVER_SMALL = 128 };
 
+/* @flags, here and below: those of @entry, which the caller has loaded before it stores
+ * to the application's memory. */
 WF_INLINE bool wf_deliver_complete(struct wf_cq *cq, const struct wf_srx_entry *entry,
-	const struct wf_srx_arrival *msg)
+	uint64_t flags, void *buf, const struct wf_srx_arrival *msg)
 {
 	return !wf_cq_write_own(cq, entry->peer.context,
-		(entry->peer.flags & (FI_MSG | FI_TAGGED | FI_RECV)) | msg->flags,
-		msg->len, entry->iov[0].iov_base, msg->data, msg->tag, msg->src);
+		(flags & (FI_MSG | FI_TAGGED | FI_RECV)) | msg->flags, msg->len, buf,
+		msg->data, msg->tag, msg->src);
 }
 
 /* The receive needs nothing but one copy and a completion: one buffer, which is large
  * enough, and no special flags. */
-WF_INLINE bool wf_deliver_is_simple(
-	const struct wf_srx_entry *entry, const struct wf_srx_arrival *msg)
+WF_INLINE bool wf_deliver_is_simple(const struct wf_srx_entry *entry, uint64_t flags,
+	const struct wf_srx_arrival *msg)
 {
-	return !entry->multi && entry->peer.count == 1 &&
-	       msg->len <= entry->iov[0].iov_len &&
-	       !(entry->peer.flags & (WF_OP_WORK | FI_PEER_TRANSFER | WF_SRX_INDEXED));
+	return entry->peer.count == 1 && msg->len <= entry->iov[0].iov_len &&
+	       !(flags &
+		       (WF_OP_WORK | FI_PEER_TRANSFER | WF_SRX_INDEXED | WF_SRX_MULTI));
 }
 
 /* The receive context and queue for messages of an endpoint: looked up once for all
@@ -65,25 +67,27 @@ WF_INLINE bool wf_ep_deliver_inline(struct wf_ep *ep, struct wf_delivery to,
 	struct wf_srx *srx = to.srx;
 	struct wf_match_entry *match;
 	struct wf_srx_entry *entry;
+	uint64_t flags;
+	void *buf;
 
 	engine = wf_srx_engine(srx, type);
-	if (wf_unlikely(!engine->live))
-		return false;
 	match = wf_match_search_posted_inline(engine, msg->tag, msg->addr);
 	if (wf_unlikely(!match))
 		return false;
 	entry = wf_srx_matched(match);
-	if (wf_unlikely(!wf_deliver_is_simple(entry, msg)))
+	flags = entry->peer.flags;
+	if (wf_unlikely(!wf_deliver_is_simple(entry, flags, msg)))
 		return false;
+	buf = entry->iov[0].iov_base;
 	if (wf_likely(msg->len <= WF_DELIVER_SMALL))
-		wf_copy_small(entry->iov[0].iov_base, msg->buf, msg->len);
+		wf_copy_small(buf, msg->buf, msg->len);
 	else
-		memcpy(entry->iov[0].iov_base, msg->buf, msg->len);
-	if ((entry->peer.flags | ep->rx.forced) & FI_COMPLETION &&
-		wf_unlikely(!wf_deliver_complete(to.cq, entry, msg)))
+		memcpy(buf, msg->buf, msg->len);
+	if ((flags | ep->rx.forced) & FI_COMPLETION &&
+		wf_unlikely(!wf_deliver_complete(to.cq, entry, flags, buf, msg)))
 		return false;
 	wf_srx_dequeue(srx, engine, entry);
-	wf_pool_put_inline(&srx->pool, entry);
+	wf_srx_put_spare(srx, entry);
 	if (ep->cntr[WF_CNTR_RECV])
 		wf_cntr_add(ep->cntr[WF_CNTR_RECV], msg->len);
 	return true;
