@@ -91,14 +91,20 @@ static inline void shm_reader_close(struct shm_reader *r)
 	atomic_thread_fence(memory_order_seq_cst);
 }
 
-/* The record and its blob were read. True: the caller has to report the position to the
- * writer. */
-static inline bool shm_reader_advance(struct shm_reader *r)
+/* The record, which has no bytes in the byte ring, was read. True: the caller has to
+ * report the position to the writer. */
+static inline bool shm_reader_advance_slot(struct shm_reader *r)
 {
 	r->next++;
+	return wf_unlikely(r->next - 1 - r->reported_slots >= SHM_REPORT_SLOTS);
+}
+
+/* The same for any record, and its blob. */
+static inline bool shm_reader_advance(struct shm_reader *r)
+{
 	r->done_pos = r->pos;
-	return wf_unlikely(r->next - 1 - r->reported_slots >= SHM_REPORT_SLOTS ||
-			   r->pos - r->reported_pos >= SHM_REPORT_BYTES);
+	return shm_reader_advance_slot(r) ||
+	       wf_unlikely(r->pos - r->reported_pos >= SHM_REPORT_BYTES);
 }
 
 #endif

@@ -104,34 +104,38 @@ static inline bool choked(const struct shm_conn *conn)
 		       conn->ep->unexp.bytes >= shm_params.unexpected_size);
 }
 
-/* The fast path of a message in one slot. False: the caller takes the long path. */
+/* The fast path of a message in one slot, to an endpoint of which @to.srx is set.
+ * False: the caller takes the long path. @sources: the endpoint wants to know where
+ * messages come from. */
 WF_INLINE bool deliver(struct shm_conn *conn, const struct wf_delivery *to,
-	const struct shm_slot *slot, uint64_t head)
+	const struct shm_slot *slot, uint64_t head, const bool sources)
 {
-	unsigned int kind = shm_head_kind(head), flags = shm_head_flags(head);
-	fi_addr_t index = FI_ADDR_NOTAVAIL;
+	/* Flags but SHM_FLAG_DATA make another kind of it, which is none of these. */
+	unsigned int kind = head >> 32 & (0xffff & ~(SHM_FLAG_DATA << 8));
 	struct shm_ep *ep = conn->ep;
-	struct wf_srx_arrival msg;
+	struct wf_srx_arrival msg = {
+		.len = shm_head_len(head),
+		.addr = FI_ADDR_UNSPEC,
+		.src = FI_ADDR_UNSPEC,
+	};
 
-	msg.len = shm_head_len(head);
-	if (wf_unlikely(kind - 1 > SHM_REC_TAGGED - 1 || flags & ~SHM_FLAG_DATA ||
-			msg.len > SHM_INLINE_MAX || !to->srx))
+	if (wf_unlikely(kind - SHM_REC_MSG > SHM_REC_TAGGED - SHM_REC_MSG ||
+			msg.len > SHM_INLINE_MAX))
 		return false;
-	msg.addr = msg.src = FI_ADDR_UNSPEC;
-	if (ep->unexp.wants.index) {
-		index = shm_conn_index(conn);
+	if (sources) {
+		fi_addr_t index = shm_conn_index(conn);
+
 		msg.addr = wf_ep_srx_source(&ep->ep, index);
-	}
-	if (ep->unexp.wants.source) {
-		if (wf_unlikely(msg.addr == FI_ADDR_NOTAVAIL))
-			return false;
-		msg.src = wf_ep_source(&ep->ep, index);
+		if (ep->unexp.wants.source) {
+			if (wf_unlikely(msg.addr == FI_ADDR_NOTAVAIL))
+				return false;
+			msg.src = wf_ep_source(&ep->ep, index);
+		}
 	}
 	msg.buf = slot->blob;
-	msg.tag = kind == SHM_REC_TAGGED ? *(const volatile uint64_t *)&slot->word : 0;
-	msg.data = 0;
-	msg.flags = 0;
-	if (flags) {
+	if (kind == SHM_REC_TAGGED)
+		msg.tag = *(const volatile uint64_t *)&slot->word;
+	if (shm_head_flags(head) & SHM_FLAG_DATA) {
 		msg.data = *(const volatile uint64_t *)&slot->data;
 		msg.flags = FI_REMOTE_CQ_DATA;
 	}
@@ -181,35 +185,77 @@ void shm_rx_acks(struct shm_conn *conn)
 	}
 }
 
+/* Read the record with @head and those behind it. @to.srx is NULL: no message takes the
+ * fast path. Returns their number. */
+WF_INLINE unsigned int read_records(
+	struct shm_conn *conn, uint64_t head, struct wf_delivery to, const bool sources)
+{
+	struct shm_reader *in = &conn->in;
+	const struct shm_slot *slot = shm_reader_slot(in);
+	const uint32_t first = in->next;
+	uint32_t end = first + BUDGET;
+	bool report;
+
+	do {
+		shm_reader_take(in);
+		/* A message that is delivered at once cannot choke the connection. */
+		if (to.srx && wf_likely(deliver(conn, &to, slot, head, sources))) {
+			report = shm_reader_advance_slot(in);
+		} else if (wf_likely(handle(conn, head))) {
+			report = shm_reader_advance(in);
+			if (wf_unlikely(choked(conn)))
+				end = in->next;
+		} else {
+			break;
+		}
+		if (report)
+			tell(conn);
+		slot = shm_reader_slot(in);
+		/* The peer has written several records. */
+		if (in->next - first > 1)
+			shm_reader_prefetch(in);
+		head = shm_reader_head_at(in, slot);
+	} while (head && in->next != end);
+	return in->next - first;
+}
+
+static __attribute__((noinline)) unsigned int read_with_sources(
+	struct shm_conn *conn, uint64_t head, struct wf_delivery to)
+{
+	return read_records(conn, head, to, true);
+}
+
+static __attribute__((noinline)) unsigned int read_slowly(
+	struct shm_conn *conn, uint64_t head)
+{
+	return read_records(conn, head, (struct wf_delivery){ NULL, NULL }, false);
+}
+
+static inline unsigned int read_all(struct shm_conn *conn, uint64_t head)
+{
+	struct shm_ep *ep = conn->ep;
+	struct wf_delivery to;
+
+	if (wf_unlikely(!ep->ep.srx))
+		return read_slowly(conn, head);
+	to = wf_delivery_of(&ep->ep);
+	if (wf_unlikely(!to.srx))
+		return read_slowly(conn, head);
+	if (ep->unexp.wants.index)
+		return read_with_sources(conn, head, to);
+	return read_records(conn, head, to, false);
+}
+
 unsigned int shm_rx_from(struct shm_conn *conn, uint64_t head)
 {
-	const struct shm_slot *slot = shm_reader_slot(&conn->in);
-	struct wf_delivery to = { NULL, NULL };
-	struct wf_ep *ep = &conn->ep->ep;
 	unsigned int count = 0;
-	bool check = true;
 
-	if (head && ep->srx)
-		to = wf_delivery_of(ep);
-	conn->polling = true;
-	if (head)
+	if (head && wf_likely(!choked(conn))) {
+		conn->polling = true;
 		shm_writer_prefetch(&conn->out, head);
-	for (; head && count < BUDGET; head = shm_reader_head_at(&conn->in, slot)) {
-		/* A message that is delivered at once cannot choke the connection. */
-		if (check && wf_unlikely(choked(conn)))
-			break;
-		shm_reader_take(&conn->in);
-		check = !deliver(conn, &to, slot, head);
-		if (check && wf_unlikely(!handle(conn, head)))
-			break;
-		if (shm_reader_advance(&conn->in))
-			tell(conn);
-		slot = shm_reader_slot(&conn->in);
-		/* The peer has written several records. */
-		if (count++)
-			shm_reader_prefetch(&conn->in);
+		count = read_all(conn, head);
+		conn->polling = false;
 	}
-	conn->polling = false;
 	if (wf_unlikely(conn->tells) && count)
 		tell(conn);
 	if (conn->ack_count)
