@@ -106,9 +106,11 @@ static ssize_t inject_add(struct fb_worker *w, struct fb_slot *slot, char *buf)
 void fb_message_choose(struct fb_worker *w)
 {
 	bool inject = w->node->config->inject;
-	bool tagged = w->node->call == FB_CALL_TAGGED;
 
+	w->tagged = w->node->call == FB_CALL_TAGGED;
 	w->silent = inject;
+	w->fills = w->touch && fb_tests[w->test].need != FB_NEED_ATOMIC &&
+		   w->test != FB_READ_LATENCY && w->test != FB_READ_BANDWIDTH;
 	w->has_result = w->test == FB_READ_LATENCY || w->test == FB_READ_BANDWIDTH ||
 			w->test == FB_FETCH_ADD || w->test == FB_COMPARE_SWAP;
 	switch (w->test) {
@@ -133,7 +135,7 @@ void fb_message_choose(struct fb_worker *w)
 		w->start = inject ? inject_add : start_add;
 		return;
 	default:
-		if (tagged)
+		if (w->tagged)
 			w->start = inject ? inject_tagged : start_tagged;
 		else
 			w->start = inject ? inject_msg : start_msg;
@@ -185,7 +187,7 @@ static void read_word(struct fb_worker *w, const char *buf, uint64_t iteration)
 /* Read the data that a completed operation fetched. */
 static void read_result(struct fb_worker *w, const struct fb_slot *slot)
 {
-	const char *buf = fb_buffer(&w->tx, slot->buffer);
+	const char *buf = slot->memory;
 
 	if (w->start != start_read)
 		read_word(w, buf, slot->iteration);
@@ -237,24 +239,17 @@ void fb_poll(struct fb_worker *w)
 void fb_message_post(struct fb_worker *w, struct fb_slot *slot)
 {
 	char *buf = fb_next_buffer(&w->rx, slot);
-	size_t len = w->node->config->type == FI_EP_DGRAM ? w->rx.stride : w->bytes;
 
-	if (w->node->call == FB_CALL_TAGGED)
+	if (w->tagged)
 		FB_ASK(w,
-			fi_trecv(w->end.ep, buf, len, w->rx.desc, FI_ADDR_UNSPEC, TAG,
-				0, &slot->context),
+			fi_trecv(w->end.ep, buf, w->rx_bytes, w->rx.desc,
+				FI_ADDR_UNSPEC, TAG, 0, &slot->context),
 			"fi_trecv");
 	else
 		FB_ASK(w,
-			fi_recv(w->end.ep, buf, len, w->rx.desc, FI_ADDR_UNSPEC,
+			fi_recv(w->end.ep, buf, w->rx_bytes, w->rx.desc, FI_ADDR_UNSPEC,
 				&slot->context),
 			"fi_recv");
-}
-
-static bool fills(const struct fb_worker *w)
-{
-	return w->touch && fb_tests[w->test].need != FB_NEED_ATOMIC &&
-	       w->start != start_read;
 }
 
 void fb_message_start(struct fb_worker *w)
@@ -266,7 +261,7 @@ void fb_message_start(struct fb_worker *w)
 		fb_poll(w);
 	slot = fb_fifo_take(&w->tx.fifo);
 	buf = fb_next_buffer(&w->tx, slot);
-	if (fills(w))
+	if (w->fills)
 		fb_fill(w, buf, slot->iteration);
 	if (w->test == FB_WRITE_LATENCY)
 		buf[w->bytes - 1] = fb_write_mark(w, slot->iteration);
@@ -282,7 +277,7 @@ void fb_message_send_empty(struct fb_worker *w)
 	while (fb_fifo_empty(&w->tx.fifo))
 		fb_poll(w);
 	slot = fb_fifo_take(&w->tx.fifo);
-	if (w->node->call == FB_CALL_TAGGED)
+	if (w->tagged)
 		FB_ASK(w,
 			fi_tsend(w->end.ep, w->tx.memory, 0, w->tx.desc, w->end.peer,
 				TAG, &slot->context),
@@ -327,6 +322,6 @@ struct fb_slot *fb_message_await(struct fb_worker *w)
 		fb_poll(w);
 	slot = fb_fifo_take(&w->rx.fifo);
 	if (w->touch)
-		fb_read(w, fb_buffer(&w->rx, slot->buffer), slot->iteration);
+		fb_read(w, slot->memory, slot->iteration);
 	return slot;
 }

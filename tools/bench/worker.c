@@ -237,10 +237,13 @@ static void lane_size(struct fb_worker *w, struct fb_lane *lane, uint32_t slots)
 	lane->iteration = 0;
 	fifo_new(&lane->fifo, slots);
 	for (uint32_t i = 0; i < slots; i++) {
-		lane->slot[i].receives = lane == &w->rx;
-		lane->slot[i].first = i % lane->buffers;
+		struct fb_slot *slot = &lane->slot[i];
+
+		slot->receives = lane == &w->rx;
+		slot->first = i % lane->buffers;
 		/* fb_next_buffer then returns the first buffer of this slot. */
-		lane->slot[i].buffer = UINT32_MAX - slots;
+		slot->buffer = UINT32_MAX - slots;
+		slot->memory = fb_buffer(lane, slot->first);
 	}
 }
 
@@ -262,6 +265,7 @@ void fb_worker_size(struct fb_worker *w, enum fb_test test, size_t bytes)
 		return;
 	lane_size(w, &w->tx, w->window);
 	lane_size(w, &w->rx, rx_slots(w->node, test, bytes));
+	w->rx_bytes = c->type == FI_EP_DGRAM ? w->rx.stride : bytes;
 	memset(w->tx.memory, 0, w->tx.buffers * w->tx.stride);
 	memset(w->rx.memory, 0, w->rx.buffers * w->rx.stride);
 	for (uint32_t i = 0; i < w->tx.slots; i++)

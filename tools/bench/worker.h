@@ -14,6 +14,7 @@ struct fb_slot {
 	struct fi_context2 context; /* first: completions return its address */
 	bool receives;
 	uint32_t buffer, first; /* its buffer now, and its first one */
+	char *memory;           /* of its buffer now */
 	uint64_t iteration;     /* number of the operation that uses or used it */
 };
 
@@ -49,6 +50,9 @@ struct fb_worker {
 	size_t bytes;
 	uint32_t window;
 	bool touch, verify;
+	bool tagged;     /* messages are tagged */
+	bool fills;      /* buffers are written before they are sent */
+	size_t rx_bytes; /* length of receives */
 	bool silent;     /* operations that are injected have no completion */
 	bool has_result; /* operations fetch data into their buffers */
 	size_t step;     /* bytes from one word that is touched to the next */
@@ -111,11 +115,14 @@ static inline char *fb_buffer(const struct fb_lane *lane, uint32_t buffer)
 /* The buffer for the next operation of @slot. */
 static inline char *fb_next_buffer(struct fb_lane *lane, struct fb_slot *slot)
 {
-	slot->buffer += lane->slots;
-	if (slot->buffer >= lane->buffers)
-		slot->buffer = slot->first;
 	slot->iteration = lane->iteration++;
-	return fb_buffer(lane, slot->buffer);
+	if (lane->buffers > lane->slots) {
+		slot->buffer += lane->slots;
+		if (slot->buffer >= lane->buffers)
+			slot->buffer = slot->first;
+		slot->memory = fb_buffer(lane, slot->buffer);
+	}
+	return slot->memory;
 }
 
 /* Operations take the buffers of a lane in turn: the buffer of operation @iteration,
