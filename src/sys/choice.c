@@ -12,8 +12,10 @@ enum {
 	PAUSE_GROWTH = 4,
 	PAUSE_MAX = 84,
 	SAMPLES_MIN = WF_CHOICE_SAMPLES / 2,
-	/* Another method is preferred if the kept one takes over 1/GAIN more time. */
+	/* Another method is preferred if the kept one takes over 1/GAIN more time, or
+	 * over 1/GAIN_TWICE more in two successive rounds. */
 	GAIN = 8,
+	GAIN_TWICE = 24,
 	/* Rounds come more rarely while the kept method takes less than 1/CLEAR of the
 	 * time of another one, which each round costs: pauses grow CLEAR times as fast
 	 * and as long, and an early round counts as two. */
@@ -64,7 +66,7 @@ static void begin_round(struct wf_choice *choice)
 void wf_choice_init(struct wf_choice *choice, unsigned int methods, unsigned int kept)
 {
 	choice->methods = (uint8_t)methods;
-	choice->kept = (uint8_t)kept;
+	choice->kept = choice->better = (uint8_t)kept;
 	choice->pause = PAUSE_FIRST;
 	choice->rounds = 0;
 	choice->pending = choice->most = 0;
@@ -96,6 +98,15 @@ unsigned int wf_choice_take(struct wf_choice *choice)
 	return wf_choice_method(choice);
 }
 
+/* Does the kept method take over 1/@gain more time than @method? */
+static bool is_better(
+	const struct wf_choice *choice, unsigned int method, unsigned int gain)
+{
+	uint64_t cost = choice->median[method], kept = choice->median[choice->kept];
+
+	return kept != UINT64_MAX && cost + cost / gain < kept;
+}
+
 /* End of a round: keep the best method, if it is clearly better than the kept one. */
 static void compare(struct wf_choice *choice)
 {
@@ -105,9 +116,10 @@ static void compare(struct wf_choice *choice)
 	for (unsigned int method = 0; method < WF_CHOICE_METHODS; method++)
 		if (choice->methods >> method & 1 && median[method] < median[best])
 			best = method;
-	if (median[choice->kept] != UINT64_MAX &&
-		median[best] + median[best] / GAIN < median[choice->kept])
+	if (is_better(choice, best, choice->better == best ? GAIN_TWICE : GAIN))
 		choice->kept = (uint8_t)best;
+	choice->better =
+		is_better(choice, best, GAIN_TWICE) ? (uint8_t)best : choice->kept;
 }
 
 /* Does the kept method take much less time than another one? */

@@ -37,7 +37,10 @@ enum {
 struct wf_choice {
 	uint8_t methods; /* bit mask of the methods; 0: not begun */
 	uint8_t kept;    /* number of the best method at the last comparison */
-	uint8_t method;  /* number of the method that is measured, during a round */
+	/* Number of the method that was best by little at the last comparison; the kept
+	 * one if none was. */
+	uint8_t better;
+	uint8_t method; /* number of the method that is measured, during a round */
 	uint8_t ended;  /* operations that took @method and have ended, in this trial */
 	uint8_t count;  /* costs in @cost */
 	uint8_t rounds; /* rounds so far with the one to come, up to WF_CHOICE_EARLY */

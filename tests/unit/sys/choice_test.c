@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "sys/choice.h"
+#include "sys/compiler.h"
 
 enum { A, B, BOTH = 3, MANY = 10000 };
 
@@ -54,16 +55,42 @@ static void best_way(void **state)
 		}
 }
 
-/* A method that is only a little better replaces no other one. */
+/* A method that is only a little better replaces no other one; one that is better by
+ * more than that does so when it was better twice, by much at once. */
 static void little_better(void **state)
 {
-	static const uint64_t costs[] = { 1000, 950 };
+	static const struct {
+		uint64_t cost;
+		int rounds; /* after which it is kept; 0: never */
+	} rows[] = { { 970, 0 }, { 961, 0 }, { 950, 2 }, { 900, 2 }, { 880, 1 } };
+
+	for (size_t i = 0; i < WF_ARRAY_SIZE(rows); i++) {
+		const uint64_t costs[] = { 1000, rows[i].cost };
+		struct wf_choice choice;
+
+		wf_choice_init(&choice, BOTH, A);
+		for (int round = 1; round <= 4; round++) {
+			assert_true(work_round(&choice, costs));
+			assert_int_equal(wf_choice_take(&choice),
+				rows[i].rounds && round >= rows[i].rounds ? B : A);
+		}
+	}
+}
+
+/* A method that was a little better once, and not in the next round, has to begin anew.
+ */
+static void once_better(void **state)
+{
+	static const uint64_t better[] = { 1000, 950 }, same[] = { 1000, 1000 };
 	struct wf_choice choice;
 
 	wf_choice_init(&choice, BOTH, A);
-	assert_true(work_round(&choice, costs));
-	assert_true(work_round(&choice, costs));
-	assert_int_equal(wf_choice_take(&choice), A);
+	for (int i = 0; i < 3; i++) {
+		assert_true(work_round(&choice, better));
+		assert_int_equal(wf_choice_take(&choice), A);
+		assert_true(work_round(&choice, same));
+		assert_int_equal(wf_choice_take(&choice), A);
+	}
 }
 
 /* A method that is not in the mask is never taken. */
@@ -328,6 +355,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(best_way),
 		cmocka_unit_test(little_better),
+		cmocka_unit_test(once_better),
 		cmocka_unit_test(single_way),
 		cmocka_unit_test(change),
 		cmocka_unit_test(disturbed),
