@@ -8,6 +8,8 @@
 #include <fcntl.h>
 #include <pthread.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
 
 #include "providers/shm/data/grant.h"
 #include "sys/mapping.h"
@@ -438,6 +440,42 @@ static bool access_is_record(
 	return record;
 }
 
+/* The last call of process_vm_writev: how many bytes are before each of its buffers but the
+ * first, and in how many parts the target's memory is. */
+static struct {
+	size_t before[SHM_IOV_LIMIT];
+	unsigned long count, targets;
+} written;
+
+/* Takes the place of the function of the C library. */
+ssize_t process_vm_writev(pid_t pid, const struct iovec *from, unsigned long from_count,
+	const struct iovec *to, unsigned long to_count, unsigned long flags)
+{
+	size_t bytes = 0;
+
+	assert_in_range(from_count, 1, WF_ARRAY_SIZE(written.before) + 1);
+	written.count = from_count - 1;
+	written.targets = to_count;
+	for (unsigned long i = 0; i < written.count; i++) {
+		bytes += from[i].iov_len;
+		written.before[i] = bytes;
+	}
+	return syscall(
+		SYS_process_vm_writev, pid, from, from_count, to, to_count, flags);
+}
+
+/* The kernel copies one buffer of the initiator after the other, so it stores the last
+ * 8 bytes last if a buffer begins with them. */
+static void assert_end_is_last(size_t len)
+{
+	bool found = false;
+
+	for (unsigned long i = 0; i < written.count; i++)
+		found |= written.before[i] == len - 8;
+	assert_true(found);
+	assert_int_equal(written.targets, 1);
+}
+
 /* Of lengths in the limits, at both ends of the region. */
 static void copied(void **state)
 {
@@ -455,6 +493,7 @@ static void copied(void **state)
 		if (len > SHM_DIRECT_WRITE_MIN) {
 			assert_false(access_is_record(
 				p, WF_OP_WRITE, len, at, SHM_COPY_READ));
+			assert_end_is_last(len);
 			assert_memory_equal(mem, buffer, len);
 			assert_int_equal(mem[-1], 0xee);
 			assert_int_equal(mem[len], 0xee);
