@@ -12,10 +12,12 @@ enum {
 	PAUSE_GROWTH = 4,
 	PAUSE_MAX = 84,
 	SAMPLES_MIN = WF_CHOICE_SAMPLES / 2,
-	/* Another method is preferred if the kept one takes over 1/GAIN more time, or
-	 * over 1/GAIN_TWICE more in two successive rounds. */
-	GAIN = 8,
-	GAIN_TWICE = 24,
+	/* Another method is preferred if the kept one takes over 1/GAIN more time in
+	 * the mean of MEAN_ROUNDS rounds, or over CHANGE times as long in the last one.
+	 */
+	GAIN = 24,
+	MEAN_ROUNDS = 3,
+	CHANGE = 2,
 	/* Rounds come more rarely while the kept method takes less than 1/CLEAR of the
 	 * time of another one, which each round costs: pauses grow CLEAR times as fast
 	 * and as long, and an early round counts as two. */
@@ -66,14 +68,17 @@ static void begin_round(struct wf_choice *choice)
 void wf_choice_init(struct wf_choice *choice, unsigned int methods, unsigned int kept)
 {
 	choice->methods = (uint8_t)methods;
-	choice->kept = choice->better = (uint8_t)kept;
+	choice->kept = (uint8_t)kept;
+	choice->compared = 0;
 	choice->pause = PAUSE_FIRST;
 	choice->rounds = 0;
 	choice->pending = choice->most = 0;
 	choice->span = 0;
 	choice->round = 0;
-	for (unsigned int method = 0; method < WF_CHOICE_METHODS; method++)
+	for (unsigned int method = 0; method < WF_CHOICE_METHODS; method++) {
 		choice->skipped[method] = WF_CHOICE_SKIPPED;
+		choice->mean[method] = UINT64_MAX;
+	}
 	settle(choice, false);
 }
 
@@ -98,28 +103,49 @@ unsigned int wf_choice_take(struct wf_choice *choice)
 	return wf_choice_method(choice);
 }
 
-/* Does the kept method take over 1/@gain more time than @method? */
-static bool is_better(
-	const struct wf_choice *choice, unsigned int method, unsigned int gain)
+static unsigned int best_of(const struct wf_choice *choice, const uint64_t *cost)
 {
-	uint64_t cost = choice->median[method], kept = choice->median[choice->kept];
+	unsigned int best = choice->kept;
 
-	return kept != UINT64_MAX && cost + cost / gain < kept;
+	for (unsigned int method = 0; method < WF_CHOICE_METHODS; method++)
+		if (choice->methods >> method & 1 && cost[method] < cost[best])
+			best = method;
+	return best;
+}
+
+/* Add the medians of this round to the means. The second round replaces the first one,
+ * in which pages and caches were filled. */
+static void average(struct wf_choice *choice)
+{
+	uint64_t weight = WF_MAX(choice->compared, 1);
+
+	for (unsigned int method = 0; method < WF_CHOICE_METHODS; method++) {
+		uint64_t median = choice->median[method], *mean = &choice->mean[method];
+
+		if (!(choice->methods >> method & 1) || median == UINT64_MAX)
+			continue;
+		*mean = weight == 1 || *mean == UINT64_MAX
+				? median
+				: (*mean * (weight - 1) + median) / weight;
+	}
+	choice->compared = (uint8_t)WF_MIN(choice->compared + 1, MEAN_ROUNDS);
 }
 
 /* End of a round: keep the best method, if it is clearly better than the kept one. */
 static void compare(struct wf_choice *choice)
 {
-	const uint64_t *median = choice->median;
-	unsigned int best = choice->kept;
+	const uint64_t *median = choice->median, *mean = choice->mean;
+	unsigned int best = best_of(choice, median);
 
-	for (unsigned int method = 0; method < WF_CHOICE_METHODS; method++)
-		if (choice->methods >> method & 1 && median[method] < median[best])
-			best = method;
-	if (is_better(choice, best, choice->better == best ? GAIN_TWICE : GAIN))
+	/* The work has changed, and what was measured before does not count. */
+	if (median[choice->kept] != UINT64_MAX &&
+		median[best] < median[choice->kept] / CHANGE)
+		choice->compared = 0;
+	average(choice);
+	best = best_of(choice, mean);
+	if (mean[choice->kept] != UINT64_MAX &&
+		mean[best] + mean[best] / GAIN < mean[choice->kept])
 		choice->kept = (uint8_t)best;
-	choice->better =
-		is_better(choice, best, GAIN_TWICE) ? (uint8_t)best : choice->kept;
 }
 
 /* Does the kept method take much less time than another one? */

@@ -9,10 +9,10 @@
  * Chooses by measurement which of several methods for the same work takes the least
  * time. That depends on the machine, on the processors of the threads and on other work
  * there, so real operations are measured: in a round some operations take each method,
- * the medians of their costs are compared, and another method is kept from then on if
- * it is clearly better. After a pause the next round begins. The first rounds come soon
- * one after the other, since pages and caches are filled meanwhile; then the pauses
- * grow.
+ * the medians of their costs are compared, each as a mean of some rounds, and another
+ * method is kept from then on if it is clearly better. After a pause the next round
+ * begins. The first rounds come soon one after the other, since pages and caches are
+ * filled meanwhile; then the pauses grow.
  *
  * While one operation ends before the next one begins, all rounds have the same number
  * of operations and the same order of methods, independent of the method that is kept.
@@ -37,12 +37,10 @@ enum {
 struct wf_choice {
 	uint8_t methods; /* bit mask of the methods; 0: not begun */
 	uint8_t kept;    /* number of the best method at the last comparison */
-	/* Number of the method that was best by little at the last comparison; the kept
-	 * one if none was. */
-	uint8_t better;
-	uint8_t method; /* number of the method that is measured, during a round */
-	uint8_t ended;  /* operations that took @method and have ended, in this trial */
-	uint8_t count;  /* costs in @cost */
+	uint8_t method;  /* number of the method that is measured, during a round */
+	uint8_t ended; /* operations that took @method and have ended, in this trial */
+	uint8_t count; /* costs in @cost */
+	uint8_t compared; /* rounds that @mean is made of, up to its limit */
 	uint8_t rounds; /* rounds so far with the one to come, up to WF_CHOICE_EARLY */
 	bool settled;   /* no round is under way */
 	bool again;     /* this trial is measured for the second time */
@@ -63,6 +61,8 @@ struct wf_choice {
 	uint64_t cost[WF_CHOICE_SAMPLES];
 	/* Median cost in this round, by method; UINT64_MAX: not known. */
 	uint64_t median[WF_CHOICE_METHODS];
+	/* Mean of the medians of the last rounds, by method; UINT64_MAX: not known. */
+	uint64_t mean[WF_CHOICE_METHODS];
 };
 
 /* Begin with the method @kept. @methods: bit mask of the possible methods; with one bit
@@ -86,6 +86,13 @@ unsigned int wf_choice_take(struct wf_choice *choice);
 static inline unsigned int wf_choice_method(const struct wf_choice *choice)
 {
 	return choice->settled ? choice->kept : choice->method;
+}
+
+/* What the last rounds say that @method costs; 0: it was not measured. */
+static inline unsigned long long wf_choice_cost(
+	const struct wf_choice *choice, unsigned int method)
+{
+	return choice->mean[method] == UINT64_MAX ? 0 : choice->mean[method];
 }
 
 /* An operation that took @method has ended with @cost, in a unit of the owner's choice;

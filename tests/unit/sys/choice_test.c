@@ -55,42 +55,69 @@ static void best_way(void **state)
 		}
 }
 
-/* A method that is only a little better replaces no other one; one that is better by
- * more than that does so when it was better twice, by much at once. */
+/* A method that is only a little better replaces no other one. */
 static void little_better(void **state)
 {
 	static const struct {
 		uint64_t cost;
-		int rounds; /* after which it is kept; 0: never */
-	} rows[] = { { 970, 0 }, { 961, 0 }, { 950, 2 }, { 900, 2 }, { 880, 1 } };
+		unsigned int kept;
+	} rows[] = { { 970, A }, { 961, A }, { 950, B }, { 880, B } };
 
 	for (size_t i = 0; i < WF_ARRAY_SIZE(rows); i++) {
 		const uint64_t costs[] = { 1000, rows[i].cost };
 		struct wf_choice choice;
 
 		wf_choice_init(&choice, BOTH, A);
-		for (int round = 1; round <= 4; round++) {
+		for (int round = 0; round < 4; round++) {
 			assert_true(work_round(&choice, costs));
-			assert_int_equal(wf_choice_take(&choice),
-				rows[i].rounds && round >= rows[i].rounds ? B : A);
+			assert_int_equal(wf_choice_take(&choice), rows[i].kept);
 		}
 	}
 }
 
-/* A method that was a little better once, and not in the next round, has to begin anew.
- */
-static void once_better(void **state)
+/* One round that was disturbed changes nothing; one of three weighs a third. What lasts
+ * does, and what is very different does so at once. */
+static void mean_of_rounds(void **state)
 {
-	static const uint64_t better[] = { 1000, 950 }, same[] = { 1000, 1000 };
+	static const uint64_t usual[] = { 1000, 1150 }, disturbed[] = { 1400, 1150 },
+			      changed[] = { 1400, 690 };
 	struct wf_choice choice;
 
 	wf_choice_init(&choice, BOTH, A);
-	for (int i = 0; i < 3; i++) {
-		assert_true(work_round(&choice, better));
-		assert_int_equal(wf_choice_take(&choice), A);
-		assert_true(work_round(&choice, same));
-		assert_int_equal(wf_choice_take(&choice), A);
-	}
+	for (int i = 0; i < 4; i++)
+		assert_true(work_round(&choice, usual));
+	assert_true(work_round(&choice, disturbed));
+	assert_int_equal(wf_choice_take(&choice), A);
+	assert_int_equal(choice.mean[A], (2 * 1000 + 1400) / 3);
+	assert_true(work_round(&choice, disturbed));
+	assert_int_equal(wf_choice_take(&choice), B);
+
+	for (int i = 0; i < 6; i++)
+		assert_true(work_round(&choice, usual));
+	assert_int_equal(wf_choice_take(&choice), A);
+	assert_true(work_round(&choice, changed));
+	assert_int_equal(wf_choice_take(&choice), B);
+	assert_int_equal(choice.mean[A], 1400);
+}
+
+/* The second round replaces the first one, and a round in which a method has no median
+ * leaves its mean as it was. */
+static void first_rounds(void **state)
+{
+	static const uint64_t cold[] = { 1900, 1000 }, warm[] = { 900, 1000 },
+			      unknown[] = { 900, 0 };
+	struct wf_choice choice;
+
+	wf_choice_init(&choice, BOTH, A);
+	assert_true(work_round(&choice, cold));
+	assert_int_equal(wf_choice_take(&choice), B);
+	assert_true(work_round(&choice, warm));
+	assert_int_equal(choice.mean[A], 900);
+	assert_int_equal(wf_choice_take(&choice), A);
+	assert_true(work_round(&choice, unknown));
+	assert_int_equal(choice.median[B], UINT64_MAX);
+	assert_int_equal(choice.mean[B], 1000);
+	assert_int_equal(wf_choice_take(&choice), A);
 }
 
 /* A method that is not in the mask is never taken. */
@@ -355,7 +382,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(best_way),
 		cmocka_unit_test(little_better),
-		cmocka_unit_test(once_better),
+		cmocka_unit_test(mean_of_rounds),
+		cmocka_unit_test(first_rounds),
 		cmocka_unit_test(single_way),
 		cmocka_unit_test(change),
 		cmocka_unit_test(disturbed),

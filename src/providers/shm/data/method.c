@@ -142,11 +142,6 @@ void shm_method_begin(struct shm_conn *conn, enum shm_use use, uint64_t len,
 	ret->measured = true;
 }
 
-static unsigned long long median_of(const struct wf_choice *choice, unsigned int method)
-{
-	return choice->methods >> method & 1 ? choice->median[method] : 0;
-}
-
 static void tell(const struct shm_conn *conn, enum shm_use use,
 	const struct wf_choice *choice, unsigned int class)
 {
@@ -167,9 +162,9 @@ static void tell(const struct shm_conn *conn, enum shm_use use,
 		"measured)\n",
 		what[use], (unsigned long long)MEASURED_MIN << class,
 		use == SHM_USE_WRITE ? "to" : "from", shm_conn_name(conn),
-		names[choice->kept], median_of(choice, SHM_METHOD_LANE),
-		median_of(choice, SHM_METHOD_SHARE),
-		median_of(choice, SHM_METHOD_READ));
+		names[choice->kept], wf_choice_cost(choice, SHM_METHOD_LANE),
+		wf_choice_cost(choice, SHM_METHOD_SHARE),
+		wf_choice_cost(choice, SHM_METHOD_READ));
 }
 
 /* Nanoseconds for each of the last transfers, as many as were under way together; 0:

@@ -142,9 +142,9 @@ static void tell(struct shm_conn *conn)
 		"bytes of the ring to %s are used again: %s (ns for %u KiB: at once "
 		"%llu, ahead %llu, wide %llu)\n",
 		shm_conn_name(conn), names[choice->kept], SHM_STRETCH >> 10,
-		(unsigned long long)choice->median[SHM_REUSE_AT_ONCE],
-		(unsigned long long)choice->median[SHM_REUSE_AHEAD],
-		(unsigned long long)choice->median[SHM_REUSE_WIDE]);
+		wf_choice_cost(choice, SHM_REUSE_AT_ONCE),
+		wf_choice_cost(choice, SHM_REUSE_AHEAD),
+		wf_choice_cost(choice, SHM_REUSE_WIDE));
 }
 
 /* The clock is read only while methods are measured. */
