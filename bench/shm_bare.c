@@ -4,6 +4,9 @@
  *
  *   shm_bare line COUNT             a cache line that goes to and fro: two lines, each
  *                                   with one writer
+ *   shm_bare pace COUNT             1000 instructions that do nothing, on both cores at
+ *                                   the same time: slower while other work uses the
+ *                                   other half of a core
  *   shm_bare read SIZE COUNT warm   process_vm_readv from and into the same buffer
  *                    ... cold       from and into one of many, out of the caches
  *                    ... fresh      into pages that were never touched
@@ -34,7 +37,7 @@
  *                                   for each direction, each STRIDE bytes behind the
  *                                   last one; touched: as with pieces
  *
- * Each prints the best and the median time in ns for one message.
+ * Each prints the best and the median time in ns for one message, or 1000 instructions.
  */
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -113,6 +116,16 @@ static void line_iterations(const struct pair *pair, void *arg, size_t count)
 		if (pair->side)
 			tell(own, w->round);
 	}
+}
+
+/* ---- instructions ---- */
+
+static void pace_iterations(const struct pair *pair, void *arg, size_t count)
+{
+	(void)pair;
+	(void)arg;
+	for (size_t i = 0; i < count; i++)
+		__asm__ volatile(".rept 1000\n\tnop\n\t.endr");
 }
 
 /* ---- system calls ---- */
@@ -459,7 +472,7 @@ static void run(const struct pair *pair, void *arg)
 static int usage(const char *name)
 {
 	fprintf(stderr,
-		"usage: %s line COUNT\n"
+		"usage: %s line|pace COUNT\n"
 		"       %s read SIZE COUNT warm|cold|fresh\n"
 		"       %s write SIZE COUNT whole|source|target\n"
 		"       %s pieces SIZE COUNT PIECE warm|touched\n"
@@ -551,19 +564,24 @@ static bool parse_pingpong(struct work *w, char **argv)
 static bool parse(struct work *w, int argc, char **argv)
 {
 	const char *test = argc > 1 ? argv[1] : "";
-	bool line = !strcmp(test, "line");
-	int count_at = line ? 2 : 3;
+	bool line = !strcmp(test, "line"), pace = !strcmp(test, "pace");
+	int count_at = line || pace ? 2 : 3;
 
 	if (argc <= count_at)
 		return false;
 	w->test = (struct pair_test){ .batch = BATCH, .legs = 1 };
 	w->test.count = strtoul(argv[count_at], NULL, 0);
-	w->size = line ? 0 : strtoul(argv[2], NULL, 0);
+	w->size = line || pace ? 0 : strtoul(argv[2], NULL, 0);
 	w->buffers = 1;
 	if (line && argc == 3) {
 		w->test.iterate = line_iterations;
 		w->test.batch = LINE_BATCH;
 		w->test.legs = 2;
+		return true;
+	}
+	if (pace && argc == 3) {
+		w->test.iterate = pace_iterations;
+		w->test.batch = LINE_BATCH;
 		return true;
 	}
 	if (!w->size)

@@ -108,6 +108,44 @@ static void test_entry_fields(void **state)
 	fk_close_around(&a);
 }
 
+/* What a peer has stored in an entry is not in a receive that uses its memory again. */
+static void test_entry_again(void **state)
+{
+	struct fk_around a = fk_open_around(*state);
+	struct fk *fk = fk_open_enabled(&a, 0);
+	struct fid_ep *ep = &fk->ep.fid;
+	struct fid_peer_srx *srx = fk->ep.srx;
+	struct fi_peer_match_attr attr = { 9, 4, 77 };
+	struct iovec other = { 0 };
+	unsigned char buf[16];
+	void *desc = &attr, *none = NULL;
+
+	for (int i = 0; i < 3; i++) {
+		struct fi_peer_rx_entry *entry = NULL;
+
+		assert_int_equal(fi_trecv(ep, buf, 16, desc, 9, 77, 0, &buf), 0);
+		wf_ep_srx_lock(&fk->ep);
+		assert_int_equal(srx->owner_ops->get_tag(srx, &attr, &entry), 0);
+		assert_null(entry->peer_context);
+		assert_null(entry->owner_context);
+		assert_int_equal(entry->cq_data, 0);
+		assert_int_equal(entry->flags, T | FI_COMPLETION);
+		assert_ptr_equal(entry->iov[0].iov_base, buf);
+		assert_ptr_equal(entry->desc[0], desc);
+		entry->peer_context = fk;
+		entry->owner_context = fk;
+		entry->cq_data = 5;
+		entry->flags |= FI_REMOTE_CQ_DATA;
+		entry->iov = &other;
+		entry->desc = &none;
+		srx->owner_ops->free_entry(entry);
+		wf_ep_srx_unlock(&fk->ep);
+	}
+	fk_expect_none(&a);
+	fk_close(fk);
+	fk_close_around(&a);
+}
+
 /* One that waits, with data. */
 static void arrive_with_data(struct fk *fk, bool save, size_t len)
 {
@@ -633,6 +671,7 @@ int main(void)
 		DOMAIN_TEST(test_posted_first),
 		DOMAIN_TEST(test_unexpected_first),
 		DOMAIN_TEST(test_entry_fields),
+		DOMAIN_TEST(test_entry_again),
 		DOMAIN_TEST(test_cq_data),
 		DOMAIN_TEST(test_long),
 		DOMAIN_TEST(test_rooms),
