@@ -13,10 +13,11 @@ enum {
 	PAUSE_MAX = 84,
 	SAMPLES_MIN = WF_CHOICE_SAMPLES / 2,
 	/* Another method is preferred if the kept one takes over 1/GAIN more time in
-	 * the mean of MEAN_ROUNDS rounds, or over CHANGE times as long in the last one.
-	 */
+	 * the mean of MEAN_ROUNDS rounds. */
 	GAIN = 24,
 	MEAN_ROUNDS = 3,
+	/* A median that is CHANGE times as large as the mean, or as small, replaces it:
+	 * the work has changed, or pages were populated before. */
 	CHANGE = 2,
 	/* Rounds come more rarely while the kept method takes less than 1/CLEAR of the
 	 * time of another one, which each round costs: pauses grow CLEAR times as fast
@@ -69,7 +70,6 @@ void wf_choice_init(struct wf_choice *choice, unsigned int methods, unsigned int
 {
 	choice->methods = (uint8_t)methods;
 	choice->kept = (uint8_t)kept;
-	choice->compared = 0;
 	choice->pause = PAUSE_FIRST;
 	choice->rounds = 0;
 	choice->pending = choice->most = 0;
@@ -78,6 +78,7 @@ void wf_choice_init(struct wf_choice *choice, unsigned int methods, unsigned int
 	for (unsigned int method = 0; method < WF_CHOICE_METHODS; method++) {
 		choice->skipped[method] = WF_CHOICE_SKIPPED;
 		choice->mean[method] = UINT64_MAX;
+		choice->averaged[method] = 0;
 	}
 	settle(choice, false);
 }
@@ -103,46 +104,43 @@ unsigned int wf_choice_take(struct wf_choice *choice)
 	return wf_choice_method(choice);
 }
 
-static unsigned int best_of(const struct wf_choice *choice, const uint64_t *cost)
+static bool is_other(uint64_t mean, uint64_t median)
 {
-	unsigned int best = choice->kept;
-
-	for (unsigned int method = 0; method < WF_CHOICE_METHODS; method++)
-		if (choice->methods >> method & 1 && cost[method] < cost[best])
-			best = method;
-	return best;
+	return median < mean / CHANGE || median / CHANGE > mean;
 }
 
-/* Add the medians of this round to the means. The second round replaces the first one,
- * in which pages and caches were filled. */
-static void average(struct wf_choice *choice)
+/* Add the median of this round to the mean of @method. The second round replaces the
+ * first one, in which pages and caches were filled. */
+static void average(struct wf_choice *choice, unsigned int method)
 {
-	uint64_t weight = WF_MAX(choice->compared, 1);
+	uint64_t median = choice->median[method], *mean = &choice->mean[method];
+	uint8_t *rounds = &choice->averaged[method];
 
-	for (unsigned int method = 0; method < WF_CHOICE_METHODS; method++) {
-		uint64_t median = choice->median[method], *mean = &choice->mean[method];
-
-		if (!(choice->methods >> method & 1) || median == UINT64_MAX)
-			continue;
-		*mean = weight == 1 || *mean == UINT64_MAX
-				? median
-				: (*mean * (weight - 1) + median) / weight;
+	if (median == UINT64_MAX)
+		return;
+	if (*mean == UINT64_MAX) {
+		*mean = median;
+	} else if (!*rounds || is_other(*mean, median)) {
+		*mean = median;
+		*rounds = 1;
+	} else {
+		*rounds = (uint8_t)WF_MIN(*rounds + 1, MEAN_ROUNDS);
+		*mean = (*mean * (*rounds - 1u) + median) / *rounds;
 	}
-	choice->compared = (uint8_t)WF_MIN(choice->compared + 1, MEAN_ROUNDS);
 }
 
 /* End of a round: keep the best method, if it is clearly better than the kept one. */
 static void compare(struct wf_choice *choice)
 {
-	const uint64_t *median = choice->median, *mean = choice->mean;
-	unsigned int best = best_of(choice, median);
+	const uint64_t *mean = choice->mean;
+	unsigned int best = choice->kept;
 
-	/* The work has changed, and what was measured before does not count. */
-	if (median[choice->kept] != UINT64_MAX &&
-		median[best] < median[choice->kept] / CHANGE)
-		choice->compared = 0;
-	average(choice);
-	best = best_of(choice, mean);
+	for (unsigned int method = 0; method < WF_CHOICE_METHODS; method++)
+		if (choice->methods >> method & 1)
+			average(choice, method);
+	for (unsigned int method = 0; method < WF_CHOICE_METHODS; method++)
+		if (choice->methods >> method & 1 && mean[method] < mean[best])
+			best = method;
 	if (mean[choice->kept] != UINT64_MAX &&
 		mean[best] + mean[best] / GAIN < mean[choice->kept])
 		choice->kept = (uint8_t)best;

@@ -38,9 +38,8 @@ struct wf_choice {
 	uint8_t methods; /* bit mask of the methods; 0: not begun */
 	uint8_t kept;    /* number of the best method at the last comparison */
 	uint8_t method;  /* number of the method that is measured, during a round */
-	uint8_t ended; /* operations that took @method and have ended, in this trial */
-	uint8_t count; /* costs in @cost */
-	uint8_t compared; /* rounds that @mean is made of, up to its limit */
+	uint8_t ended;  /* operations that took @method and have ended, in this trial */
+	uint8_t count;  /* costs in @cost */
 	uint8_t rounds; /* rounds so far with the one to come, up to WF_CHOICE_EARLY */
 	bool settled;   /* no round is under way */
 	bool again;     /* this trial is measured for the second time */
@@ -63,6 +62,8 @@ struct wf_choice {
 	uint64_t median[WF_CHOICE_METHODS];
 	/* Mean of the medians of the last rounds, by method; UINT64_MAX: not known. */
 	uint64_t mean[WF_CHOICE_METHODS];
+	/* Rounds that the mean is made of, by method; 0: of the first round alone. */
+	uint8_t averaged[WF_CHOICE_METHODS];
 };
 
 /* Begin with the method @kept. @methods: bit mask of the possible methods; with one bit
