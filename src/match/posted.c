@@ -126,12 +126,8 @@ void wf_match_group_post(struct wf_match *m, struct wf_match_entry *e, uint64_t 
 __attribute__((noinline)) struct wf_match_entry *wf_match_group_lookup(
 	const struct wf_match_group *g, uint64_t tag, uint64_t addr)
 {
-	struct wf_match_node *node;
+	struct wf_match_node *node = wf_match_table_find_key(&g->table, tag, addr);
 
-	/* The source of the message is unknown, and the group is directed. */
-	if (!g->table.any && addr == WF_MATCH_ANY)
-		return NULL;
-	node = wf_match_table_find_key(&g->table, tag, addr);
 	return node ? wf_match_entry_of(node) : NULL;
 }
 

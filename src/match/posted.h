@@ -96,7 +96,7 @@ struct wf_match_entry *wf_match_group_lookup(
 	const struct wf_match_group *g, uint64_t tag, uint64_t addr);
 
 /* The oldest match in one group. NULL as well if the source of the message is unknown
- * and the group is directed. */
+ * and the group is directed: no receive of such a group has the key WF_MATCH_ANY. */
 static inline struct wf_match_entry *wf_match_group_find(
 	const struct wf_match_group *g, uint64_t tag, uint64_t addr)
 {

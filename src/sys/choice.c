@@ -120,7 +120,7 @@ static void average(struct wf_choice *choice, unsigned int method)
 		return;
 	if (*mean == UINT64_MAX) {
 		*mean = median;
-	} else if (!*rounds || is_other(*mean, median)) {
+	} else if (is_other(*mean, median)) {
 		*mean = median;
 		*rounds = 1;
 	} else {

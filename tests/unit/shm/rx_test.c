@@ -186,6 +186,29 @@ static void choked(void **state)
 	assert_message(p, 0, in, 8, 1);
 }
 
+/* A message that fills the peer's share of the memory is the last one that is read. */
+static void choked_meanwhile(void **state)
+{
+	enum { SHARE = 1 << 20 };
+	const size_t limit = shm_params.unexpected_size;
+	struct pair *p = *state;
+	uint8_t in[2][8];
+
+	send_tagged(p, 1, 8);
+	send_tagged(p, 2, 8);
+	p->conn->unexp.bytes += SHARE - 1;
+	shm_params.unexpected_size = 0;
+	assert_int_equal(shm_rx_poll(p->conn), 1);
+	assert_int_equal(shm_rx_poll(p->conn), 0);
+	p->conn->unexp.bytes -= SHARE - 1;
+	shm_params.unexpected_size = limit;
+	post(p, in[0], 8, 1);
+	post(p, in[1], 8, 2);
+	assert_int_equal(shm_rx_poll(p->conn), 1);
+	pair_progress(p);
+	assert_int_equal(p->ended_count, 2);
+}
+
 /* A malformed record ends the connection, and the ones behind it are not acted on. */
 static void nothing_behind_a_bad_one(void **state)
 {
@@ -212,6 +235,7 @@ int main(void)
 		PAIR_TEST(taken_and_told),
 		PAIR_TEST(a_budget_of_records),
 		PAIR_TEST(choked),
+		PAIR_TEST(choked_meanwhile),
 		PAIR_TEST(nothing_behind_a_bad_one),
 	};
 
