@@ -106,6 +106,9 @@ static void mean_of_rounds_of(unsigned int first)
 	assert_true(work_round(&choice, usual));
 	assert_int_equal(choice.mean[first], 1000);
 	assert_int_equal(wf_choice_take(&choice), first);
+	/* The mean has begun anew: two rounds, of which each weighs a half. */
+	assert_true(work_round(&choice, disturbed));
+	assert_int_equal(choice.mean[first], (1000 + 1400) / 2);
 }
 
 static void mean_of_rounds(void **state)
