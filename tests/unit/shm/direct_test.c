@@ -440,8 +440,8 @@ static bool access_is_record(
 	return record;
 }
 
-/* The last call of process_vm_writev: how many bytes are before each of its buffers but the
- * first, and in how many parts the target's memory is. */
+/* The last call of process_vm_writev: how many bytes are before each of its buffers but
+ * the first, and in how many parts the target's memory is. */
 static struct {
 	size_t before[SHM_IOV_LIMIT];
 	unsigned long count, targets;
