@@ -152,10 +152,9 @@ static bool is_clear(const struct wf_choice *choice)
 	uint64_t most = 0;
 
 	for (unsigned int method = 0; method < WF_CHOICE_METHODS; method++)
-		if (choice->methods >> method & 1 &&
-			choice->median[method] != UINT64_MAX)
-			most = WF_MAX(most, choice->median[method]);
-	return most / CLEAR > choice->median[choice->kept];
+		if (choice->methods >> method & 1 && choice->mean[method] != UINT64_MAX)
+			most = WF_MAX(most, choice->mean[method]);
+	return most / CLEAR > choice->mean[choice->kept];
 }
 
 static void insert(struct wf_choice *choice, uint64_t cost)

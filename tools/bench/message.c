@@ -109,10 +109,10 @@ void fb_message_choose(struct fb_worker *w)
 
 	w->tagged = w->node->call == FB_CALL_TAGGED;
 	w->silent = inject;
-	w->fills = w->touch && fb_tests[w->test].need != FB_NEED_ATOMIC &&
-		   w->test != FB_READ_LATENCY && w->test != FB_READ_BANDWIDTH;
 	w->has_result = w->test == FB_READ_LATENCY || w->test == FB_READ_BANDWIDTH ||
 			w->test == FB_FETCH_ADD || w->test == FB_COMPARE_SWAP;
+	w->fills =
+		w->touch && !w->has_result && fb_tests[w->test].need != FB_NEED_ATOMIC;
 	switch (w->test) {
 	case FB_WRITE_LATENCY:
 	case FB_WRITE_BANDWIDTH:

@@ -13,9 +13,10 @@
 struct fb_slot {
 	struct fi_context2 context; /* first: completions return its address */
 	bool receives;
-	uint32_t buffer, first; /* its buffer now, and its first one */
-	char *memory;           /* of its buffer now */
-	uint64_t iteration;     /* number of the operation that uses or used it */
+	/* Its first buffer, and, if it has several, the one that it uses now. */
+	uint32_t first, buffer;
+	char *memory;       /* of the buffer that it uses now */
+	uint64_t iteration; /* number of the operation that uses or used it */
 };
 
 /* Slots in the order in which they became free, or have something to read. */

@@ -110,8 +110,7 @@ static inline bool choked(const struct shm_conn *conn)
 WF_INLINE bool deliver(struct shm_conn *conn, const struct wf_delivery *to,
 	const struct shm_slot *slot, uint64_t head, const bool sources)
 {
-	/* Flags but SHM_FLAG_DATA make another kind of it, which is none of these. */
-	unsigned int kind = head >> 32 & (0xffff & ~(SHM_FLAG_DATA << 8));
+	uint32_t kind = shm_head_kind_if(head, SHM_FLAG_DATA);
 	struct shm_ep *ep = conn->ep;
 	struct wf_srx_arrival msg = {
 		.len = shm_head_len(head),
