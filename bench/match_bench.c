@@ -265,15 +265,15 @@ static void unexpected_fifo(struct world *w, const struct bench *b)
 static void fill_list(struct world *w, const struct bench *b)
 {
 	for (size_t i = 0; i < w->count + 1; i++)
-		wf_list_push(&w->match.posted, &w->others[i].entry.order);
+		wf_list_push(&w->match.ungrouped, &w->others[i].entry.order);
 }
 
 static void __attribute__((noinline)) list(struct world *w, const struct bench *b)
 {
-	struct wf_list *item = wf_list_pop(&w->match.posted);
+	struct wf_list *item = wf_list_pop(&w->match.ungrouped);
 
 	wf_list_entry(item, struct wf_match_entry, order)->stamp = w->match.stamp++;
-	wf_list_push(&w->match.posted, item);
+	wf_list_push(&w->match.ungrouped, item);
 }
 
 static const struct bench benches[] = {

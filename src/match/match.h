@@ -32,6 +32,7 @@
  *   claim, discard          the same, then wf_match_unqueue(): the message is the
  *                           caller's and matches nothing more
  *   cancel                  wf_match_unpost()
+ *   all are cancelled       wf_match_list_posted()
  *   an address is learnt    wf_match_foreach_unspec() { wf_match_resolve() }
  *   an address is removed   wf_match_foreach_unexpected() { wf_match_forget() }
  * Untagged receives and messages use an engine of their own, tag 0 and ignore 0.
@@ -66,9 +67,10 @@ struct wf_match_marks;
 struct wf_match_entry {
 	/* In the table of its group, or in wf_match.ungrouped. */
 	struct wf_match_node node;
-	struct wf_list order; /* in wf_match.posted: all receives, oldest first */
-	uint64_t ignore;      /* bits of the tag that are not compared */
-	uint64_t stamp;       /* wf_match.stamp when it was posted: its age */
+	/* For wf_match_list_posted only; the user's while the receive is not posted. */
+	struct wf_list order;
+	uint64_t ignore;              /* bits of the tag that are not compared */
+	uint64_t stamp;               /* wf_match.stamp when it was posted: its age */
 	struct wf_match_group *group; /* NULL: in wf_match.ungrouped */
 	uint32_t hash;                /* hash of its key in the table of its group */
 };
@@ -112,7 +114,6 @@ struct wf_match {
 	/* Number of receives posted and messages queued so far; runs free. */
 	uint64_t stamp;
 	struct wf_match_group *recent; /* the group of the latest post */
-	struct wf_list posted;         /* all posted receives, oldest first */
 	/* Receives without a group, by node.ungrouped: a few while there are no others,
 	 * and receives whose group could not be made. */
 	struct wf_list ungrouped;
@@ -236,13 +237,18 @@ void wf_match_forget(struct wf_match *m, uint32_t msg);
 
 /* ---- walks, oldest first ---- */
 
-/* The body may remove, free or resolve the current entry; no other one. */
-#define wf_match_foreach_posted(e, m)                                                  \
+/* Make @list the list of all posted receives, by their member order. It is sorted for
+ * this call, and valid until the next call. Posting pays nothing for it. */
+void wf_match_list_posted(struct wf_match *m, struct wf_list *list);
+
+/* Walk the list that wf_match_list_posted made. The body may remove and free the
+ * current entry; no other one. */
+#define wf_match_foreach_listed(e, list)                                               \
 	for (struct wf_match_entry *e =                                                \
-			wf_list_entry((m)->posted.next, struct wf_match_entry, order), \
+			wf_list_entry((list)->next, struct wf_match_entry, order),     \
 				   *e##_next = wf_list_entry(e->order.next,            \
 					   struct wf_match_entry, order);              \
-		&e->order != &(m)->posted;                                             \
+		&e->order != (list);                                                   \
 		e = e##_next, e##_next = wf_list_entry(                                \
 				      e->order.next, struct wf_match_entry, order))
 
@@ -260,7 +266,7 @@ uint32_t wf_match_unspec_behind(struct wf_match *m, uint32_t msg);
 	for (uint32_t msg = (first), msg##_next = msg ? next(m, msg) : 0; msg;         \
 		msg = msg##_next, msg##_next = msg ? next(m, msg) : 0)
 
-/* The body may do the same as above to the current message. */
+/* The body may remove, free or resolve the current message; no other one. */
 #define wf_match_foreach_unexpected(msg, m)                                            \
 	WF_MATCH_WALK(msg, m, (m)->oldest, wf_match_newer)
 #define wf_match_foreach_unspec(msg, m)                                                \

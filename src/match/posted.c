@@ -30,7 +30,6 @@ static struct wf_match_group *group_set(struct wf_match *m, unsigned int bit,
 
 void wf_match_posted_init(struct wf_match *m)
 {
-	wf_list_init(&m->posted);
 	wf_list_init(&m->ungrouped);
 	m->recent = group_set(m, 0, &m->exact, 0, false);
 	m->group_count = 1;

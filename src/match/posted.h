@@ -116,7 +116,6 @@ static inline void wf_match_post_inline(struct wf_match *m, struct wf_match_entr
 	e->node.addr = addr;
 	e->ignore = ignore;
 	e->stamp = m->stamp++;
-	wf_list_push(&m->posted, &e->order);
 	if (wf_likely(!(m->live & ~WF_MATCH_UNGROUPED) &&
 		      m->ungrouped_count < WF_MATCH_FEW_POSTED))
 		wf_match_ungrouped_post(m, e);
@@ -126,7 +125,6 @@ static inline void wf_match_post_inline(struct wf_match *m, struct wf_match_entr
 
 static inline void wf_match_unpost_inline(struct wf_match *m, struct wf_match_entry *e)
 {
-	wf_list_unlink(&e->order);
 	if (!e->group)
 		wf_match_ungrouped_unpost(m, e);
 	else

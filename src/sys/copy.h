@@ -14,7 +14,7 @@
  * take as long as the copy. Copies pieces of one size; the last piece overlaps the one
  * before.
  */
-static inline void wf_copy_small(void *to_, const void *from_, size_t len)
+WF_INLINE void wf_copy_small(void *to_, const void *from_, size_t len)
 {
 	const uint8_t *from = from_;
 	uint8_t *to = to_;

@@ -247,6 +247,19 @@ void wf_cq_link_sources(struct fid_cq *peer, struct wf_av *av)
 		wf_cq_of(peer)->direct_av = av;
 }
 
+int wf_cq_write_slow(struct wf_cq *cq, void *context, uint64_t flags, size_t len,
+	void *buf, uint64_t data, uint64_t tag, fi_addr_t src)
+{
+	int ret;
+
+	wf_lock(&cq->lock);
+	ret = wf_cq_ring_put(&cq->ring, context, flags, len, buf, data, tag, src);
+	wf_unlock(&cq->lock);
+	if (wf_likely(!ret))
+		wf_wait_signal(&cq->wait);
+	return ret;
+}
+
 ssize_t wf_cq_write_away(struct wf_cq *cq, void *context, uint64_t flags, size_t len,
 	void *buf, uint64_t data, uint64_t tag, fi_addr_t src)
 {
@@ -307,6 +320,7 @@ int wf_cq_open(struct fid_domain *domain_fid, struct fi_cq_attr *attr,
 	ret = open_wait(cq, attr);
 	if (ret)
 		goto err_ring;
+	cq->bare = domain->lock_kind == WF_LOCK_NONE && cq->wait.obj == FI_WAIT_NONE;
 	ret = wf_progress_list_init(&cq->progress, domain->lock_kind, &cq->wait);
 	if (ret)
 		goto err_wait;

@@ -43,6 +43,9 @@ struct wf_cq {
 	 * reported as they are. */
 	struct wf_av *direct_av;
 	struct wf_lock lock;
+	/* @lock is of no kind, and @wait is no wait object: to write an entry takes
+	 * wf_cq_ring_append and nothing else. A constant. */
+	bool bare;
 	struct wf_cq_ring ring;  /* success entries */
 	atomic_uint error_count; /* entries in @errors */
 	struct wf_list errors;   /* struct wf_cq_error, oldest first */
@@ -126,20 +129,23 @@ static inline bool wf_cq_readable(struct wf_cq *cq)
  * Takes the lock. */
 ssize_t wf_cq_take(struct wf_cq *cq, void *buf, size_t count, fi_addr_t *src);
 
+/* wf_cq_write_own in all cases. Out of line: a function that keeps nothing over a call
+ * needs fewer registers. */
+int wf_cq_write_slow(struct wf_cq *cq, void *context, uint64_t flags, size_t len,
+	void *buf, uint64_t data, uint64_t tag, fi_addr_t src);
+
 /* Write a success into the ring of @cq, which is not imported. -FI_ENOMEM: the ring
  * could not grow. Takes the lock. Always inline: the fast path completes by this, too.
  */
 WF_INLINE int wf_cq_write_own(struct wf_cq *cq, void *context, uint64_t flags,
 	size_t len, void *buf, uint64_t data, uint64_t tag, fi_addr_t src)
 {
-	int ret;
+	uint32_t head = wf_cq_ring_head(&cq->ring);
 
-	wf_lock(&cq->lock);
-	ret = wf_cq_ring_put(&cq->ring, context, flags, len, buf, data, tag, src);
-	wf_unlock(&cq->lock);
-	if (wf_likely(!ret))
-		wf_wait_signal(&cq->wait);
-	return ret;
+	if (wf_unlikely(!cq->bare || wf_cq_ring_full(&cq->ring, head)))
+		return wf_cq_write_slow(cq, context, flags, len, buf, data, tag, src);
+	wf_cq_ring_append(&cq->ring, head, context, flags, len, buf, data, tag, src);
+	return 0;
 }
 
 /* wf_cq_write for an imported queue: by the operations of its owner. */

@@ -70,21 +70,20 @@ static inline bool wf_cq_ring_empty(const struct wf_cq_ring *ring)
 	return wf_cq_ring_head(ring) == wf_cq_ring_tail(ring);
 }
 
-/* Append one entry. Members that the format lacks are stored but never read.
- * -FI_ENOMEM: the ring was full and could not grow. */
-static inline int wf_cq_ring_put(struct wf_cq_ring *ring, void *context, uint64_t flags,
-	size_t len, void *buf, uint64_t data, uint64_t tag, fi_addr_t src)
+/* @head: wf_cq_ring_head. */
+static inline bool wf_cq_ring_full(const struct wf_cq_ring *ring, uint32_t head)
 {
-	uint32_t head = wf_cq_ring_head(ring);
-	struct wf_cq_slot *slot;
+	return head - wf_cq_ring_tail(ring) > ring->mask;
+}
 
-	if (wf_unlikely(head - wf_cq_ring_tail(ring) > ring->mask)) {
-		int ret = wf_cq_ring_grow(ring);
+/* Append one entry at @head, to a ring that is not full. Members that the format lacks
+ * are stored but never read. */
+WF_INLINE void wf_cq_ring_append(struct wf_cq_ring *ring, uint32_t head, void *context,
+	uint64_t flags, size_t len, void *buf, uint64_t data, uint64_t tag,
+	fi_addr_t src)
+{
+	struct wf_cq_slot *slot = &ring->slots[head & ring->mask];
 
-		if (ret)
-			return ret;
-	}
-	slot = &ring->slots[head & ring->mask];
 	slot->entry = (struct fi_cq_tagged_entry){
 		.op_context = context,
 		.flags = flags,
@@ -95,7 +94,18 @@ static inline int wf_cq_ring_put(struct wf_cq_ring *ring, void *context, uint64_
 	};
 	slot->src = src;
 	atomic_store_explicit(&ring->head, head + 1, memory_order_relaxed);
-	return 0;
+}
+
+/* wf_cq_ring_append to a ring that may be full. -FI_ENOMEM: it could not grow. */
+static inline int wf_cq_ring_put(struct wf_cq_ring *ring, void *context, uint64_t flags,
+	size_t len, void *buf, uint64_t data, uint64_t tag, fi_addr_t src)
+{
+	uint32_t head = wf_cq_ring_head(ring);
+	int ret = wf_unlikely(wf_cq_ring_full(ring, head)) ? wf_cq_ring_grow(ring) : 0;
+
+	if (wf_likely(!ret))
+		wf_cq_ring_append(ring, head, context, flags, len, buf, data, tag, src);
+	return ret;
 }
 
 /* Inlined once per format, so that the compiler knows @size in each copy. */

@@ -48,8 +48,10 @@ bool wf_srx_cancel(struct wf_srx *srx, void *context)
 
 static void flush_engine(struct wf_srx *srx, struct wf_match *engine, int err)
 {
-	wf_match_foreach_posted(match, engine)
-		withdraw(srx, wf_srx_matched(match), err);
+	struct wf_list list;
+
+	wf_match_list_posted(engine, &list);
+	wf_match_foreach_listed(match, &list) withdraw(srx, wf_srx_matched(match), err);
 }
 
 void wf_srx_flush(struct wf_srx *srx, int err)

@@ -4,11 +4,15 @@
 #include "objects/srx/internal.h"
 
 /*
- * Index of posted receives by their context, for fi_cancel. Posting a receive does not
- * touch it: a search first adds the receives posted since the search before it. So each
- * receive is added once, however many searches there are, and a program that cancels
- * nothing has no index. A receive that leaves the posted queue leaves the index.
+ * Index of posted receives by their context, for fi_cancel. The first search makes it,
+ * of all receives that are posted. While it is there, receives are posted by the long
+ * path, which adds them, and one that leaves the posted queue leaves the index. It is
+ * dropped when many receives have been posted since the last search. So a program that
+ * cancels nothing pays nothing, and one that cancels many receives does not walk all of
+ * them each time.
  */
+
+enum { FEW_POSTS = 1024 };
 
 /* The index entry of a posted receive; the receive's owner_context points to it. */
 struct indexed {
@@ -16,47 +20,29 @@ struct indexed {
 	struct wf_srx_entry *entry;
 };
 
-/* The index of the receives of one matching engine. */
-struct engine {
-	struct wf_match_table table; /* struct indexed, by context */
-	/* All posted receives with a lower match stamp are in @table. */
-	uint64_t stamp;
-};
-
 struct wf_srx_contexts {
-	struct engine msg, tag; /* of untagged and of tagged receives */
-	struct wf_pool nodes;   /* of struct indexed */
+	/* struct indexed of untagged and of tagged receives, by context. */
+	struct wf_match_table msg, tag;
+	struct wf_pool nodes; /* of struct indexed */
+	size_t posts_left;    /* receives posted until the index is dropped */
 };
 
-static struct wf_srx_contexts *contexts_get(struct wf_srx *srx)
+static void contexts_free(struct wf_srx_contexts *contexts)
 {
-	struct wf_srx_contexts *contexts = srx->contexts;
-
-	if (contexts)
-		return contexts;
-	contexts = calloc(1, sizeof(*contexts));
-	if (!contexts)
-		return NULL;
-	wf_match_table_init(&contexts->msg.table, NULL, 0, false);
-	wf_match_table_init(&contexts->tag.table, NULL, 0, false);
-	wf_pool_init(&contexts->nodes, sizeof(struct indexed));
-	return srx->contexts = contexts;
+	wf_match_table_done(&contexts->msg);
+	wf_match_table_done(&contexts->tag);
+	wf_pool_done(&contexts->nodes);
+	free(contexts);
 }
 
 void wf_srx_contexts_done(struct wf_srx *srx)
 {
-	struct wf_srx_contexts *contexts = srx->contexts;
-
-	if (!contexts)
-		return;
-	wf_match_table_done(&contexts->msg.table);
-	wf_match_table_done(&contexts->tag.table);
-	wf_pool_done(&contexts->nodes);
-	free(contexts);
+	if (srx->contexts)
+		contexts_free(srx->contexts);
 	srx->contexts = NULL;
 }
 
-static struct engine *engine_of(struct wf_srx_contexts *contexts, uint64_t type)
+static struct wf_match_table *table_of(struct wf_srx_contexts *contexts, uint64_t type)
 {
 	return type & FI_TAGGED ? &contexts->tag : &contexts->msg;
 }
@@ -66,14 +52,15 @@ static uint64_t key_of(const void *context)
 	return (uint64_t)(uintptr_t)context;
 }
 
-static uint32_t hash_of(const struct engine *engine, const struct wf_match_node *node)
+static uint32_t hash_of(
+	const struct wf_match_table *table, const struct wf_match_node *node)
 {
-	return wf_match_table_hash(&engine->table, node->tag, node->addr);
+	return wf_match_table_hash(table, node->tag, node->addr);
 }
 
-static bool index_add(struct wf_srx_contexts *contexts, struct engine *engine,
-	struct wf_srx_entry *entry)
+static bool index_add(struct wf_srx_contexts *contexts, struct wf_srx_entry *entry)
 {
+	struct wf_match_table *table = table_of(contexts, entry->peer.flags);
 	struct indexed *indexed = wf_pool_get(&contexts->nodes);
 
 	if (!indexed)
@@ -81,8 +68,7 @@ static bool index_add(struct wf_srx_contexts *contexts, struct engine *engine,
 	indexed->entry = entry;
 	indexed->node.tag = key_of(entry->peer.context);
 	indexed->node.addr = WF_MATCH_ANY;
-	wf_match_table_add(
-		&engine->table, &indexed->node, hash_of(engine, &indexed->node));
+	wf_match_table_add(table, &indexed->node, hash_of(table, &indexed->node));
 	entry->peer.owner_context = indexed;
 	entry->peer.flags |= WF_SRX_INDEXED;
 	return true;
@@ -90,50 +76,83 @@ static bool index_add(struct wf_srx_contexts *contexts, struct engine *engine,
 
 void wf_srx_index_remove(struct wf_srx *srx, struct wf_srx_entry *entry)
 {
-	struct engine *engine = engine_of(srx->contexts, entry->peer.flags);
+	struct wf_match_table *table = table_of(srx->contexts, entry->peer.flags);
 	struct indexed *indexed = entry->peer.owner_context;
 
-	wf_match_table_remove(
-		&engine->table, &indexed->node, hash_of(engine, &indexed->node));
+	wf_match_table_remove(table, &indexed->node, hash_of(table, &indexed->node));
 	wf_pool_put(&srx->contexts->nodes, indexed);
 	entry->peer.owner_context = NULL;
 	entry->peer.flags &= ~WF_SRX_INDEXED;
 }
 
-/* The oldest receive posted with @stamp or a higher one; the head of the list if there
- * is none. */
-static struct wf_list *posted_since(struct wf_match *match, uint64_t stamp)
+static void unmark(struct wf_match *match)
 {
-	struct wf_list *at = match->posted.prev;
+	struct wf_list list;
 
-	while (at != &match->posted &&
-		wf_list_entry(at, struct wf_match_entry, order)->stamp >= stamp)
-		at = at->prev;
-	return at->next;
+	wf_match_list_posted(match, &list);
+	wf_match_foreach_listed(posted, &list)
+	{
+		struct fi_peer_rx_entry *peer = &wf_srx_matched(posted)->peer;
+
+		peer->owner_context = NULL;
+		peer->flags &= ~WF_SRX_INDEXED;
+	}
 }
 
-/* Add the receives posted since the last search. False: no memory, some are not in the
- * table. */
-static bool add_new(
-	struct wf_srx_contexts *contexts, struct engine *engine, struct wf_match *match)
+static void drop(struct wf_srx *srx)
 {
-	struct wf_list *at = posted_since(match, engine->stamp);
+	unmark(&srx->msg);
+	unmark(&srx->tag);
+	wf_srx_contexts_done(srx);
+	wf_srx_settle_posts(srx);
+}
 
-	for (; at != &match->posted; at = at->next) {
-		struct wf_match_entry *posted =
-			wf_list_entry(at, struct wf_match_entry, order);
+static bool add_all(struct wf_srx_contexts *contexts, struct wf_match *match)
+{
+	struct wf_list list;
 
-		engine->stamp = posted->stamp;
-		if (!index_add(contexts, engine, wf_srx_matched(posted)))
+	wf_match_list_posted(match, &list);
+	wf_match_foreach_listed(posted, &list)
+	{
+		if (!index_add(contexts, wf_srx_matched(posted)))
 			return false;
 	}
-	engine->stamp = match->stamp;
 	return true;
+}
+
+/* False: no memory, there is no index. */
+static bool make(struct wf_srx *srx)
+{
+	struct wf_srx_contexts *contexts = calloc(1, sizeof(*contexts));
+
+	if (!contexts)
+		return false;
+	wf_match_table_init(&contexts->msg, NULL, 0, false);
+	wf_match_table_init(&contexts->tag, NULL, 0, false);
+	wf_pool_init(&contexts->nodes, sizeof(struct indexed));
+	srx->contexts = contexts;
+	if (!add_all(contexts, &srx->msg) || !add_all(contexts, &srx->tag)) {
+		drop(srx);
+		return false;
+	}
+	wf_srx_settle_posts(srx);
+	return true;
+}
+
+void wf_srx_index_post(struct wf_srx *srx, struct wf_srx_entry *entry)
+{
+	if (!srx->contexts->posts_left || !index_add(srx->contexts, entry))
+		drop(srx);
+	else
+		srx->contexts->posts_left--;
 }
 
 static struct wf_srx_entry *scan(struct wf_match *match, const void *context)
 {
-	wf_match_foreach_posted(posted, match)
+	struct wf_list list;
+
+	wf_match_list_posted(match, &list);
+	wf_match_foreach_listed(posted, &list)
 	{
 		if (wf_srx_matched(posted)->peer.context == context)
 			return wf_srx_matched(posted);
@@ -144,16 +163,14 @@ static struct wf_srx_entry *scan(struct wf_match *match, const void *context)
 struct wf_srx_entry *wf_srx_find_posted(
 	struct wf_srx *srx, uint64_t type, const void *context)
 {
-	struct wf_match *match = wf_srx_engine(srx, type);
-	struct wf_srx_contexts *contexts = contexts_get(srx);
+	struct wf_match_table *table;
 	struct wf_match_node *node;
-	struct engine *engine;
 
-	if (!contexts)
-		return scan(match, context);
-	engine = engine_of(contexts, type);
-	if (!add_new(contexts, engine, match))
-		return scan(match, context);
-	node = wf_match_table_find(&engine->table, key_of(context), WF_MATCH_ANY);
+	if (!srx->contexts && !make(srx))
+		return scan(wf_srx_engine(srx, type), context);
+	/* Making the index anew takes time in proportion to the receives. */
+	srx->contexts->posts_left = WF_MAX(FEW_POSTS, 2 * srx->posted);
+	table = table_of(srx->contexts, type);
+	node = wf_match_table_find(table, key_of(context), WF_MATCH_ANY);
 	return node ? wf_container_of(node, struct indexed, node)->entry : NULL;
 }

@@ -136,8 +136,7 @@ static inline bool wf_srx_is_multi(const struct wf_srx_entry *entry)
 	return entry->peer.flags & WF_SRX_MULTI;
 }
 
-/* Bit in peer.flags of the receives that are in the index of context.c. The index is
- * filled by fi_cancel only, so posting costs nothing. */
+/* Bit in peer.flags of the receives that are in the index of context.c. */
 #define WF_SRX_INDEXED (1ULL << 62)
 
 /* Remove @entry, which has WF_SRX_INDEXED, from the index. */
@@ -152,14 +151,25 @@ WF_INLINE void wf_srx_enqueue(struct wf_srx *srx, struct wf_match *engine,
 	srx->posted++;
 }
 
-/* wf_srx_enqueue for a receive that may have FI_PEER_TRANSFER: such a receive does not
- * count against the limit. */
+/* Choose the path of posting, when srx->exact or srx->contexts is set. */
+static inline void wf_srx_settle_posts(struct wf_srx *srx)
+{
+	srx->fast_size = srx->exact || srx->contexts ? 0 : srx->size;
+}
+
+/* Put @entry, which was posted, into the index, which there is. */
+void wf_srx_index_post(struct wf_srx *srx, struct wf_srx_entry *entry);
+
+/* wf_srx_enqueue while there may be an index, for a receive that may have
+ * FI_PEER_TRANSFER: such a receive does not count against the limit. */
 static inline void wf_srx_enqueue_any(struct wf_srx *srx, struct wf_match *engine,
 	struct wf_srx_entry *entry, uint64_t tag, uint64_t ignore, uint64_t addr)
 {
 	wf_srx_enqueue(srx, engine, entry, tag, ignore, addr);
 	if (wf_unlikely(entry->peer.flags & FI_PEER_TRANSFER))
 		srx->posted--;
+	if (wf_unlikely(srx->contexts != NULL))
+		wf_srx_index_post(srx, entry);
 }
 
 /* Is the limit of posted receives reached for @op? */

@@ -37,6 +37,7 @@ void wf_srx_init_with(
 		.addr_mask = UINT64_MAX,
 		.min_multi_recv = attr->min_multi_recv,
 	};
+	wf_srx_settle_posts(srx);
 	wf_sizes_init(&srx->messages, sizeof(struct wf_srx_message));
 	wf_match_init(&srx->msg, &srx->messages.handles);
 	wf_match_init(&srx->tag, &srx->messages.handles);

@@ -239,11 +239,14 @@ struct wf_srx {
 	struct wf_match_table claims;
 	struct wf_list claimed; /* The same messages by match.order, oldest first. */
 	struct wf_list ports;   /* struct wf_srx_port, the first bound first. */
-	/* Index of posted receives by context, made by the first search of fi_cancel;
-	 * NULL: none yet. */
+	/* Index of posted receives by context, while fi_cancel searches now and then;
+	 * NULL: none. */
 	struct wf_srx_contexts *contexts;
 	/* Receives in both posted queues, without those of peer transfers. */
 	size_t posted;
+	/* The fast path posts while there are fewer: @size, or 0 if each receive has to
+	 * take the long path, which indexes it in @contexts or checks its source. */
+	size_t fast_size;
 	uint64_t addr_mask; /* Bits of a fi_addr_t that are the index in the AV. */
 
 	/* Constant once messages or receives come. */

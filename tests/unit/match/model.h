@@ -383,14 +383,16 @@ static void op_forget(struct world *w)
 
 static void op_walk(struct world *w)
 {
+	struct wf_list list;
 	size_t at = 0;
 
 	if (w->match.unexpected_count != w->unexpected.count)
 		WRONG(w, "count of unexpected messages");
 	if (!w->match.live != !w->posted.count)
 		WRONG(w, "groups with receives");
-	wf_match_foreach_posted(e, &w->match) if (at >= w->posted.count ||
-						  item_of(e) != w->posted.items[at++])
+	wf_match_list_posted(&w->match, &list);
+	wf_match_foreach_listed(e,
+		&list) if (at >= w->posted.count || item_of(e) != w->posted.items[at++])
 		WRONG(w, "walk of posted receives");
 	if (at != w->posted.count)
 		WRONG(w, "walk of posted receives ended early");
@@ -413,9 +415,12 @@ static void side_clear(struct world *w, struct side *s)
  * well. */
 static void op_drain(struct world *w)
 {
+	struct wf_list list;
+
 	op_walk(w);
 	if (draw(w, 2)) {
-		wf_match_foreach_posted(e, &w->match) wf_match_unpost(&w->match, e);
+		wf_match_list_posted(&w->match, &list);
+		wf_match_foreach_listed(e, &list) wf_match_unpost(&w->match, e);
 		wf_match_foreach_unexpected(e, &w->match)
 			wf_match_unqueue(&w->match, e);
 	} else {

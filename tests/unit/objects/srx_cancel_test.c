@@ -2,6 +2,10 @@
 /* fi_cancel among many posted receives: it cancels the right one, without a search. */
 #include "srx_fixture.h"
 
+#include <sys/resource.h>
+
+#include "objects/srx/internal.h"
+
 #include "../../time_limits.h"
 
 #define M (FI_MSG | FI_RECV)
@@ -68,9 +72,111 @@ static void test_one_context(void **state)
 	fk_close_around(&a);
 }
 
+static struct wf_srx *srx_of(struct fk *fk)
+{
+	return wf_srx_port_of(fk->ep.srx)->srx;
+}
+
+static void post_and_match(struct fk *fk, struct fk_around *a, size_t count)
+{
+	static unsigned char b[8];
+
+	for (size_t i = 0; i < count; i++) {
+		assert_int_equal(
+			fi_trecv(&fk->ep.fid, b, 8, NULL, 1, 1000 + i, 0, b), 0);
+		fk_tagged(fk, 1, 1000 + i, 0, 4);
+		fk_expect(a, b, T, 4, 1000 + i);
+	}
+}
+
+/* Receives are indexed from the first cancellation on, until many have been posted
+ * without one; what is cancelled is the same in all of these times. */
+static void test_index_is_kept_for_some_time(void **state)
+{
+	enum { OLD = 700, FEW = 1000, MANY = 2000 };
+	struct fk_around a = fk_open_around(*state);
+	struct fk *fk = open_large(&a, OLD + 8);
+	struct wf_srx *srx = srx_of(fk);
+	struct fid_ep *ep = &fk->ep.fid;
+	static char contexts[OLD];
+	unsigned char b[8];
+
+	for (size_t i = 0; i < OLD; i++)
+		assert_int_equal(
+			fi_trecv(ep, b, 8, NULL, 1, i, i % 3, &contexts[i / 2 * 2]), 0);
+	assert_null(srx->contexts);
+	assert_int_equal(srx->fast_size, srx->size);
+	for (size_t i = 0; i < 6; i++) {
+		/* Of two receives with one context, the older. */
+		assert_int_equal(fi_cancel(&ep->fid, &contexts[2 * (i / 2)]), 0);
+		assert_int_equal(
+			fk_expect_err(&a, &contexts[2 * (i / 2)], T, FI_ECANCELED).tag,
+			i);
+		assert_non_null(srx->contexts);
+		assert_int_equal(srx->fast_size, 0);
+		post_and_match(fk, &a, FEW);
+		assert_non_null(srx->contexts);
+		post_and_match(fk, &a, MANY - FEW);
+		assert_null(srx->contexts);
+		assert_int_equal(srx->fast_size, srx->size);
+	}
+	fk_close(fk);
+	fk_close_around(&a);
+}
+
+/* Without memory for the index, or for one more receive in it, the receives themselves
+ * are searched. A memory checker needs memory of its own. */
+static void test_no_memory(void **state)
+{
+	enum { COUNT = 2000, MATCHED = 1200 };
+	const struct rlimit none = { .rlim_cur = 0, .rlim_max = RLIM_INFINITY };
+	struct fk_around a = fk_open_around(*state);
+	struct fk *fk = open_large(&a, COUNT);
+	struct wf_srx *srx = srx_of(fk);
+	struct fid_ep *ep = &fk->ep.fid;
+	static char contexts[2 * COUNT];
+	struct rlimit before;
+	unsigned char b[8];
+	uint64_t next;
+
+	if (WF_POOL_CHECKED)
+		skip();
+	for (uint64_t i = 0; i < COUNT; i++)
+		assert_int_equal(fi_trecv(ep, b, 8, NULL, 1, i, 0, &contexts[i]), 0);
+	/* Their memory is kept for other receives. */
+	for (uint64_t i = 0; i < MATCHED; i++) {
+		fk_tagged(fk, 1, i, 0, 4);
+		fk_expect(&a, &contexts[i], T, 4, i);
+	}
+	assert_int_equal(getrlimit(RLIMIT_AS, &before), 0);
+	assert_int_equal(setrlimit(RLIMIT_AS, &none), 0);
+	assert_int_equal(fi_cancel(&ep->fid, &contexts[MATCHED + 7]), 0);
+	assert_null(srx->contexts);
+	assert_int_equal(setrlimit(RLIMIT_AS, &before), 0);
+	(void)fk_expect_err(&a, &contexts[MATCHED + 7], T, FI_ECANCELED);
+
+	assert_int_equal(fi_cancel(&ep->fid, &contexts[MATCHED + 6]), 0);
+	(void)fk_expect_err(&a, &contexts[MATCHED + 6], T, FI_ECANCELED);
+	assert_non_null(srx->contexts);
+	assert_int_equal(setrlimit(RLIMIT_AS, &none), 0);
+	for (next = COUNT; srx->contexts && next < COUNT + MATCHED; next++)
+		assert_int_equal(
+			fi_trecv(ep, b, 8, NULL, 1, next, 0, &contexts[next]), 0);
+	assert_null(srx->contexts);
+	assert_int_equal(fi_cancel(&ep->fid, &contexts[next - 1]), 0);
+	assert_int_equal(fi_cancel(&ep->fid, &contexts[MATCHED]), 0);
+	assert_null(srx->contexts);
+	assert_int_equal(setrlimit(RLIMIT_AS, &before), 0);
+	(void)fk_expect_err(&a, &contexts[next - 1], T, FI_ECANCELED);
+	(void)fk_expect_err(&a, &contexts[MATCHED], T, FI_ECANCELED);
+	fk_close(fk);
+	fk_close_around(&a);
+}
+
 /* ---- against a model: a list of what is posted ---- */
 
-enum { MODEL = 64, CONTEXTS = 7, TAGS = 5, STEPS = 40000 };
+/* In every second season nothing is cancelled, for longer than the index is kept. */
+enum { MODEL = 64, CONTEXTS = 7, TAGS = 5, STEPS = 80000, SEASON = 8000 };
 
 struct model {
 	struct {
@@ -163,7 +269,10 @@ static void test_model(void **state)
 		switch (random % 8) {
 		case 0:
 		case 1:
-			cancel(fk, &a, &m, context);
+			if (i / SEASON % 2)
+				post(fk, &m, context, tag);
+			else
+				cancel(fk, &a, &m, context);
 			break;
 		case 2:
 		case 3:
@@ -185,6 +294,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		DOMAIN_TEST(test_many),
 		DOMAIN_TEST(test_one_context),
+		DOMAIN_TEST(test_index_is_kept_for_some_time),
+		DOMAIN_TEST(test_no_memory),
 		DOMAIN_TEST(test_model),
 	};
 

@@ -42,26 +42,32 @@ WF_INLINE bool wf_deliver_is_simple(const struct wf_srx_entry *entry, uint64_t f
 /* The receive context and queue for messages of an endpoint: looked up once for all
  * messages of one progress call. */
 struct wf_delivery {
-	struct wf_srx *srx; /* NULL: no message takes the fast path */
-	struct wf_cq *cq;   /* takes the completions */
+	struct wf_srx *srx;   /* NULL: no message takes the fast path */
+	struct wf_cq *cq;     /* takes the completions */
+	struct wf_cntr *cntr; /* counts the messages; NULL: none does */
+	uint64_t forced; /* FI_COMPLETION if each receive has a completion, else 0 */
 };
 
 /* ep->srx is set. Of a handle on which heads (objects/srx/heads.h) may come, no message
  * takes the fast path. */
 static inline struct wf_delivery wf_delivery_of(const struct wf_ep *ep)
 {
-	struct wf_cq *cq = wf_cq_direct(ep->rx_cq);
+	struct wf_delivery to = {
+		.cq = wf_cq_direct(ep->rx_cq),
+		.cntr = ep->cntr[WF_CNTR_RECV],
+		.forced = ep->rx.forced & FI_COMPLETION,
+	};
 
-	if (wf_unlikely(
-		    !cq || !wf_srx_is_own(ep->srx) || wf_srx_port_of(ep->srx)->heads))
-		return (struct wf_delivery){ NULL, NULL };
-	return (struct wf_delivery){ wf_srx_port_of(ep->srx)->srx, cq };
+	if (wf_likely(
+		    to.cq && wf_srx_is_own(ep->srx) && !wf_srx_port_of(ep->srx)->heads))
+		to.srx = wf_srx_port_of(ep->srx)->srx;
+	return to;
 }
 
 /* wf_ep_deliver (endpoint.h), for a transport where the call would be measurable.
  * @to.srx is not NULL. */
-WF_INLINE bool wf_ep_deliver_inline(struct wf_ep *ep, struct wf_delivery to,
-	uint64_t type, const struct wf_srx_arrival *msg)
+WF_INLINE bool wf_ep_deliver_inline(
+	struct wf_delivery to, uint64_t type, const struct wf_srx_arrival *msg)
 {
 	struct wf_match *engine;
 	struct wf_srx *srx = to.srx;
@@ -83,13 +89,13 @@ WF_INLINE bool wf_ep_deliver_inline(struct wf_ep *ep, struct wf_delivery to,
 		wf_copy_small(buf, msg->buf, msg->len);
 	else
 		memcpy(buf, msg->buf, msg->len);
-	if ((flags | ep->rx.forced) & FI_COMPLETION &&
+	if ((flags & FI_COMPLETION || to.forced) &&
 		wf_unlikely(!wf_deliver_complete(to.cq, entry, flags, buf, msg)))
 		return false;
 	wf_srx_dequeue(srx, engine, entry);
 	wf_srx_put_spare(srx, entry);
-	if (ep->cntr[WF_CNTR_RECV])
-		wf_cntr_add(ep->cntr[WF_CNTR_RECV], msg->len);
+	if (to.cntr)
+		wf_cntr_add(to.cntr, msg->len);
 	return true;
 }
 

@@ -18,6 +18,21 @@ static inline struct shm_slot *shm_slot_at(struct shm_lane *lane, uint32_t numbe
 	return &lane->slots[number * 37 % SHM_SLOTS];
 }
 
+/* Of the slot @count records behind that at @offset bytes: its offset. A loop that adds
+ * executes fewer instructions than one that multiplies. */
+static inline uint32_t shm_slot_behind(uint32_t offset, uint32_t count)
+{
+	enum { SLOT = sizeof(struct shm_slot) };
+
+	return (offset + count * 37 * SLOT) % (SHM_SLOTS * SLOT);
+}
+
+static inline struct shm_slot *shm_slot_at_offset(
+	struct shm_lane *lane, uint32_t offset)
+{
+	return (struct shm_slot *)((char *)lane->slots + offset);
+}
+
 /* Position in the byte ring of a blob that begins at or after @pos. */
 static inline uint64_t shm_bytes_start(uint64_t pos, uint8_t flags)
 {

@@ -21,19 +21,25 @@ static inline const struct shm_slot *shm_reader_slot(const struct shm_reader *r)
 	return shm_slot_at(r->lane, r->next);
 }
 
-/* The head of the next record, which is in @slot; 0: the ring is empty. */
-static inline uint64_t shm_reader_head_at(
-	const struct shm_reader *r, const struct shm_slot *slot)
+static inline uint64_t shm_slot_head(const struct shm_slot *slot)
 {
 	/* L2: acquire, pairs with L1. */
-	uint64_t head = atomic_load_explicit(&slot->head, memory_order_acquire);
-
-	return (uint32_t)head == r->next ? head : 0;
+	return atomic_load_explicit(&slot->head, memory_order_acquire);
 }
 
+/* @head is what shm_reader_slot has: was the next record written? A slot that was never
+ * used has 0. */
+static inline bool shm_reader_is_next(const struct shm_reader *r, uint64_t head)
+{
+	return head && (uint32_t)head == r->next;
+}
+
+/* The head of the next record; 0: the ring is empty. */
 static inline uint64_t shm_reader_head(const struct shm_reader *r)
 {
-	return shm_reader_head_at(r, shm_reader_slot(r));
+	uint64_t head = shm_slot_head(shm_reader_slot(r));
+
+	return shm_reader_is_next(r, head) ? head : 0;
 }
 
 /* Store that this process acts on the record from now on: if it dies, the writer does
@@ -47,12 +53,13 @@ static inline void shm_reader_take(const struct shm_reader *r)
 	atomic_signal_fence(memory_order_seq_cst);
 }
 
-/* Prefetch a record behind the next one. Moving a line between cores takes longer than
- * reading a record, so several transfers overlap. */
-static inline void shm_reader_prefetch(const struct shm_reader *r)
+/* Prefetch a record behind the one at @offset. Moving a line between cores takes longer
+ * than reading a record, so several transfers overlap. */
+static inline void shm_reader_prefetch(struct shm_lane *lane, uint32_t offset)
 {
 	enum { AHEAD = 3 };
-	const struct shm_slot *slot = shm_slot_at(r->lane, r->next + AHEAD);
+	const struct shm_slot *slot =
+		shm_slot_at_offset(lane, shm_slot_behind(offset, AHEAD));
 
 	__builtin_prefetch(slot);
 	__builtin_prefetch((const char *)slot + WF_CACHELINE);
@@ -96,7 +103,7 @@ static inline void shm_reader_close(struct shm_reader *r)
 static inline bool shm_reader_advance_slot(struct shm_reader *r)
 {
 	r->next++;
-	return wf_unlikely(r->next - 1 - r->reported_slots >= SHM_REPORT_SLOTS);
+	return wf_unlikely(r->next - r->reported_slots > SHM_REPORT_SLOTS);
 }
 
 /* The same for any record, and its blob. */

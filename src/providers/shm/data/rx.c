@@ -104,42 +104,73 @@ static inline bool choked(const struct shm_conn *conn)
 		       conn->ep->unexp.bytes >= shm_params.unexpected_size);
 }
 
-/* The fast path of a message in one slot, to an endpoint of which @to.srx is set.
- * False: the caller takes the long path. @sources: the endpoint wants to know where
- * messages come from. */
-WF_INLINE bool deliver(struct shm_conn *conn, const struct wf_delivery *to,
-	const struct shm_slot *slot, uint64_t head, const bool sources)
+/* Describe a message of @type in one slot. False: the caller takes the long path.
+ * @sources: the endpoint wants to know where messages come from. */
+WF_INLINE bool describe(struct shm_conn *conn, const struct shm_slot *slot,
+	uint64_t head, uint64_t type, bool sources, struct wf_srx_arrival *ret_msg)
 {
-	uint32_t kind = shm_head_kind_if(head, SHM_FLAG_DATA);
 	struct shm_ep *ep = conn->ep;
-	struct wf_srx_arrival msg = {
+
+	*ret_msg = (struct wf_srx_arrival){
+		.buf = slot->blob,
 		.len = shm_head_len(head),
 		.addr = FI_ADDR_UNSPEC,
 		.src = FI_ADDR_UNSPEC,
 	};
-
-	if (wf_unlikely(kind - SHM_REC_MSG > SHM_REC_TAGGED - SHM_REC_MSG ||
-			msg.len > SHM_INLINE_MAX))
-		return false;
+	if (type == FI_TAGGED)
+		ret_msg->tag = *(const volatile uint64_t *)&slot->word;
 	if (sources) {
 		fi_addr_t index = shm_conn_index(conn);
 
-		msg.addr = wf_ep_srx_source(&ep->ep, index);
+		ret_msg->addr = wf_ep_srx_source(&ep->ep, index);
 		if (ep->unexp.wants.source) {
-			if (wf_unlikely(msg.addr == FI_ADDR_NOTAVAIL))
+			if (wf_unlikely(ret_msg->addr == FI_ADDR_NOTAVAIL))
 				return false;
-			msg.src = wf_ep_source(&ep->ep, index);
+			ret_msg->src = wf_ep_source(&ep->ep, index);
 		}
 	}
-	msg.buf = slot->blob;
-	if (kind == SHM_REC_TAGGED)
-		msg.tag = *(const volatile uint64_t *)&slot->word;
-	if (shm_head_flags(head) & SHM_FLAG_DATA) {
-		msg.data = *(const volatile uint64_t *)&slot->data;
-		msg.flags = FI_REMOTE_CQ_DATA;
-	}
-	return wf_ep_deliver_inline(
-		&ep->ep, *to, kind == SHM_REC_TAGGED ? FI_TAGGED : FI_MSG, &msg);
+	return wf_likely(ret_msg->len <= SHM_INLINE_MAX);
+}
+
+/* deliver for a message with remote CQ data. */
+static __attribute__((noinline)) bool deliver_with_data(struct shm_conn *conn,
+	const struct shm_slot *slot, uint64_t head, uint64_t type, bool sources)
+{
+	struct wf_srx_arrival msg;
+
+	if (!describe(conn, slot, head, type, sources, &msg))
+		return false;
+	msg.data = *(const volatile uint64_t *)&slot->data;
+	msg.flags = FI_REMOTE_CQ_DATA;
+	return wf_ep_deliver(&conn->ep->ep, type, &msg);
+}
+
+/* deliver for a message without. The compiler knows @type. */
+WF_INLINE bool deliver_as(struct shm_conn *conn, struct wf_delivery to,
+	const struct shm_slot *slot, uint64_t head, const uint64_t type,
+	const bool sources)
+{
+	struct wf_srx_arrival msg;
+
+	return describe(conn, slot, head, type, sources, &msg) &&
+	       wf_ep_deliver_inline(to, type, &msg);
+}
+
+/* The fast path of a message in one slot, to an endpoint of which @to.srx is set.
+ * False: the caller takes the long path. */
+WF_INLINE bool deliver(struct shm_conn *conn, struct wf_delivery to,
+	const struct shm_slot *slot, uint64_t head, const bool sources)
+{
+	uint32_t form = shm_head_form(head);
+
+	if (wf_likely(form == SHM_FORM(SHM_REC_TAGGED, 0)))
+		return deliver_as(conn, to, slot, head, FI_TAGGED, sources);
+	if (form == SHM_FORM(SHM_REC_MSG, 0))
+		return deliver_as(conn, to, slot, head, FI_MSG, sources);
+	if (form == SHM_FORM(SHM_REC_TAGGED, SHM_FLAG_DATA))
+		return deliver_with_data(conn, slot, head, FI_TAGGED, sources);
+	return form == SHM_FORM(SHM_REC_MSG, SHM_FLAG_DATA) &&
+	       deliver_with_data(conn, slot, head, FI_MSG, sources);
 }
 
 /* Learn from the record what the peer has read. False: it cannot have read that. */
@@ -184,50 +215,58 @@ void shm_rx_acks(struct shm_conn *conn)
 	}
 }
 
-/* Read the record with @head and those behind it. @to.srx is NULL: no message takes the
- * fast path. Returns their number. */
-WF_INLINE unsigned int read_records(
-	struct shm_conn *conn, uint64_t head, struct wf_delivery to, const bool sources)
+/* Which path messages in one slot take. */
+enum path { LONG, FAST, FAST_WITH_SOURCES };
+
+/* Read the record with @head and those behind it. Unless @path is LONG, @to.srx is set.
+ * Returns their number. */
+WF_INLINE unsigned int read_records(struct shm_conn *conn, uint64_t head,
+	struct wf_delivery to, const enum path path)
 {
 	struct shm_reader *in = &conn->in;
+	struct shm_lane *const lane = in->lane;
 	const struct shm_slot *slot = shm_reader_slot(in);
+	uint32_t offset = (uint32_t)((const char *)slot - (const char *)lane->slots);
 	const uint32_t first = in->next;
-	uint32_t end = first + BUDGET;
+	/* Records that may still be read. */
+	uint32_t left = BUDGET;
 	bool report;
 
 	do {
 		shm_reader_take(in);
 		/* A message that is delivered at once cannot choke the connection. */
-		if (to.srx && wf_likely(deliver(conn, &to, slot, head, sources))) {
+		if (path != LONG && wf_likely(deliver(conn, to, slot, head,
+					    path == FAST_WITH_SOURCES))) {
 			report = shm_reader_advance_slot(in);
 		} else if (wf_likely(handle(conn, head))) {
 			report = shm_reader_advance(in);
 			if (wf_unlikely(choked(conn)))
-				end = in->next;
+				left = 1;
 		} else {
 			break;
 		}
 		if (report)
 			tell(conn);
-		slot = shm_reader_slot(in);
+		offset = shm_slot_behind(offset, 1);
+		slot = shm_slot_at_offset(lane, offset);
 		/* The peer has written several records. */
-		if (in->next - first > 1)
-			shm_reader_prefetch(in);
-		head = shm_reader_head_at(in, slot);
-	} while (head && in->next != end);
+		if (left != BUDGET)
+			shm_reader_prefetch(lane, offset);
+		head = shm_slot_head(slot);
+	} while (shm_reader_is_next(in, head) && --left);
 	return in->next - first;
 }
 
 static __attribute__((noinline)) unsigned int read_with_sources(
 	struct shm_conn *conn, uint64_t head, struct wf_delivery to)
 {
-	return read_records(conn, head, to, true);
+	return read_records(conn, head, to, FAST_WITH_SOURCES);
 }
 
 static __attribute__((noinline)) unsigned int read_slowly(
 	struct shm_conn *conn, uint64_t head)
 {
-	return read_records(conn, head, (struct wf_delivery){ NULL, NULL }, false);
+	return read_records(conn, head, (struct wf_delivery){ .srx = NULL }, LONG);
 }
 
 static inline unsigned int read_all(struct shm_conn *conn, uint64_t head)
@@ -242,7 +281,7 @@ static inline unsigned int read_all(struct shm_conn *conn, uint64_t head)
 		return read_slowly(conn, head);
 	if (ep->unexp.wants.index)
 		return read_with_sources(conn, head, to);
-	return read_records(conn, head, to, false);
+	return read_records(conn, head, to, FAST);
 }
 
 unsigned int shm_rx_from(struct shm_conn *conn, uint64_t head)

@@ -150,11 +150,12 @@ static inline uint8_t shm_head_flags(uint64_t head)
 	return (uint8_t)(head >> 40);
 }
 
-/* The kind of a record that has no flags but those of @allowed; of another record, no
- * SHM_REC_*. */
-static inline uint32_t shm_head_kind_if(uint64_t head, uint8_t allowed)
+/* Kind and flags of a record in one number. */
+#define SHM_FORM(kind, flags) ((uint32_t)(kind) | (uint32_t)(flags) << 8)
+
+static inline uint32_t shm_head_form(uint64_t head)
 {
-	return (uint16_t)(head >> 32) & ~((uint32_t)allowed << 8);
+	return (uint16_t)(head >> 32);
 }
 
 static inline uint32_t shm_head_len(uint64_t head)
