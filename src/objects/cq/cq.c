@@ -320,7 +320,6 @@ int wf_cq_open(struct fid_domain *domain_fid, struct fi_cq_attr *attr,
 	ret = open_wait(cq, attr);
 	if (ret)
 		goto err_ring;
-	cq->bare = domain->lock_kind == WF_LOCK_NONE && cq->wait.obj == FI_WAIT_NONE;
 	ret = wf_progress_list_init(&cq->progress, domain->lock_kind, &cq->wait);
 	if (ret)
 		goto err_wait;

@@ -43,9 +43,6 @@ struct wf_cq {
 	 * reported as they are. */
 	struct wf_av *direct_av;
 	struct wf_lock lock;
-	/* @lock is of no kind, and @wait is no wait object: to write an entry takes
-	 * wf_cq_ring_append and nothing else. A constant. */
-	bool bare;
 	struct wf_cq_ring ring;  /* success entries */
 	atomic_uint error_count; /* entries in @errors */
 	struct wf_list errors;   /* struct wf_cq_error, oldest first */
@@ -140,12 +137,21 @@ int wf_cq_write_slow(struct wf_cq *cq, void *context, uint64_t flags, size_t len
 WF_INLINE int wf_cq_write_own(struct wf_cq *cq, void *context, uint64_t flags,
 	size_t len, void *buf, uint64_t data, uint64_t tag, fi_addr_t src)
 {
-	uint32_t head = wf_cq_ring_head(&cq->ring);
+	uint32_t head;
 
-	if (wf_unlikely(!cq->bare || wf_cq_ring_full(&cq->ring, head)))
-		return wf_cq_write_slow(cq, context, flags, len, buf, data, tag, src);
+	if (wf_unlikely(cq->wait.obj != FI_WAIT_NONE || !wf_trylock_inline(&cq->lock)))
+		goto slow;
+	head = wf_cq_ring_head(&cq->ring);
+	if (wf_unlikely(wf_cq_ring_full(&cq->ring, head)))
+		goto full;
 	wf_cq_ring_append(&cq->ring, head, context, flags, len, buf, data, tag, src);
+	wf_unlock_inline(&cq->lock);
 	return 0;
+
+full:
+	wf_unlock_inline(&cq->lock);
+slow:
+	return wf_cq_write_slow(cq, context, flags, len, buf, data, tag, src);
 }
 
 /* wf_cq_write for an imported queue: by the operations of its owner. */
