@@ -20,6 +20,13 @@ run_compared() { # NAME OPTION...
 	results svg "$scratch/svg" 4
 }
 run_compared "with $folder" --vs "$folder"
+! grep -q quiet "$scratch/out" || fail 'quiet rounds of unknown processors'
+core=$(taskset -cp $$ | sed 's/.*[: ]\([0-9]*\).*/\1/')
+succeeds 'on a processor' --vs "$folder" -C "$core" --rounds 2 "${few[@]}" -p "$provider" \
+	-s 8 -t rate
+grep -qE '^ +8( +[0-9.]+){6} +([0-9.]+|-)$' "$scratch/out" || fail 'ratio of quiet rounds'
+grep -qE '^# quiet: the ratio of the [0-2] rounds' "$scratch/out" || fail 'number of quiet rounds'
+run_compared "with $folder again" --vs "$folder"
 grep -q "^# first: .*$(realpath "$our_lib")/" "$scratch/out" || fail 'library of the first side'
 grep -q "^# second: .*$(realpath "$folder")/" "$scratch/out" || fail 'library of the second side'
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "compare.h"
+#include "pace.h"
 #include "plot.h"
 #include "process.h"
 #include "say.h"
@@ -15,6 +16,7 @@
 struct rounds {
 	uint32_t count;
 	struct fb_series *ours, *theirs;
+	struct fb_paces paces; /* of the processors that option -C names */
 };
 
 /* ---- measuring ---- */
@@ -116,13 +118,17 @@ static void run_rounds(const struct fb_options *o, struct rounds *rounds)
 	rounds->count = o->rounds;
 	rounds->ours = fb_alloc(o->rounds, sizeof(*rounds->ours));
 	rounds->theirs = fb_alloc(o->rounds, sizeof(*rounds->theirs));
+	fb_paces_init(&rounds->paces, o->rounds, o->cores);
 	for (uint32_t i = 0; i < o->rounds; i++) {
 		fb_progress("round", i + 1, (double)i / o->rounds);
+		fb_paces_sample(&rounds->paces, i);
 		measure(o, NULL, &rounds->ours[i]);
+		fb_paces_sample(&rounds->paces, i);
 		if (o->vs_ucx)
 			fb_ucx_run(o, &rounds->ours[i], &rounds->theirs[i]);
 		else
 			measure(o, o->vs, &rounds->theirs[i]);
+		fb_paces_sample(&rounds->paces, i);
 		fb_progress_erase();
 		if (!i && o->vs)
 			check_library(o->vs, &rounds->ours[0], &rounds->theirs[0]);
@@ -170,28 +176,45 @@ static bool summary(const struct fb_series *series, uint32_t rounds, enum fb_tes
 	return true;
 }
 
-/* The median of the ratios of single rounds. The two libraries of a round ran one after
- * the other, so that a change of the machine's speed affects both. */
+/* The median of the ratios of single rounds, or of the quiet ones (0: there is none).
+ * The two libraries of a round ran one after the other, so that a change of the
+ * machine's speed affects both. */
 static double median_ratio(
-	const struct rounds *rounds, enum fb_test test, uint64_t bytes)
+	const struct rounds *rounds, enum fb_test test, uint64_t bytes, bool quiet)
 {
 	double ratio[FB_ROUNDS_MAX];
+	uint32_t count = 0;
 
-	for (uint32_t i = 0; i < rounds->count; i++)
-		ratio[i] = fb_series_find(&rounds->ours[i], test, bytes)->median_ns /
-			   fb_series_find(&rounds->theirs[i], test, bytes)->median_ns;
-	return median(ratio, rounds->count);
+	for (uint32_t i = 0; i < rounds->count; i++) {
+		if (quiet && !fb_paces_quiet(&rounds->paces, i))
+			continue;
+		ratio[count++] =
+			fb_series_find(&rounds->ours[i], test, bytes)->median_ns /
+			fb_series_find(&rounds->theirs[i], test, bytes)->median_ns;
+	}
+	return count ? median(ratio, count) : 0;
 }
 
 /* ---- the table ---- */
 
-static void heading(enum fb_test test)
+static void heading(const struct rounds *rounds, enum fb_test test)
 {
 	static const char *const units[] = { "us", "MB/s", "M/s" };
 
-	printf("\n# %s, %s\n%8s %11s %11s %11s %11s %8s %8s\n", fb_tests[test].name,
+	printf("\n# %s, %s\n%8s %11s %11s %11s %11s %8s %8s%s\n", fb_tests[test].name,
 		units[fb_tests[test].unit], "bytes", "first best", "median",
-		"second best", "median", "ratio", "of best");
+		"second best", "median", "ratio", "of best",
+		rounds->paces.cores ? "    quiet" : "");
+}
+
+static void quiet_ratio(const struct rounds *rounds, const struct fb_record *at)
+{
+	double ratio = median_ratio(rounds, at->test, at->bytes, true);
+
+	if (ratio > 0)
+		printf(" %8.3f", ratio);
+	else
+		printf(" %8s", "-");
 }
 
 static void row(const struct rounds *rounds, struct fb_series *ours,
@@ -209,11 +232,15 @@ static void row(const struct rounds *rounds, struct fb_series *ours,
 		return;
 	}
 	fb_series_add(theirs, &b);
-	printf("%8s %11.3f %11.3f %11.3f %11.3f %8.3f %8.3f\n",
+	printf("%8s %11.3f %11.3f %11.3f %11.3f %8.3f %8.3f",
 		fb_bytes_text(at->bytes, bytes), fb_shown(&a, a.best_ns),
 		fb_shown(&a, a.median_ns), fb_shown(&b, b.best_ns),
-		fb_shown(&b, b.median_ns), median_ratio(rounds, at->test, at->bytes),
+		fb_shown(&b, b.median_ns),
+		median_ratio(rounds, at->test, at->bytes, false),
 		a.best_ns / b.best_ns);
+	if (rounds->paces.cores)
+		quiet_ratio(rounds, at);
+	printf("\n");
 }
 
 static void describe(const char *which, const struct fb_series *s)
@@ -230,9 +257,11 @@ static void table(const struct rounds *rounds, struct fb_series both[2])
 	printf("# %u interleaved rounds; the ratio is the median of those of single "
 	       "rounds,\n# below 1 the first takes less time\n",
 		rounds->count);
+	if (rounds->paces.cores)
+		fb_paces_describe(&rounds->paces);
 	for (size_t i = 0; i < first->count; i++) {
 		if (!i || first->record[i].test != first->record[i - 1].test)
-			heading(first->record[i].test);
+			heading(rounds, first->record[i].test);
 		row(rounds, &both[0], &both[1], &first->record[i]);
 	}
 }
@@ -290,6 +319,7 @@ int fb_compare(const struct fb_options *options)
 		fb_series_done(&rounds.ours[i]);
 		fb_series_done(&rounds.theirs[i]);
 	}
+	fb_paces_done(&rounds.paces);
 	free(rounds.ours);
 	free(rounds.theirs);
 	fb_series_done(&both[0]);
