@@ -26,7 +26,6 @@ succeeds 'on a processor' --vs "$folder" -C "$core" --rounds 2 "${few[@]}" -p "$
 	-s 8 -t rate
 grep -qE '^ +8( +[0-9.]+){6} +([0-9.]+|-)$' "$scratch/out" || fail 'ratio of quiet rounds'
 grep -qE '^# quiet: the ratio of the [0-2] rounds' "$scratch/out" || fail 'number of quiet rounds'
-run_compared "with $folder again" --vs "$folder"
 grep -q "^# first: .*$(realpath "$our_lib")/" "$scratch/out" || fail 'library of the first side'
 grep -q "^# second: .*$(realpath "$folder")/" "$scratch/out" || fail 'library of the second side'
 
