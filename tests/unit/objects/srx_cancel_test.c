@@ -130,17 +130,21 @@ static void test_no_memory(void **state)
 {
 	enum { COUNT = 2000, MATCHED = 1200 };
 	const struct rlimit none = { .rlim_cur = 0, .rlim_max = RLIM_INFINITY };
-	struct fk_around a = fk_open_around(*state);
-	struct fk *fk = open_large(&a, COUNT);
-	struct wf_srx *srx = srx_of(fk);
-	struct fid_ep *ep = &fk->ep.fid;
 	static char contexts[2 * COUNT];
 	struct rlimit before;
+	struct fk_around a;
 	unsigned char b[8];
+	struct wf_srx *srx;
+	struct fid_ep *ep;
 	uint64_t next;
+	struct fk *fk;
 
 	if (WF_POOL_CHECKED)
 		skip();
+	a = fk_open_around(*state);
+	fk = open_large(&a, COUNT);
+	srx = srx_of(fk);
+	ep = &fk->ep.fid;
 	for (uint64_t i = 0; i < COUNT; i++)
 		assert_int_equal(fi_trecv(ep, b, 8, NULL, 1, i, 0, &contexts[i]), 0);
 	/* Their memory is kept for other receives. */
