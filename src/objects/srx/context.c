@@ -27,18 +27,16 @@ struct wf_srx_contexts {
 	size_t posts_left;    /* receives posted until the index is dropped */
 };
 
-static void contexts_free(struct wf_srx_contexts *contexts)
+void wf_srx_contexts_done(struct wf_srx *srx)
 {
+	struct wf_srx_contexts *contexts = srx->contexts;
+
+	if (!contexts)
+		return;
 	wf_match_table_done(&contexts->msg);
 	wf_match_table_done(&contexts->tag);
 	wf_pool_done(&contexts->nodes);
 	free(contexts);
-}
-
-void wf_srx_contexts_done(struct wf_srx *srx)
-{
-	if (srx->contexts)
-		contexts_free(srx->contexts);
 	srx->contexts = NULL;
 }
 

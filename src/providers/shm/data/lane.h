@@ -13,9 +13,12 @@
  */
 enum { SHM_REPORT_SLOTS = SHM_SLOTS / 4, SHM_REPORT_BYTES = 32 << 10 };
 
+/* Slots between those of two records in a row: no prefetcher follows. */
+enum { SHM_SLOT_STEP = 37 };
+
 static inline struct shm_slot *shm_slot_at(struct shm_lane *lane, uint32_t number)
 {
-	return &lane->slots[number * 37 % SHM_SLOTS];
+	return &lane->slots[number * SHM_SLOT_STEP % SHM_SLOTS];
 }
 
 /* Of the slot @count records behind that at @offset bytes: its offset. A loop that adds
@@ -24,7 +27,7 @@ static inline uint32_t shm_slot_behind(uint32_t offset, uint32_t count)
 {
 	enum { SLOT = sizeof(struct shm_slot) };
 
-	return (offset + count * 37 * SLOT) % (SHM_SLOTS * SLOT);
+	return (offset + count * SHM_SLOT_STEP * SLOT) % (SHM_SLOTS * SLOT);
 }
 
 static inline struct shm_slot *shm_slot_at_offset(

@@ -104,10 +104,12 @@ static inline bool choked(const struct shm_conn *conn)
 		       conn->ep->unexp.bytes >= shm_params.unexpected_size);
 }
 
-/* Describe a message of @type in one slot. False: the caller takes the long path.
- * @sources: the endpoint wants to know where messages come from. */
+/* Describe a message of @type in one slot, which has remote CQ data if @data is true.
+ * False: the caller takes the long path. @sources: the endpoint wants to know where
+ * messages come from. */
 WF_INLINE bool describe(struct shm_conn *conn, const struct shm_slot *slot,
-	uint64_t head, uint64_t type, bool sources, struct wf_srx_arrival *ret_msg)
+	uint64_t head, uint64_t type, bool data, bool sources,
+	struct wf_srx_arrival *ret_msg)
 {
 	struct shm_ep *ep = conn->ep;
 
@@ -119,6 +121,10 @@ WF_INLINE bool describe(struct shm_conn *conn, const struct shm_slot *slot,
 	};
 	if (type == FI_TAGGED)
 		ret_msg->tag = *(const volatile uint64_t *)&slot->word;
+	if (data) {
+		ret_msg->data = *(const volatile uint64_t *)&slot->data;
+		ret_msg->flags = FI_REMOTE_CQ_DATA;
+	}
 	if (sources) {
 		fi_addr_t index = shm_conn_index(conn);
 
@@ -132,7 +138,7 @@ WF_INLINE bool describe(struct shm_conn *conn, const struct shm_slot *slot,
 	return wf_likely(ret_msg->len <= SHM_INLINE_MAX);
 }
 
-/* deliver for a message of @type, with remote CQ data or without. The compiler knows
+/* deliver for a message of @type, with remote CQ data or without: the compiler knows
  * both of frequent messages. */
 WF_INLINE bool deliver_as(struct shm_conn *conn, struct wf_delivery to,
 	const struct shm_slot *slot, uint64_t head, uint64_t type, const bool data,
@@ -140,23 +146,19 @@ WF_INLINE bool deliver_as(struct shm_conn *conn, struct wf_delivery to,
 {
 	struct wf_srx_arrival msg;
 
-	if (!describe(conn, slot, head, type, sources, &msg))
-		return false;
-	if (data) {
-		msg.data = *(const volatile uint64_t *)&slot->data;
-		msg.flags = FI_REMOTE_CQ_DATA;
-	}
-	return wf_ep_deliver_inline(to, type, &msg);
+	return describe(conn, slot, head, type, data, sources, &msg) &&
+	       wf_ep_deliver_inline(to, type, &msg);
 }
 
-/* deliver_as for a message with data, to an endpoint that wants no sources. Out of
- * line: in line it would cost each message without data nine instructions. Endpoints
- * that want sources often get data with each message. */
+/* The same for a message with data to an endpoint that wants no sources. Out of line,
+ * because such messages are rare, and in line they slow down those without data. */
 static __attribute__((noinline)) bool deliver_with_data(struct shm_conn *conn,
 	const struct shm_slot *slot, uint64_t head, uint64_t type)
 {
-	return deliver_as(
-		conn, wf_delivery_of(&conn->ep->ep), slot, head, type, true, false);
+	struct wf_srx_arrival msg;
+
+	return describe(conn, slot, head, type, true, false, &msg) &&
+	       wf_ep_deliver(&conn->ep->ep, type, &msg);
 }
 
 /* The fast path of a message in one slot, to an endpoint of which @to.srx is set.
