@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "compare.h"
+#include "median.h"
 #include "pace.h"
 #include "plot.h"
 #include "process.h"
@@ -137,19 +138,6 @@ static void run_rounds(const struct fb_options *o, struct rounds *rounds)
 
 /* ---- one row of all rounds ---- */
 
-static int compare(const void *a, const void *b)
-{
-	double x = *(const double *)a, y = *(const double *)b;
-
-	return (x > y) - (x < y);
-}
-
-static double median(double *values, uint32_t count)
-{
-	qsort(values, count, sizeof(*values), compare);
-	return values[count / 2];
-}
-
 /* Summarise a row of all rounds: the best of the bests, the median of the medians and
  * of other figures. False: a round lacks the row. */
 static bool summary(const struct fb_series *series, uint32_t rounds, enum fb_test test,
@@ -170,9 +158,9 @@ static bool summary(const struct fb_series *series, uint32_t rounds, enum fb_tes
 		all[1][i] = r->p50_ns;
 		all[2][i] = r->p99_ns;
 	}
-	ret_record->median_ns = median(all[0], rounds);
-	ret_record->p50_ns = median(all[1], rounds);
-	ret_record->p99_ns = median(all[2], rounds);
+	ret_record->median_ns = fb_median(all[0], rounds);
+	ret_record->p50_ns = fb_median(all[1], rounds);
+	ret_record->p99_ns = fb_median(all[2], rounds);
 	return true;
 }
 
@@ -192,7 +180,7 @@ static double median_ratio(
 			fb_series_find(&rounds->ours[i], test, bytes)->median_ns /
 			fb_series_find(&rounds->theirs[i], test, bytes)->median_ns;
 	}
-	return count ? median(ratio, count) : 0;
+	return count ? fb_median(ratio, count) : 0;
 }
 
 /* ---- the table ---- */

@@ -1,37 +1,22 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "pace.h"
+#include "../clock.h"
+#include "median.h"
 #include "say.h"
 
-#include <math.h>
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <time.h>
 
 enum { BATCHES = 101, BATCH = 100, CORES_MAX = 64 };
 
-static double now_ns(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (double)ts.tv_sec * 1e9 + (double)ts.tv_nsec;
-}
-
 static double batch_ns(void)
 {
-	double start = now_ns();
+	uint64_t start = tool_now_ns();
 
 	for (int i = 0; i < BATCH; i++)
 		__asm__ volatile(".rept 1000\n\tnop\n\t.endr");
-	return (now_ns() - start) / BATCH;
-}
-
-static int compare(const void *a, const void *b)
-{
-	double x = *(const double *)a, y = *(const double *)b;
-
-	return (x > y) - (x < y);
+	return (double)(tool_now_ns() - start) / BATCH;
 }
 
 /* The median of some batches, which an interrupt does not change. 0: this process may
@@ -47,8 +32,7 @@ static double pace_ns(uint32_t core)
 		return 0;
 	for (int i = 0; i < BATCHES; i++)
 		ns[i] = batch_ns();
-	qsort(ns, BATCHES, sizeof(*ns), compare);
-	return ns[BATCHES / 2];
+	return fb_median(ns, BATCHES);
 }
 
 void fb_paces_init(
@@ -115,7 +99,8 @@ void fb_paces_describe(const struct fb_paces *paces)
 		if (paces->best[i] > least)
 			least = paces->best[i];
 		for (uint32_t round = 0; round < paces->rounds; round++)
-			most = fmax(most, worst_of(paces, round)[i]);
+			if (worst_of(paces, round)[i] > most)
+				most = worst_of(paces, round)[i];
 	}
 	printf("# quiet: the ratio of the %u rounds in which no other work slowed down "
 	       "the processors\n# (1000 instructions that do nothing: %.1f ns, and up "

@@ -8,6 +8,7 @@
 #include "run.h"
 #include "../clock.h"
 #include "idle.h"
+#include "median.h"
 #include "message.h"
 #include "say.h"
 #include "patterns.h"
@@ -275,13 +276,6 @@ static void find_plan(struct size *size, struct plan *plan)
 	check_plan(plan);
 }
 
-static int compare(const void *a, const void *b)
-{
-	double x = *(const double *)a, y = *(const double *)b;
-
-	return (x > y) - (x < y);
-}
-
 /* Time of a message in batch @i, over all threads: streams of threads add up, each
  * thread has a ping-pong of its own. */
 static double of_threads(const struct size *size, uint64_t i, uint64_t messages)
@@ -319,7 +313,7 @@ static void fill_row(
 		if (!plan->single && size->node->config->percentiles)
 			fb_histogram_add(&row->hist, (uint64_t)(ns[i] * PS));
 	}
-	qsort(ns, plan->batches, sizeof(*ns), compare);
+	fb_sort_values(ns, plan->batches);
 	row->best_ns = ns[0];
 	row->median_ns = ns[plan->batches / 2];
 	free(ns);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* The parts of fi_bench that compute: words of its command line, and histograms. */
+#include <sched.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -9,7 +10,9 @@
 #include <cmocka.h>
 #include <rdma/fabric.h>
 #include "../../../tools/bench/histogram.h"
+#include "../../../tools/bench/pace.h"
 #include "../../../tools/bench/parse.h"
+#include "../../../tools/bench/say.h"
 
 static void bytes_have_units(void **state)
 {
@@ -146,9 +149,77 @@ static void percentiles_are_close(void **state)
 	free(h);
 }
 
+/* ---- paces ---- */
+
+void *fb_alloc(size_t count, size_t size)
+{
+	void *mem = calloc(count, size);
+
+	assert_non_null(mem);
+	return mem;
+}
+
+/* A round is quiet if each processor kept nine tenths of its own best pace. */
+static void rounds_are_quiet_or_not(void **state)
+{
+	static const struct fb_cores cores[2] = { { 1, { 0 } }, { 1, { 1 } } };
+	static const struct {
+		double worst[2];
+		bool quiet;
+	} rows[] = {
+		{ { 50, 100 }, true },
+		{ { 54, 109 }, true },
+		{ { 56, 100 }, false },
+		{ { 50, 111 }, false },
+		{ { 200, 200 }, false },
+	};
+	enum { COUNT = sizeof(rows) / sizeof(rows[0]) };
+	struct fb_paces paces;
+
+	(void)state;
+	fb_paces_init(&paces, COUNT, cores);
+	assert_int_equal(paces.cores, 2);
+	paces.best[0] = 50;
+	paces.best[1] = 100;
+	for (uint32_t i = 0; i < COUNT; i++) {
+		paces.worst[2 * i] = rows[i].worst[0];
+		paces.worst[2 * i + 1] = rows[i].worst[1];
+	}
+	for (uint32_t i = 0; i < COUNT; i++)
+		assert_int_equal(fb_paces_quiet(&paces, i), rows[i].quiet);
+	fb_paces_done(&paces);
+}
+
+/* Samples belong to their round, and leave the process where it may run. */
+static void paces_are_sampled(void **state)
+{
+	struct fb_cores cores[2] = { { 0 } };
+	cpu_set_t before, after;
+	struct fb_paces paces;
+
+	(void)state;
+	assert_int_equal(sched_getaffinity(0, sizeof(before), &before), 0);
+	for (uint32_t core = 0; !cores[0].count && core < CPU_SETSIZE; core++)
+		if (CPU_ISSET(core, &before))
+			cores[0] = (struct fb_cores){ 1, { core } };
+	fb_paces_init(&paces, 3, cores);
+	fb_paces_sample(&paces, 1);
+	assert_true(paces.best[0] > 0);
+	assert_true(paces.worst[0] == 0);
+	assert_true(paces.worst[1] == paces.best[0]);
+	assert_true(paces.worst[2] == 0);
+	fb_paces_sample(&paces, 1);
+	assert_true(paces.worst[1] >= paces.best[0]);
+	assert_int_equal(sched_getaffinity(0, sizeof(after), &after), 0);
+	assert_true(CPU_EQUAL(&before, &after));
+	fb_paces_done(&paces);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(rounds_are_quiet_or_not),
+		cmocka_unit_test(paces_are_sampled),
 		cmocka_unit_test(bytes_have_units),
 		cmocka_unit_test(sizes_are_listed_and_doubled),
 		cmocka_unit_test(cores_of_two_sides),
