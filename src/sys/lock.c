@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <linux/futex.h>
 #include <sched.h>
+#include <stddef.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
@@ -70,6 +71,7 @@ int wf_lock_init(struct wf_lock *lock, enum wf_lock_kind kind)
 	lock->kind = kind;
 	atomic_init(&lock->held, 0);
 	atomic_init(&lock->sleepers, 0);
+	lock->gate = NULL;
 	return 0;
 }
 

@@ -8,22 +8,24 @@
 #include <stdint.h>
 
 #include "sys/compiler.h"
+#include "sys/gate.h"
 
 /*
- * One lock type whose kind is chosen when the object is created, so that an application
- * that promised to serialise its calls pays one predictable branch.
+ * One lock type whose kind is chosen when the object is created.
  *
- * WF_LOCK_NONE   the caller serialises (FI_THREAD_DOMAIN, FI_THREAD_COMPLETION
- *                without a progress thread)
  * WF_LOCK_SPIN   sections of some tens of nanoseconds, no system call inside
  * WF_LOCK_MUTEX  sections that may call the kernel: a thread that waits long sleeps
+ *
+ * Where the application serialises its calls (FI_THREAD_DOMAIN), the lock is a section
+ * of the domain's gate instead (wf_lock_set_gate), which may be taken again by the
+ * thread that has it.
  *
  * Where no thread waits, both kinds execute the same few instructions, of which one is
  * atomic. A mutex is therefore released without a full barrier between the load of
  * @sleepers and the release: a wake-up can be missed, in a window of some nanoseconds,
  * so a sleeper tries again after WF_LOCK_SLEEP_NS.
  */
-enum wf_lock_kind { WF_LOCK_NONE, WF_LOCK_SPIN, WF_LOCK_MUTEX };
+enum wf_lock_kind { WF_LOCK_SPIN, WF_LOCK_MUTEX };
 
 /* The most nanoseconds that a thread sleeps before it tries again. */
 enum { WF_LOCK_SLEEP_NS = 1000000 };
@@ -33,6 +35,8 @@ struct wf_lock {
 	_Atomic uint32_t held; /* 0 or 1; the futex that threads sleep on */
 	/* WF_LOCK_MUTEX: number of threads that sleep, or are about to. */
 	_Atomic uint32_t sleepers;
+	/* The gate that is used instead; NULL: none. */
+	struct wf_gate *gate;
 };
 
 static inline void wf_cpu_relax(void)
@@ -46,6 +50,13 @@ static inline void wf_cpu_relax(void)
 
 /* 0 or a negative errno code. */
 int wf_lock_init(struct wf_lock *lock, enum wf_lock_kind kind);
+
+/* Use @gate instead of the lock, unless it is NULL. Called before the lock is used. */
+static inline void wf_lock_set_gate(struct wf_lock *lock, struct wf_gate *gate)
+{
+	lock->gate = gate;
+}
+
 /* No thread holds the lock or waits for it. */
 void wf_lock_done(struct wf_lock *lock);
 
@@ -64,8 +75,10 @@ static inline bool wf_lock_take(struct wf_lock *lock)
 
 WF_INLINE void wf_lock(struct wf_lock *lock)
 {
-	if (lock->kind == WF_LOCK_NONE)
+	if (lock->gate) {
+		wf_gate_enter(lock->gate);
 		return;
+	}
 	if (wf_unlikely(!wf_lock_take(lock)))
 		wf_lock_slow(lock);
 }
@@ -74,8 +87,10 @@ WF_INLINE void wf_unlock(struct wf_lock *lock)
 {
 	uint32_t sleepers;
 
-	if (lock->kind == WF_LOCK_NONE)
+	if (lock->gate) {
+		wf_gate_leave(lock->gate);
 		return;
+	}
 	/* Loaded before the release, because another thread may free the lock after it.
 	 */
 	sleepers = atomic_load_explicit(&lock->sleepers, memory_order_relaxed);
@@ -88,7 +103,11 @@ WF_INLINE void wf_unlock(struct wf_lock *lock)
  * then leaves the work to that thread. */
 WF_INLINE bool wf_trylock(struct wf_lock *lock)
 {
-	return lock->kind == WF_LOCK_NONE || wf_lock_take(lock);
+	if (lock->gate) {
+		wf_gate_enter(lock->gate);
+		return true;
+	}
+	return wf_lock_take(lock);
 }
 
 /*
@@ -101,8 +120,8 @@ WF_INLINE bool wf_trylock(struct wf_lock *lock)
  */
 WF_INLINE bool wf_trylock_inline(struct wf_lock *lock)
 {
-	if (lock->kind == WF_LOCK_NONE)
-		return true;
+	if (lock->gate)
+		return wf_gate_enter_inline(lock->gate);
 	return wf_likely(
 		       !atomic_load_explicit(&lock->sleepers, memory_order_relaxed)) &&
 	       wf_lock_take(lock);
@@ -111,7 +130,9 @@ WF_INLINE bool wf_trylock_inline(struct wf_lock *lock)
 /* Release a lock that wf_trylock_inline took. */
 WF_INLINE void wf_unlock_inline(struct wf_lock *lock)
 {
-	if (lock->kind != WF_LOCK_NONE)
+	if (lock->gate)
+		wf_gate_leave_inline(lock->gate);
+	else
 		atomic_store_explicit(&lock->held, 0, memory_order_release);
 }
 

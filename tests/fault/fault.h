@@ -68,6 +68,7 @@ struct node {
 	bool events;   /* An event queue is bound. */
 	uint64_t caps; /* capabilities besides FI_MSG */
 	enum fi_progress progress;
+	enum fi_threading threading;
 	fi_addr_t peer[MAX_PEERS];
 };
 

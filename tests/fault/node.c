@@ -181,6 +181,7 @@ static struct fi_info *any_resolve(struct fi_info *hints, uint16_t number)
 static const struct addressing kinds[] = {
 	{ "tcp", port_resolve, node_port_of, port_insert, port_unused },
 	{ "tcp;ofi_rxm", port_resolve, node_port_of, port_insert, port_unused },
+	{ "udp;ofi_rxd", port_resolve, node_port_of, port_insert, port_unused },
 	{ "shm", name_resolve, name_number, name_insert, name_unused },
 	{ "lnx", any_resolve, NULL, NULL, NULL }, /* known by fi_getname alone */
 };
@@ -211,6 +212,7 @@ static struct fi_info *info_for(const struct node *node, uint16_t number)
 	hints->caps = FI_TAGGED | FI_MSG | node->caps;
 	hints->domain_attr->data_progress = node->progress;
 	hints->domain_attr->control_progress = node->progress;
+	hints->domain_attr->threading = node->threading;
 	hints->mode = FI_CONTEXT | FI_CONTEXT2;
 	info = addressing()->resolve(hints, number);
 	fi_freeinfo(hints);

@@ -46,6 +46,9 @@ const struct wf_core_param wf_core_params[] = {
 	{ "flush_timeout", FI_PARAM_INT, "5000",
 	  "milliseconds that closing an endpoint, and the end of the process, wait at "
 	  "most until what was injected or is complete has left; 0: not at all" },
+	{ "background_progress", FI_PARAM_BOOL, "yes",
+	  "a thread makes progress for accepted operations while the application makes "
+	  "no calls; no: they wait for its next call" },
 	{ "mr_cache_max_count", FI_PARAM_SIZE_T, "1024",
 	  "regions that a cache of registrations may hold; 0: registrations are not "
 	  "cached" },

@@ -252,11 +252,11 @@ static struct wf_av *av_alloc(struct wf_domain *domain, const struct fi_av_attr 
 
 	if (!av)
 		return NULL;
-	if (wf_lock_init(&av->lock,
-		    domain->lock_kind == WF_LOCK_NONE ? WF_LOCK_NONE : WF_LOCK_MUTEX)) {
+	if (wf_lock_init(&av->lock, WF_LOCK_MUTEX)) {
 		free(av);
 		return NULL;
 	}
+	wf_lock_set_gate(&av->lock, domain->gate);
 	av->domain = domain;
 	av->attr = *attr;
 	av->attr.name = NULL;

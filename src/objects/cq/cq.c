@@ -309,9 +309,10 @@ int wf_cq_open(struct fid_domain *domain_fid, struct fi_cq_attr *attr,
 	cq->wait_cond = attr->wait_cond;
 	wf_list_init(&cq->errors);
 
-	ret = wf_lock_init(&cq->lock, domain->lock_kind);
+	ret = wf_lock_init(&cq->lock, WF_LOCK_SPIN);
 	if (ret)
 		goto err_free;
+	wf_lock_set_gate(&cq->lock, domain->gate);
 	ret = wf_cq_ring_init(&cq->ring,
 		attr->format ? attr->format : FI_CQ_FORMAT_CONTEXT,
 		attr->size ? attr->size : DEFAULT_SIZE);
@@ -320,9 +321,10 @@ int wf_cq_open(struct fid_domain *domain_fid, struct fi_cq_attr *attr,
 	ret = open_wait(cq, attr);
 	if (ret)
 		goto err_ring;
-	ret = wf_progress_list_init(&cq->progress, domain->lock_kind, &cq->wait);
+	ret = wf_progress_list_init(&cq->progress, WF_LOCK_SPIN, &cq->wait);
 	if (ret)
 		goto err_wait;
+	wf_lock_set_gate(&cq->progress.lock, domain->gate);
 
 	fill_handle(cq, &cq->self);
 	choose_ops(cq, owner);

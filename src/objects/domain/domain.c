@@ -20,32 +20,26 @@ static enum fi_threading threading_of(const struct fi_info *info)
 		       : FI_THREAD_SAFE;
 }
 
-/* Control calls are thread safe with any threading model, except with unified
- * progress. */
-static enum wf_lock_kind mr_lock_kind(const struct wf_domain *domain)
-{
-	return domain->progress == FI_PROGRESS_CONTROL_UNIFIED ? domain->lock_kind
-							       : WF_LOCK_SPIN;
-}
-
-/* True if endpoints may have several contexts: a thread that uses one context of a
- * scalable endpoint makes progress for the others, which other threads may use. */
-static bool has_contexts(const struct fi_info *info)
-{
-	const struct fi_ep_attr *attr = info->ep_attr;
-
-	return attr &&
-	       ((attr->tx_ctx_cnt > 1 && attr->tx_ctx_cnt != FI_SHARED_CONTEXT) ||
-		       (attr->rx_ctx_cnt > 1 && attr->rx_ctx_cnt != FI_SHARED_CONTEXT));
-}
-
 /* May all objects do without locks? */
-static bool is_serialised(const struct wf_domain *domain, const struct fi_info *info)
+static bool domain_is_serialised(const struct wf_domain *domain)
 {
-	if (domain->progress == FI_PROGRESS_AUTO)
-		return false;
-	return domain->threading == FI_THREAD_DOMAIN ||
-	       (domain->threading == FI_THREAD_COMPLETION && !has_contexts(info));
+	return domain->progress != FI_PROGRESS_AUTO &&
+	       domain->threading == FI_THREAD_DOMAIN;
+}
+
+static void domain_set_gate(struct wf_domain *domain, struct wf_gate *gate)
+{
+	domain->gate = domain->async.gate = gate;
+	/* Control calls are thread safe with any threading model, except with unified
+	 * progress. */
+	if (domain->progress == FI_PROGRESS_CONTROL_UNIFIED)
+		wf_lock_set_gate(&domain->mr_map.lock, gate);
+}
+
+void wf_domain_share_gate(struct wf_domain *above, struct wf_domain *below)
+{
+	if (above->gate && below->gate)
+		domain_set_gate(below, above->gate);
 }
 
 static int copy_attributes(struct wf_domain *domain, const struct fi_info *info)
@@ -56,7 +50,6 @@ static int copy_attributes(struct wf_domain *domain, const struct fi_info *info)
 		name = domain->prov->default_domain;
 	domain->threading = threading_of(info);
 	domain->progress = info->domain_attr->progress;
-	domain->lock_kind = is_serialised(domain, info) ? WF_LOCK_NONE : WF_LOCK_SPIN;
 	domain->info = fi_dupinfo(info);
 	domain->name = strdup(name ? name : "");
 	return domain->info && domain->name ? 0 : -FI_ENOMEM;
@@ -133,9 +126,13 @@ int wf_domain_new(struct wf_fabric *fabric, struct fi_info *info,
 	err = copy_attributes(domain, info);
 	if (err)
 		goto err_free;
-	err = wf_mr_map_init(&domain->mr_map, mr_lock_kind(domain));
+	err = wf_mr_map_init(&domain->mr_map, WF_LOCK_SPIN);
 	if (err)
 		goto err_free;
+	wf_async_init(&domain->async);
+	wf_gate_init(&domain->own_gate);
+	if (domain_is_serialised(domain) && wf_gate_supported())
+		domain_set_gate(domain, &domain->own_gate);
 	domain->mr_map.revoke = domain->prov->mr_revoke;
 	domain->reached = &domain->mr_map;
 	/* Items come and go by control calls, which are always thread safe. */
@@ -172,6 +169,7 @@ err_triggers:
 err_items:
 	wf_progress_list_done(&domain->items);
 err_map:
+	wf_async_done(&domain->async);
 	wf_mr_map_done(&domain->mr_map);
 err_free:
 	free_domain(domain);
@@ -192,6 +190,7 @@ int wf_domain_close(struct fid *fid)
 		return -FI_EBUSY;
 	}
 	wf_open_domain_remove(&domain->open);
+	wf_async_done(&domain->async);
 	if (domain->prov->domain_done)
 		domain->prov->domain_done(domain);
 	wf_progress_thread_stop(domain->thread);
@@ -221,7 +220,7 @@ int wf_domain_need_thread(struct wf_domain *domain)
 {
 	int err = 0;
 
-	if (domain->lock_kind == WF_LOCK_NONE) {
+	if (domain->gate) {
 		FI_WARN(domain->prov->fi, FI_LOG_DOMAIN,
 			"progress thread refused: the domain was opened for a caller "
 			"that serialises; FI_THREAD_SAFE or FI_PROGRESS_AUTO is "
@@ -237,7 +236,7 @@ int wf_domain_need_thread(struct wf_domain *domain)
 
 int wf_domain_progress_add(struct wf_domain *domain, struct wf_progress *item)
 {
-	if (domain->lock_kind == WF_LOCK_NONE)
+	if (domain->gate)
 		return 0;
 	return wf_progress_list_add(&domain->items, item);
 }

@@ -10,6 +10,7 @@
 #include "objects/cntr/counted.h"
 #include "objects/mr/mr.h"
 #include "objects/op/op.h"
+#include "objects/progress/async.h"
 #include "objects/progress/progress.h"
 #include "objects/trigger/trigger.h"
 #include "sys/list.h"
@@ -23,13 +24,14 @@ struct wf_coll_engines;
  * An open domain (fi_domain(3)). Attributes are fixed when it is opened; @refs counts
  * the objects that are open on it, and fi_close fails while there are any.
  *
- * @lock_kind is the kind of lock that data path objects use: WF_LOCK_NONE where the
- * application serialises its calls and no thread of the library runs, WF_LOCK_SPIN
- * otherwise. A domain opened with FI_PROGRESS_AUTO has a progress thread from the
- * start, so it is never WF_LOCK_NONE; nor is one with FI_THREAD_SAFE, or with
- * FI_THREAD_COMPLETION for endpoints of several contexts. A wait object
- * that the kernel cannot signal asks for the thread later (wf_domain_need_thread);
- * for an unlocked domain that request is refused with -FI_ENOSYS and a log line.
+ * Where the application serialises its calls (FI_THREAD_DOMAIN), data path objects have
+ * no locks but sections of @gate, as far as the kernel supports gates (sys/gate.h). The
+ * thread of @async tries to get in. A domain opened with FI_PROGRESS_AUTO has a
+ * progress thread from the start, and locks. With FI_THREAD_COMPLETION there are locks,
+ * too: programs post operations in one thread while another one makes progress, which
+ * no other library minds. A wait object that the kernel cannot signal asks for the
+ * thread later (wf_domain_need_thread); for a domain without locks that request is
+ * refused with -FI_ENOSYS and a log line.
  */
 struct wf_domain {
 	struct fid_domain fid;
@@ -40,9 +42,12 @@ struct wf_domain {
 	uint32_t api_version;        /* the fabric's */
 	enum fi_threading threading; /* FI_THREAD_FID and _ENDPOINT became _SAFE */
 	enum fi_progress progress;   /* model that was asked for and granted */
-	enum wf_lock_kind lock_kind; /* lock of data path objects, see above */
-	atomic_int refs;             /* objects that are open on the domain */
-	struct wf_eq *eq;            /* default EQ, NULL until bound */
+	/* The gate of data path objects, see above; NULL: they have locks. A domain
+	 * below another one of this library has the gate of that one. */
+	struct wf_gate *gate;
+	struct wf_gate own_gate;
+	atomic_int refs;         /* objects that are open on the domain */
+	struct wf_eq *eq;        /* default EQ, NULL until bound */
 	struct fid_domain *peer; /* the owner's domain of an imported one, or NULL */
 	struct wf_mr_map mr_map; /* memory regions with remote access, by key */
 	/* The regions that peers of the domain's endpoints may access: @mr_map, or the
@@ -51,7 +56,9 @@ struct wf_domain {
 	struct wf_counted counted;         /* counters of regions */
 	struct wf_progress_list items;     /* items that the progress thread runs */
 	struct wf_progress_thread *thread; /* NULL until needed */
-	struct wf_triggers triggers;       /* operations that wait for counters */
+	/* Progress while the application makes no calls; without FI_PROGRESS_AUTO. */
+	struct wf_async async;
+	struct wf_triggers triggers; /* operations that wait for counters */
 	struct fi_hmem_override_ops hmem_override; /* size 0: none was set */
 	pthread_mutex_t control;    /* guards eq, thread and hmem_override */
 	struct wf_open_domain open; /* for wf_domain_find */
@@ -80,6 +87,11 @@ int wf_domain_new(struct wf_fabric *fabric, struct fi_info *info,
 	uint64_t flags, void *context);
 /* fi_close(3). -FI_EBUSY: objects are open on it. */
 int wf_domain_close(struct fid *fid);
+
+/* Let data path objects of @below, which has no objects yet, use the gate of @above:
+ * what keeps a thread out of the one keeps it out of the other. No-op where @below has
+ * locks. */
+void wf_domain_share_gate(struct wf_domain *above, struct wf_domain *below);
 
 /* Start the progress thread unless it runs. -FI_ENOSYS with a log line: the domain has
  * no locks (see struct wf_domain). */

@@ -103,10 +103,13 @@ struct wf_ep {
 	bool tx_selective, rx_selective;
 	bool enabled;         /* fi_enable succeeded */
 	atomic_bool triggers; /* threads that run the endpoint start triggered work */
-	pthread_mutex_t control;      /* guards bindings and attributes, see above */
-	_Atomic(struct wf_eq *) eq;   /* the bound EQ; NULL: the domain's EQ, if any */
-	struct wf_lock lock;          /* guards the state of the transport */
-	struct wf_progress progress;  /* the item that runs the transport's progress */
+	pthread_mutex_t control;     /* guards bindings and attributes, see above */
+	_Atomic(struct wf_eq *) eq;  /* the bound EQ; NULL: the domain's EQ, if any */
+	struct wf_lock lock;         /* guards the state of the transport */
+	struct wf_progress progress; /* the item that runs the transport's progress */
+	/* Progress without calls of the application (life/async.h), and the item of the
+	 * endpoint that does it: this one, or one above it. */
+	struct wf_async_item async, *wants;
 	struct wf_counted_ep counted; /* entry for counters of regions; see counted.h */
 	atomic_int refs;      /* open groups and contexts; fi_close is refused */
 	unsigned int handles; /* open handles: the endpoint and its aliases */
@@ -245,8 +248,9 @@ static inline fi_addr_t wf_ep_source(const struct wf_ep *ep, fi_addr_t index)
  * the lock of the receive context. */
 static inline void wf_ep_progress(struct wf_ep *ep)
 {
-	/* Tail call: keeps the caller's frame out of the hot path. */
-	if (ep->lock.kind == WF_LOCK_NONE) {
+	/* The caller is inside the gate. Tail call: keeps the caller's frame out of the
+	 * hot path. */
+	if (ep->lock.gate) {
 		ep->xfer->progress(ep);
 		return;
 	}
@@ -256,6 +260,13 @@ static inline void wf_ep_progress(struct wf_ep *ep)
 		ep->xfer->progress(ep);
 		wf_unlock(&ep->lock);
 	}
+}
+
+/* The transport keeps an operation that its progress has to continue, without further
+ * calls of the application. The caller holds ep->lock. */
+static inline void wf_ep_want(struct wf_ep *ep)
+{
+	wf_async_want(ep->wants);
 }
 
 /* A number that changes when an entry is written to the receive CQ of @ep (or, without

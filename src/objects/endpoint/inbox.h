@@ -66,9 +66,9 @@ struct wf_inbox_message {
 	_Alignas(16) uint8_t payload[];
 };
 
-/* Make an inbox for messages of up to @limit bytes. NULL: no memory. */
-struct wf_inbox *wf_inbox_new(
-	enum wf_lock_kind kind, size_t limit, struct wf_wait *wait);
+/* Make an inbox for messages of up to @limit bytes, with a lock or, unless it is NULL,
+ * with @gate instead of it. NULL: no memory. */
+struct wf_inbox *wf_inbox_new(struct wf_gate *gate, size_t limit, struct wf_wait *wait);
 /* No endpoint below has a feed of the inbox any more. NULL: no-op. */
 void wf_inbox_free(struct wf_inbox *inbox);
 

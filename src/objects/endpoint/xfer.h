@@ -131,6 +131,11 @@ struct wf_xfer_ops {
 	 * messages. */
 	bool (*flushed)(struct wf_ep *ep);
 
+	/* Has the endpoint accepted operations that its progress has to continue: that
+	 * wait for a connection, for space or for a peer? ep->lock is held. NULL:
+	 * accepted operations are on their way when a call returns. */
+	bool (*unfinished)(struct wf_ep *ep);
+
 	/* The number of peers by transport (sys/peer_counts.h). Any thread, no lock.
 	 * NULL: the endpoint has one transport. */
 	void (*peer_counts)(const struct wf_ep *ep, struct wf_peer_counts *ret);

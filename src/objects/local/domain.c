@@ -132,6 +132,7 @@ static int open_domain(struct wf_local_domain *domain)
 		wf_lower_domain_close(below);
 		return -FI_ENOSYS;
 	}
+	wf_domain_share_gate(domain->above, wf_domain_of(below->domain));
 	wf_domain_lend_regions(domain->above, wf_domain_of(below->domain));
 	return 0;
 }

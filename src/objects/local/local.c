@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "objects/endpoint/calls/transfer.h"
+#include "objects/endpoint/life/async.h"
 #include "objects/endpoint/life/flush.h"
 #include "objects/endpoint/scalable/scalable.h"
 #include "objects/lower/call.h"
@@ -48,6 +49,7 @@ static int open_ep(struct wf_local *below, size_t max_atomic)
 	if (!wf_lower_ep_reaches(&below->ep) ||
 		wf_op_max_atomic(below->ep.builtin) < max_atomic)
 		return -FI_ENOSYS;
+	wf_ep_async_below(above, below->ep.builtin);
 	below->table = wf_av_of(below->av);
 	wf_transfer_lend(above, below->ep.builtin);
 	ret = wf_lower_ep_set_limits(&below->ep, above);
@@ -374,6 +376,12 @@ bool wf_local_arm(struct wf_local *below)
 {
 	return !below || wf_local_is_inherited(below) ||
 	       (below->sleeps && wf_lower_ep_arm(&below->ep) && is_quiet(below));
+}
+
+bool wf_local_unfinished(struct wf_local *below)
+{
+	return below && !wf_local_is_inherited(below) &&
+	       wf_ep_unfinished(below->ep.builtin);
 }
 
 bool wf_local_flushed(struct wf_local *below)

@@ -151,9 +151,10 @@ static inline void wf_local_peer_counts(
 
 /* Has the endpoint below, not NULL, moved data since the last call? */
 bool wf_local_moved(struct wf_local *below);
-/* As in struct wf_xfer_ops; without an endpoint below they return true, true and false.
- */
+/* As in struct wf_xfer_ops; without an endpoint below they return true, false, true and
+ * false. */
 bool wf_local_arm(struct wf_local *below);
+bool wf_local_unfinished(struct wf_local *below);
 bool wf_local_flushed(struct wf_local *below);
 bool wf_local_cancel(struct wf_local *below, const struct wf_cancel *which);
 

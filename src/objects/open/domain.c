@@ -271,6 +271,13 @@ struct fi_ops_domain wf_domain_ops = {
 	.xpu_ctx = wf_absent_domain_xpu_ctx,
 };
 
+/* An imported domain has calls within those of its owner's. */
+static void share_gate(struct wf_domain *domain)
+{
+	if (wf_domain_is_own(domain->peer))
+		wf_domain_share_gate(wf_domain_of(domain->peer), domain);
+}
+
 int wf_domain_open2(struct fid_fabric *fabric, struct fi_info *info,
 	struct fid_domain **ret_domain, uint64_t flags, void *context)
 {
@@ -280,8 +287,12 @@ int wf_domain_open2(struct fid_fabric *fabric, struct fi_info *info,
 		.mr = &wf_mr_ops,
 	};
 
-	return wf_domain_new(
+	int ret = wf_domain_new(
 		wf_fabric_of(fabric), info, &tables, ret_domain, flags, context);
+
+	if (!ret && flags & FI_PEER)
+		share_gate(wf_domain_of(*ret_domain));
+	return ret;
 }
 
 int wf_domain_open(struct fid_fabric *fabric, struct fi_info *info,

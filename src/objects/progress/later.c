@@ -114,7 +114,7 @@ int wf_later_init(
 
 	if (ret)
 		return ret;
-	/* Never WF_LOCK_NONE: the lock also prevents recursion in one thread. */
+	/* Never a gate: the lock also prevents recursion in one thread. */
 	ret = wf_lock_init(&later->run_lock, WF_LOCK_MUTEX);
 	if (ret) {
 		wf_lock_done(&later->lock);

@@ -58,7 +58,7 @@ int wf_progress_thread_start(
 	struct wf_progress_thread *thread;
 	int err;
 
-	assert(list->lock.kind != WF_LOCK_NONE);
+	assert(!list->lock.gate);
 	thread = calloc(1, sizeof(*thread));
 	if (!thread)
 		return -FI_ENOMEM;

@@ -12,7 +12,7 @@
 struct wf_progress_thread;
 
 /* Start the thread. Until wf_progress_thread_stop the list's wait is the thread's. The
- * list's lock must not be WF_LOCK_NONE. 0 or a negative fabric errno. */
+ * list's lock must not be a gate. 0 or a negative fabric errno. */
 int wf_progress_thread_start(
 	struct wf_progress_list *list, struct wf_progress_thread **ret_thread);
 

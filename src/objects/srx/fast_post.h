@@ -40,9 +40,6 @@ WF_INLINE bool wf_srx_fast_post(struct wf_srx *srx, uint64_t type, uint64_t flag
 		return false;
 	if (addr != FI_ADDR_UNSPEC)
 		addr = wf_srx_key(srx, type == FI_TAGGED, addr);
-	if (srx->lock->kind == WF_LOCK_NONE)
-		return wf_srx_fast_post_locked(
-			srx, type, flags, buf, len, desc, addr, tag, ignore, context);
 	if (wf_unlikely(!wf_trylock_inline(srx->lock)))
 		return false;
 	posted = wf_srx_fast_post_locked(

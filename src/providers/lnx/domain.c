@@ -22,9 +22,13 @@ static int open_member(struct lnx_domain *domain, unsigned int i)
 	 * same key. */
 	info->domain_attr->mr_mode &= ~FI_MR_PROV_KEY;
 	ret = wf_lower_domain_open(&domain->member[i], &lnx_fi, member->name, info);
-	if (!ret)
-		domain->count = i + 1;
-	return ret;
+	if (ret)
+		return ret;
+	if (wf_domain_is_own(domain->member[i].domain))
+		wf_domain_share_gate(
+			domain->wf, wf_domain_of(domain->member[i].domain));
+	domain->count = i + 1;
+	return 0;
 }
 
 static void close_members(struct lnx_domain *domain)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include <string.h>
 
+#include "objects/endpoint/life/async.h"
 #include "objects/endpoint/life/flush.h"
 #include "objects/endpoint/life/name.h"
 #include "objects/lower/call.h"
@@ -74,6 +75,28 @@ static bool lnx_flushed(struct wf_ep *wf)
 		done = false;
 	}
 	return done && (!ep->stripe || lnx_stripe_flushed(ep));
+}
+
+/* Has the rail operations that progress has to continue? Of a member of another library
+ * it is known which operations have not ended. */
+static bool is_unfinished(struct lnx_ep *ep, uint32_t index)
+{
+	struct wf_ep *builtin = ep->rail[index].below.builtin;
+
+	return builtin ? wf_ep_unfinished(builtin) : lnx_op_any(ep, index);
+}
+
+static bool lnx_unfinished(struct wf_ep *wf)
+{
+	struct lnx_ep *ep = lnx_ep_of(wf);
+
+	for (unsigned int i = 0; i < ep->count; i++) {
+		if (!is_unfinished(ep, i))
+			continue;
+		lnx_rail_wake(ep, &ep->rail[i]);
+		return true;
+	}
+	return lnx_stripe_is_busy(ep);
 }
 
 /* Members of other libraries come first, because they may refuse a counter. */
@@ -264,7 +287,7 @@ static int lnx_atomic_valid(struct wf_ep *wf, enum wf_op_kind kind,
 		.forbid_shared_memory = lnx_forbid_shared_memory,                      \
 		.atomic_valid = lnx_atomic_valid, .cntr_bound = lnx_cntr_bound,        \
 		.cancel_tx = lnx_cancel, .flushed = lnx_flushed,                       \
-		.tx_left = lnx_tx_left,                                                \
+		.unfinished = lnx_unfinished, .tx_left = lnx_tx_left,                  \
 	}
 
 /* Members that use sockets make system calls while the endpoint's lock is held. */
@@ -327,10 +350,10 @@ int lnx_endpoint(struct wf_domain *parent, struct fi_info *info, struct fid_ep *
 	if (ret)
 		return ret;
 	ep = lnx_ep_of(wf);
-	ret = wf_lock_init(&ep->ops_lock,
-		parent->lock_kind == WF_LOCK_NONE ? WF_LOCK_NONE : WF_LOCK_SPIN);
+	ret = wf_lock_init(&ep->ops_lock, WF_LOCK_SPIN);
 	if (ret)
 		goto err_ep;
+	wf_lock_set_gate(&ep->ops_lock, parent->gate);
 	init(ep, domain);
 	ret = open_rails(ep, info);
 	if (ret)

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+#include "objects/endpoint/life/async.h"
 #include "objects/endpoint/calls/transfer.h"
 #include "objects/lower/info.h"
 #include "providers/lnx/deferred.h"
@@ -48,6 +49,8 @@ int lnx_rail_open(
 	/* Errors of injected operations report the context of the endpoint of lnx. */
 	ret = wf_lower_ep_open(&rail->below, domain, info, ep->wf.fid.fid.context);
 	rail->recorded = ep->tracked || !rail->below.builtin;
+	if (!ret && rail->below.builtin)
+		wf_ep_async_below(&ep->wf, rail->below.builtin);
 	return ret;
 }
 

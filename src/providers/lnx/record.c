@@ -25,6 +25,8 @@ struct lnx_op *lnx_op_new(struct lnx_ep *ep, const struct wf_op *op, uint32_t ra
 		wf_list_push(&ep->ops, &rec->link);
 	}
 	wf_unlock(&ep->ops_lock);
+	if (rec && !ep->rail[rail].below.builtin)
+		wf_ep_want(&ep->wf);
 	return rec;
 }
 
@@ -52,6 +54,22 @@ struct lnx_op *lnx_op_find(struct lnx_ep *ep, const void *context, uint32_t rail
 			break;
 		}
 	}
+	wf_unlock(&ep->ops_lock);
+	return found;
+}
+
+static bool op_is_on(const struct wf_list *link, const void *rail)
+{
+	return wf_list_entry(link, struct lnx_op, link)->rail ==
+	       *(const uint32_t *)rail;
+}
+
+bool lnx_op_any(struct lnx_ep *ep, uint32_t rail)
+{
+	bool found;
+
+	wf_lock(&ep->ops_lock);
+	found = wf_list_find(&ep->ops, op_is_on, &rail);
 	wf_unlock(&ep->ops_lock);
 	return found;
 }

@@ -43,6 +43,8 @@ struct lnx_op *lnx_op_find(struct lnx_ep *ep, const void *context, uint32_t rail
 /* Is an injected operation at @rail, whose success is not reported to the application,
  * still under way? */
 bool lnx_op_any_injected(struct lnx_ep *ep, uint32_t rail);
+/* Is there any operation over the rail that has not ended? */
+bool lnx_op_any(struct lnx_ep *ep, uint32_t rail);
 
 /* fi_cancel at a recorded rail whose member is of another library. No lock is held. The
  * member does not report whether it found the operation. */

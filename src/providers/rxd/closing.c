@@ -12,3 +12,9 @@ bool rxd_flushed(struct wf_ep *wf)
 	rxd_run_flows(ep);
 	return !rxd_tx_any_owed(ep);
 }
+
+/* Until it is acknowledged, a packet may have to be sent again. */
+bool rxd_unfinished(struct wf_ep *wf)
+{
+	return !wf_list_empty(&rxd_ep_of(wf)->ops);
+}

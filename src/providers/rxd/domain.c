@@ -3,6 +3,7 @@
 
 #include <stdlib.h>
 
+#include "objects/open/open.h"
 #include "providers/rxd/rxd.h"
 #include "sys/compiler.h"
 
@@ -61,7 +62,10 @@ static int open_below(
 	fi_freeinfo(found);
 	if (!info)
 		return -FI_ENOMEM;
-	return wf_lower_domain_open(&domain->below, &rxd_fi, "below", info);
+	ret = wf_lower_domain_open(&domain->below, &rxd_fi, "below", info);
+	if (!ret && wf_domain_is_own(domain->below.domain))
+		wf_domain_share_gate(wf, wf_domain_of(domain->below.domain));
+	return ret;
 }
 
 int rxd_domain_init(struct wf_domain *wf, const struct fi_info *info)

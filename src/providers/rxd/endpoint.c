@@ -68,6 +68,7 @@ static const struct wf_xfer_ops rxd_xfer_ops = {
 	.enable = rxd_enable,
 	.cancel_tx = rxd_cancel,
 	.flushed = rxd_flushed,
+	.unfinished = rxd_unfinished,
 	.destroy = rxd_destroy,
 	.setname = rxd_setname,
 	.getname = rxd_getname,

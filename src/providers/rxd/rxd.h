@@ -150,6 +150,7 @@ int rxd_endpoint(struct wf_domain *domain, struct fi_info *info, struct fid_ep *
 
 /* closing.c; wf_xfer_ops.flushed */
 bool rxd_flushed(struct wf_ep *wf);
+bool rxd_unfinished(struct wf_ep *wf);
 
 /* progress.c */
 void rxd_progress(struct wf_ep *wf);

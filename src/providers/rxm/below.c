@@ -143,8 +143,8 @@ static void open_inbox(struct rxm_ep *ep)
 	const struct wf_cq *cq = ep->cq.builtin;
 
 	if (!ep->inbox && cq && rxm_below_is_stream(ep))
-		ep->inbox = wf_inbox_new(cq->domain->lock_kind,
-			RXM_HEADER + ep->buffer_size, &ep->cq.builtin->wait);
+		ep->inbox = wf_inbox_new(cq->domain->gate, RXM_HEADER + ep->buffer_size,
+			&ep->cq.builtin->wait);
 }
 
 int rxm_below_open(struct rxm_ep *ep)

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+#include "objects/endpoint/life/async.h"
 #include "objects/local/local.h"
 #include "providers/rxm/conn/peer.h"
 
@@ -36,4 +37,25 @@ bool rxm_flushed(struct wf_ep *wf)
 	return wf_local_flushed(ep->below) &&
 	       !wf_remotes_any_pending(
 		       &ep->peers->remotes, rxm_data_op_is_promised, NULL);
+}
+
+static bool is_unfinished_below(const struct rxm_conn *conn)
+{
+	return !wf_list_empty(&conn->waiting) || !wf_list_empty(&conn->calls) ||
+	       (conn->below.builtin && wf_ep_unfinished(conn->below.builtin));
+}
+
+bool rxm_unfinished(struct wf_ep *wf)
+{
+	struct rxm_ep *ep = rxm_ep_of(wf);
+
+	if (ep->data.pending || wf_remotes_busy(&ep->peers->remotes) ||
+		wf_local_unfinished(ep->below))
+		return true;
+	wf_list_foreach(link, &ep->conns)
+	{
+		if (is_unfinished_below(wf_list_entry(link, struct rxm_conn, link)))
+			return true;
+	}
+	return false;
 }

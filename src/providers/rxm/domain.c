@@ -64,6 +64,8 @@ static void fill(struct rxm_domain *domain, const struct rxm_offer *offer)
 	domain->virt_addr = mode & FI_MR_VIRT_ADDR;
 	domain->prov_key = mode & FI_MR_PROV_KEY;
 	domain->own = wf_domain_is_own(domain->below.domain);
+	if (domain->own)
+		wf_domain_share_gate(domain->wf, wf_domain_of(domain->below.domain));
 	domain->delivery = offer->delivery;
 	domain->tagged = below->caps & FI_TAGGED;
 	domain->rx_cq_data = (below->mode | below->rx_attr->mode) & FI_RX_CQ_DATA;

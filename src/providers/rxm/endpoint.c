@@ -143,6 +143,7 @@ static const struct wf_xfer_ops rxm_xfer_ops = {
 	.forbid_shared_memory = rxm_forbid_shared_memory,
 	.progress = rxm_progress,
 	.flushed = rxm_flushed,
+	.unfinished = rxm_unfinished,
 	.cancel_tx = rxm_cancel,
 	.srx_ops = &wf_unexp_srx_ops,
 	.srx_addr = wf_unexp_srx_addr,

@@ -214,5 +214,6 @@ void rxm_wake_sleepers(struct rxm_ep *ep);
 
 /* closing.c */
 bool rxm_flushed(struct wf_ep *ep);
+bool rxm_unfinished(struct wf_ep *ep);
 
 #endif

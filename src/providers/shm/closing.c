@@ -30,3 +30,13 @@ bool shm_flushed(struct wf_ep *wf)
 			return false;
 	return !wf_remotes_any_pending(&ep->peers->remotes, is_owed, NULL);
 }
+
+/* Operations that wait for an answer count as well: some of them go on when it comes.
+ */
+bool shm_unfinished(struct wf_ep *wf)
+{
+	struct shm_ep *ep = shm_ep_of(wf);
+
+	return ep->tx_pending || !wf_list_empty(&ep->dirty) ||
+	       wf_remotes_busy(&ep->peers->remotes);
+}

@@ -141,6 +141,7 @@ static const struct wf_xfer_ops shm_xfer_ops = {
 	.small_size = SHM_INLINE_MAX,
 	.progress = shm_progress,
 	.flushed = shm_flushed,
+	.unfinished = shm_unfinished,
 	.cancel_tx = shm_cancel,
 	.srx_ops = &wf_unexp_srx_ops,
 	.srx_addr = wf_unexp_srx_addr,

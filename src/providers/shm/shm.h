@@ -143,6 +143,7 @@ void shm_wake_sleepers(struct shm_ep *ep);
 
 /* closing.c */
 bool shm_flushed(struct wf_ep *ep);
+bool shm_unfinished(struct wf_ep *ep);
 
 /* cancel.c. ep->lock is held. */
 bool shm_cancel(struct wf_ep *ep, const struct wf_cancel *which);

@@ -61,3 +61,24 @@ bool tcp_flushed(struct wf_ep *wf)
 	return !ep->peers ||
 	       !wf_remotes_any_pending(&ep->peers->remotes, is_owed_item, NULL);
 }
+
+static size_t pending_of_contexts(const struct tcp_ep *ep)
+{
+	size_t sum = 0;
+
+	for (size_t i = 0; ep->contexts && i < wf_sep_tx_count(&ep->ep); i++)
+		sum += ep->contexts[i].pending;
+	return sum;
+}
+
+/* Operations that wait for an answer count as well: some of them go on when it comes.
+ */
+bool tcp_unfinished(struct wf_ep *wf)
+{
+	struct tcp_ep *ep = tcp_ep_of(wf);
+
+	return !wf_list_empty(&ep->dirty) || ep->own.pending || ep->closed.pending ||
+	       pending_of_contexts(ep) ||
+	       (ep->peers && wf_remotes_busy(&ep->peers->remotes)) ||
+	       wf_local_unfinished(ep->below);
+}

@@ -187,6 +187,7 @@ static const struct wf_xfer_ops tcp_xfer_ops = {
 	.inbox = true,
 	.progress = tcp_progress,
 	.flushed = tcp_flushed,
+	.unfinished = tcp_unfinished,
 	.peer_counts = tcp_peer_counts,
 	.cancel_tx = tcp_cancel,
 	.srx_ops = &wf_unexp_srx_ops,

@@ -175,6 +175,7 @@ void tcp_rearm_timer(struct tcp_ep *ep);
 
 /* closing.c */
 bool tcp_flushed(struct wf_ep *ep);
+bool tcp_unfinished(struct wf_ep *ep);
 
 /* cancel.c; ep->lock held. */
 bool tcp_cancel(struct wf_ep *ep, const struct wf_cancel *which);

@@ -86,7 +86,6 @@ static int av_fixture_setup(void **state)
 	f->domain.fabric = &f->fabric;
 	f->domain.prov = &f->prov;
 	f->domain.info = &f->info;
-	f->domain.lock_kind = WF_LOCK_SPIN;
 	pthread_mutex_init(&f->domain.control, NULL);
 	f->eq.fid.fid.fclass = FI_CLASS_EQ;
 	f->eq.fabric = &f->fabric;

@@ -38,7 +38,6 @@ static int domain_fixture_setup(void **state)
 	f->domain.prov = &f->prov;
 	f->domain.info = &f->info;
 	f->domain.api_version = FI_VERSION(2, 6);
-	f->domain.lock_kind = WF_LOCK_SPIN;
 	pthread_mutex_init(&f->domain.control, NULL);
 	assert_int_equal(
 		wf_progress_list_init(&f->domain.items, WF_LOCK_MUTEX, NULL), 0);

@@ -49,7 +49,7 @@ static void take_number(struct wf_inbox *inbox, const struct wf_inbox_feed *feed
 static void all_lengths_in_order(void **state)
 {
 	enum { BEHIND = 7, COUNT = 20000 };
-	struct wf_inbox *inbox = wf_inbox_new(WF_LOCK_NONE, LIMIT, NULL);
+	struct wf_inbox *inbox = wf_inbox_new(NULL, LIMIT, NULL);
 	struct wf_inbox_feed feed[2] = { { .inbox = inbox }, { .inbox = inbox } };
 
 	(void)state;
@@ -74,7 +74,7 @@ static void all_lengths_in_order(void **state)
  * has handled all that were; other feeds go on. */
 static void passed_until_handled(void **state)
 {
-	struct wf_inbox *inbox = wf_inbox_new(WF_LOCK_SPIN, LIMIT, NULL);
+	struct wf_inbox *inbox = wf_inbox_new(NULL, LIMIT, NULL);
 	struct wf_inbox_feed feed = { .inbox = inbox }, other = { .inbox = inbox };
 	unsigned int put = 0;
 
@@ -104,8 +104,8 @@ static void passed_until_handled(void **state)
 
 static void long_ones_are_passed(void **state)
 {
-	struct wf_inbox *inbox = wf_inbox_new(WF_LOCK_NONE, LIMIT, NULL);
-	struct wf_inbox *large = wf_inbox_new(WF_LOCK_NONE, SIZE_MAX, NULL);
+	struct wf_inbox *inbox = wf_inbox_new(NULL, LIMIT, NULL);
+	struct wf_inbox *large = wf_inbox_new(NULL, SIZE_MAX, NULL);
 	struct wf_inbox_feed feed = { .inbox = inbox }, large_feed = { .inbox = large };
 
 	(void)state;
@@ -131,7 +131,7 @@ static void wakes_sleepers(void **state)
 
 	(void)state;
 	assert_int_equal(wf_wait_init(&wait, FI_WAIT_FD, NULL), 0);
-	feed.inbox = wf_inbox_new(WF_LOCK_NONE, LIMIT, &wait);
+	feed.inbox = wf_inbox_new(NULL, LIMIT, &wait);
 	ticket = wf_wait_arm(&wait);
 	assert_false(put_number(&feed, 0, LIMIT + 1));
 	assert_true(wf_wait_is_armed(&wait));
@@ -216,7 +216,7 @@ static void threads_keep_the_order(void **state)
 	pthread_t thread[FEEDS];
 
 	(void)state;
-	shared.inbox = wf_inbox_new(WF_LOCK_SPIN, LIMIT, NULL);
+	shared.inbox = wf_inbox_new(NULL, LIMIT, NULL);
 	for (uintptr_t i = 0; i < FEEDS; i++) {
 		shared.feed[i].inbox = shared.inbox;
 		assert_int_equal(

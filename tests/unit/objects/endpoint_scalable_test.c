@@ -418,7 +418,7 @@ static void test_closing(void **state)
 	close_around(&a);
 }
 
-/* THR-002, EPA-006: what cannot be. */
+/* EPA-006: what cannot be. */
 static void test_refusals(void **state)
 {
 	struct domain_fixture *f = *state;
@@ -429,16 +429,6 @@ static void test_refusals(void **state)
 	core = open_fake(f, info);
 	assert_int_equal(wf_sep_init(&core->ep, &ctx_ops), -FI_EINVAL);
 	close_ep(&core->ep.fid);
-
-	f->domain.lock_kind = WF_LOCK_NONE;
-	f->domain.threading = FI_THREAD_COMPLETION;
-	core = open_fake(f, several());
-	assert_int_equal(wf_sep_init(&core->ep, &ctx_ops), -FI_EINVAL);
-	close_ep(&core->ep.fid);
-	info = several();
-	info->ep_attr->tx_ctx_cnt = 1;
-	info->ep_attr->rx_ctx_cnt = 1;
-	close_ep(open_sep(f, info));
 }
 
 int main(void)

@@ -154,18 +154,18 @@ static void lock_follows_threading_and_progress(void **state)
 		enum fi_threading threading;
 		enum fi_progress progress;
 		enum fi_threading became;
-		enum wf_lock_kind kind;
+		bool serialised; /* by the application: no locks */
 	} rows[] = {
-		{ FI_THREAD_UNSPEC, FI_PROGRESS_MANUAL, FI_THREAD_SAFE, WF_LOCK_SPIN },
-		{ FI_THREAD_SAFE, FI_PROGRESS_MANUAL, FI_THREAD_SAFE, WF_LOCK_SPIN },
-		{ FI_THREAD_FID, FI_PROGRESS_MANUAL, FI_THREAD_SAFE, WF_LOCK_SPIN },
-		{ FI_THREAD_ENDPOINT, FI_PROGRESS_MANUAL, FI_THREAD_SAFE,
-			WF_LOCK_SPIN },
-		{ FI_THREAD_DOMAIN, FI_PROGRESS_MANUAL, FI_THREAD_DOMAIN,
-			WF_LOCK_NONE },
+		{ FI_THREAD_UNSPEC, FI_PROGRESS_MANUAL, FI_THREAD_SAFE, false },
+		{ FI_THREAD_SAFE, FI_PROGRESS_MANUAL, FI_THREAD_SAFE, false },
+		{ FI_THREAD_FID, FI_PROGRESS_MANUAL, FI_THREAD_SAFE, false },
+		{ FI_THREAD_ENDPOINT, FI_PROGRESS_MANUAL, FI_THREAD_SAFE, false },
+		{ FI_THREAD_DOMAIN, FI_PROGRESS_MANUAL, FI_THREAD_DOMAIN, true },
+		{ FI_THREAD_DOMAIN, FI_PROGRESS_CONTROL_UNIFIED, FI_THREAD_DOMAIN,
+			true },
 		{ FI_THREAD_COMPLETION, FI_PROGRESS_CONTROL_UNIFIED,
-			FI_THREAD_COMPLETION, WF_LOCK_NONE },
-		{ FI_THREAD_DOMAIN, FI_PROGRESS_AUTO, FI_THREAD_DOMAIN, WF_LOCK_SPIN },
+			FI_THREAD_COMPLETION, false },
+		{ FI_THREAD_DOMAIN, FI_PROGRESS_AUTO, FI_THREAD_DOMAIN, false },
 	};
 	struct fid_fabric *fabric = fake_fabric(FI_VERSION(2, 6));
 
@@ -176,16 +176,18 @@ static void lock_follows_threading_and_progress(void **state)
 
 		/* THR-001..004 */
 		assert_int_equal(domain->threading, rows[i].became);
-		assert_int_equal(domain->lock_kind, rows[i].kind);
+		assert_ptr_equal(domain->gate, rows[i].serialised && wf_gate_supported()
+						       ? &domain->own_gate
+						       : NULL);
 		/* THR-006 */
 		assert_int_equal(
 			!!domain->thread, rows[i].progress == FI_PROGRESS_AUTO);
 		/* THR-005: registration is a control call. */
-		assert_int_equal(domain->mr_map.lock.kind,
-			rows[i].progress == FI_PROGRESS_CONTROL_UNIFIED ? WF_LOCK_NONE
-									: WF_LOCK_SPIN);
-		assert_int_equal(wf_domain_need_thread(domain),
-			rows[i].kind == WF_LOCK_NONE ? -FI_ENOSYS : 0);
+		assert_ptr_equal(domain->mr_map.lock.gate,
+			rows[i].progress == FI_PROGRESS_CONTROL_UNIFIED ? domain->gate
+									: NULL);
+		assert_int_equal(
+			wf_domain_need_thread(domain), domain->gate ? -FI_ENOSYS : 0);
 		assert_closed(fid);
 	}
 	assert_closed(fabric);

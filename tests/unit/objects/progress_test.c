@@ -118,7 +118,7 @@ static void many_items(void **state)
 	struct wf_progress_list list;
 	struct item items[COUNT];
 
-	assert_int_equal(wf_progress_list_init(&list, WF_LOCK_NONE, NULL), 0);
+	assert_int_equal(wf_progress_list_init(&list, WF_LOCK_SPIN, NULL), 0);
 	for (int i = 0; i < COUNT; i++) {
 		item_init(&items[i]);
 		assert_int_equal(wf_progress_list_add(&list, &items[i].base), 0);

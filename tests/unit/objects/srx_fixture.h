@@ -172,7 +172,7 @@ static ssize_t fk_start_op(struct wf_ep *ep, struct wf_op *op)
 static void fk_progress(struct wf_ep *ep)
 {
 	/* The caller holds the lock of the context, if it is one of this library. */
-	if (ep->srx_lock && ep->srx_lock->kind != WF_LOCK_NONE)
+	if (ep->srx_lock && !ep->srx_lock->gate)
 		assert_false(wf_trylock(ep->srx_lock));
 }
 

@@ -115,11 +115,12 @@ static void a_mutex_excludes(void **state)
 	exclude(WF_LOCK_MUTEX);
 }
 
-/* A lock that is held cannot be tried, one of no kind always can. */
+/* A lock that is held cannot be tried, a gate always can. */
 static void tries(void **state)
 {
 	static const enum wf_lock_kind kinds[] = { WF_LOCK_SPIN, WF_LOCK_MUTEX };
 	struct wf_lock lock;
+	struct wf_gate gate;
 
 	(void)state;
 	reset();
@@ -137,13 +138,16 @@ static void tries(void **state)
 		wf_unlock_inline(&lock);
 		wf_lock_done(&lock);
 	}
-	assert_int_equal(wf_lock_init(&lock, WF_LOCK_NONE), 0);
+	wf_gate_init(&gate);
+	assert_int_equal(wf_lock_init(&lock, WF_LOCK_SPIN), 0);
+	wf_lock_set_gate(&lock, &gate);
 	wf_lock(&lock);
 	assert_true(wf_trylock(&lock));
 	assert_true(wf_trylock_inline(&lock));
 	wf_unlock_inline(&lock);
 	wf_unlock(&lock);
 	wf_unlock(&lock);
+	assert_int_equal(atomic_load(&gate.inside), 0);
 	wf_lock_done(&lock);
 	assert_int_equal(waits + wakes + yields, 0);
 }

@@ -317,7 +317,7 @@ static struct wf_inbox_feed feed;
 
 static void use_inbox(struct pair *p)
 {
-	feed = (struct wf_inbox_feed){ .inbox = wf_inbox_new(WF_LOCK_SPIN, LEN, NULL) };
+	feed = (struct wf_inbox_feed){ .inbox = wf_inbox_new(NULL, LEN, NULL) };
 	assert_non_null(feed.inbox);
 	p->tcp->ep.inbox = &feed;
 }

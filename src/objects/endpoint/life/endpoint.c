@@ -12,6 +12,7 @@
 #include "objects/endpoint/calls/transfer_report.h"
 #include "objects/endpoint/calls/trigger.h"
 #include "objects/endpoint/caps.h"
+#include "objects/endpoint/life/async.h"
 #include "objects/endpoint/life/bind.h"
 #include "objects/endpoint/life/cleanup.h"
 #include "objects/endpoint/life/flush.h"
@@ -115,6 +116,7 @@ static int ep_enable(struct wf_ep *ep)
 	ret = wf_ep_progress_attach(ep);
 	if (ret)
 		goto out;
+	wf_ep_async_enable(ep);
 	wf_ep_finish_tables(ep);
 	wf_ep_flush_add(ep);
 	ep->enabled = true;
@@ -148,6 +150,7 @@ int wf_ep_put(struct wf_ep *ep)
 			return ret;
 		}
 		wf_ep_flush_remove(ep);
+		wf_ep_async_stop(ep);
 		wf_ep_cleanup_stop(ep);
 		wf_ep_progress_detach(ep);
 		if (ep->coll_ops)
@@ -359,10 +362,10 @@ int wf_ep_init(struct wf_ep *ep, struct wf_domain *domain, struct fi_info *info,
 	 * that are joined at the same time. */
 	if (ep->info->caps & FI_COLLECTIVE)
 		ep->info->caps |= FI_SOURCE;
-	ret = wf_lock_init(&ep->lock,
-		domain->lock_kind == WF_LOCK_NONE ? WF_LOCK_NONE : xfer->lock_kind);
+	ret = wf_lock_init(&ep->lock, xfer->lock_kind);
 	if (ret)
 		goto err_info;
+	wf_lock_set_gate(&ep->lock, domain->gate);
 	ret = -pthread_mutex_init(&ep->control, NULL);
 	if (ret)
 		goto err_lock;
@@ -372,6 +375,7 @@ int wf_ep_init(struct wf_ep *ep, struct wf_domain *domain, struct fi_info *info,
 	wf_ep_settle_flags(ep);
 	ep->srx_sink.ops = &wf_ep_sink_ops;
 	wf_ep_progress_init(ep);
+	wf_ep_async_init(ep);
 	wf_domain_ref(domain);
 	return 0;
 

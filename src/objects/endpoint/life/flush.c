@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "objects/endpoint/life/flush.h"
 
-#include <dirent.h>
 #include <rdma/providers/fi_prov.h>
 #include <sched.h>
 #include <unistd.h>
@@ -131,9 +130,7 @@ static bool take(struct wf_lock *lock, bool patient)
 	return true;
 }
 
-/* One step of a flush. True: all is sent. False: something is left, or, unless
- * @patient, a lock was taken by another thread. */
-static bool step(struct wf_ep *ep, bool patient)
+static bool step_locked(struct wf_ep *ep, bool patient)
 {
 	bool done = false;
 
@@ -148,6 +145,22 @@ static bool step(struct wf_ep *ep, bool patient)
 		wf_unlock(&ep->lock);
 	}
 	wf_ep_srx_unlock(ep);
+	return done;
+}
+
+/* One step of a flush. True: all is sent. False: something is left, or, unless
+ * @patient, a lock was taken by another thread. Another thread of an application that
+ * serialises its calls may be in the middle of one: it is kept out, too. */
+static bool step(struct wf_ep *ep, bool patient)
+{
+	struct wf_gate *gate = patient ? NULL : ep->domain->gate;
+	bool done;
+
+	if (gate && !wf_gate_close(gate))
+		return false;
+	done = step_locked(ep, patient);
+	if (gate)
+		wf_gate_open(gate);
 	return done;
 }
 
@@ -219,21 +232,6 @@ void wf_ep_flush(struct wf_ep *ep)
 		flush_until(core, true, &end);
 }
 
-/* Does the process have one thread only? Domains without locks (FI_THREAD_DOMAIN,
- * FI_THREAD_COMPLETION) have no other sign that no other thread uses the endpoint. */
-static bool is_alone(void)
-{
-	DIR *tasks = opendir("/proc/self/task");
-	unsigned int count = 0;
-	struct dirent *task;
-
-	while (tasks && (task = readdir(tasks)))
-		count += task->d_name[0] != '.';
-	if (tasks)
-		(void)closedir(tasks);
-	return count == 1;
-}
-
 /*
  * At the end of the process, flush the endpoints that the application left open. Other
  * threads may still run, and may hold locks forever: locks are only tried, and the time
@@ -243,11 +241,9 @@ __attribute__((destructor)) static void flush_all(void)
 {
 	int self = (int)getpid();
 	uint64_t end = 0;
-	bool alone;
 
 	if (atomic_load(&known_in) != self)
 		return;
-	alone = is_alone();
 	for (unsigned int round = 0; !try_hold(self); round++) {
 		if (round > 2 * YIELDS)
 			return;
@@ -259,7 +255,7 @@ __attribute__((destructor)) static void flush_all(void)
 
 		next_link = link->next;
 		flushed_ep = ep;
-		if (may_flush(ep) && (alone || ep->lock.kind != WF_LOCK_NONE))
+		if (may_flush(ep))
 			flush_until(ep, false, &end);
 	}
 	flushed_ep = NULL;

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+#include "objects/endpoint/life/async.h"
 #include "objects/endpoint/life/bind.h"
 #include "objects/endpoint/life/progress.h"
 #include "objects/endpoint/log.h"
@@ -49,9 +50,11 @@ static int change(struct wf_ep *ep, struct wf_cntr *cntr, uint64_t flags)
 
 int wf_ep_bind_cntr_late(struct wf_ep *ep, struct wf_cntr *cntr, uint64_t flags)
 {
+	struct wf_ep *runner = ep->sep ? ep->sep->core : ep;
 	bool may_sleep = wf_ep_may_sleep(ep);
 	int ret, err;
 
+	wf_ep_async_stop(runner);
 	wf_ep_progress_detach(ep);
 	ret = change(ep, cntr, flags);
 	if (!ret && !may_sleep && cntr->wait.obj != FI_WAIT_NONE)
@@ -59,6 +62,9 @@ int wf_ep_bind_cntr_late(struct wf_ep *ep, struct wf_cntr *cntr, uint64_t flags)
 		 * the counter's list, and reads it again. */
 		atomic_store_explicit(&cntr->needs_polling, true, memory_order_relaxed);
 	err = wf_ep_progress_reattach(ep);
+	lock_data(runner);
+	wf_ep_want(runner);
+	unlock_data(runner);
 	if (err)
 		wf_ep_log(ep, FI_LOG_WARN, FI_LOG_EP_CTRL,
 			"fi_ep_bind: the endpoint is not run any more: %s\n",

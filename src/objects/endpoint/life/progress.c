@@ -25,7 +25,7 @@ static void ep_run(struct wf_progress *item)
 	struct wf_ep *ep = ep_of_item(item);
 	struct wf_lock *lock = ep->srx_lock;
 
-	if (!lock || lock->kind == WF_LOCK_NONE) {
+	if (!lock || lock->gate) {
 		wf_ep_progress(ep);
 		return;
 	}
@@ -212,6 +212,9 @@ void wf_ep_run(struct wf_ep *ep)
 	struct wf_progress *items[MAX_ITEMS];
 	unsigned int count = items_of(ep, items);
 
+	/* The lists that run items otherwise are inside the gate. */
+	if (ep->domain->gate)
+		wf_gate_enter(ep->domain->gate);
 	for (unsigned int i = 0; i < count; i++)
 		items[i]->run(items[i]);
 	if (wf_transfer_owned(ep))
@@ -219,6 +222,8 @@ void wf_ep_run(struct wf_ep *ep)
 			->run(wf_transfer_progress(ep->transfer));
 	if (ep->coll_ops)
 		ep->coll_ops->item(ep)->run(ep->coll_ops->item(ep));
+	if (ep->domain->gate)
+		wf_gate_leave(ep->domain->gate);
 }
 
 static void detach_items(struct wf_ep *ep)

@@ -131,6 +131,7 @@ static int use_private(struct wf_ep *ep)
 		free(srx);
 		return ret;
 	}
+	wf_lock_set_gate(&srx->own_lock, ep->domain->gate);
 	ep->srx_queue = srx;
 	ep->start_rx = wf_ep_srx_start;
 	use(ep, srx);

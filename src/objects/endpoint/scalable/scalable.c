@@ -114,7 +114,6 @@ static size_t count_of(const struct wf_ep *core, uint64_t direction, size_t aske
  * need locks, which a domain for one thread at a time does not have. */
 static int check(const struct wf_ep *core)
 {
-	const struct wf_domain *domain = core->domain;
 	const struct fi_ep_attr *attr = core->info->ep_attr;
 
 	if (attr->tx_ctx_cnt == FI_SHARED_CONTEXT ||
@@ -122,15 +121,6 @@ static int check(const struct wf_ep *core)
 		wf_ep_log(core, FI_LOG_WARN, FI_LOG_EP_CTRL,
 			"fi_scalable_ep: FI_SHARED_CONTEXT asked for, the contexts of "
 			"a scalable endpoint are its own\n");
-		return -FI_EINVAL;
-	}
-	if (domain->lock_kind == WF_LOCK_NONE &&
-		domain->threading == FI_THREAD_COMPLETION &&
-		(attr->tx_ctx_cnt > 1 || attr->rx_ctx_cnt > 1)) {
-		wf_ep_log(core, FI_LOG_WARN, FI_LOG_EP_CTRL,
-			"fi_scalable_ep: with FI_THREAD_COMPLETION the domain must be "
-			"opened with tx_ctx_cnt %zu, rx_ctx_cnt %zu as well\n",
-			attr->tx_ctx_cnt, attr->rx_ctx_cnt);
 		return -FI_EINVAL;
 	}
 	return 0;
@@ -157,6 +147,7 @@ int wf_sep_init(struct wf_ep *core, const struct wf_xfer_ops *ctx_xfer)
 	ret = wf_lock_init(&sep->rx_lock, core->lock.kind);
 	if (ret)
 		goto err_tx;
+	wf_lock_set_gate(&sep->rx_lock, core->domain->gate);
 	sep->core = core;
 	sep->ctx_xfer = ctx_xfer;
 	sep->tx_count = tx_count;

@@ -148,13 +148,12 @@ static int open_queue(struct wf_srx_ctx *ctx, const struct wf_shared_rx_ops *ops
 
 static int open_own(struct wf_srx_ctx *ctx)
 {
-	enum wf_lock_kind kind = ctx->ep.domain->lock_kind;
 	struct wf_srx_attr attr = wf_ep_srx_attr(&ctx->ep);
-	int ret = wf_srx_init(
-		&ctx->srx, &attr, kind == WF_LOCK_NONE ? kind : WF_LOCK_MUTEX);
+	int ret = wf_srx_init(&ctx->srx, &attr, WF_LOCK_MUTEX);
 
 	if (ret)
 		return ret;
+	wf_lock_set_gate(&ctx->srx.own_lock, ctx->ep.domain->gate);
 	ctx->ep.srx_queue = &ctx->srx;
 	enable(ctx, wf_ep_srx_start);
 	return 0;

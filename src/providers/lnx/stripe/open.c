@@ -3,6 +3,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "objects/endpoint/life/async.h"
 #include "objects/lower/info.h"
 #include "objects/open/open.h"
 #include "providers/lnx/param.h"
@@ -139,6 +140,8 @@ static int open_rail(struct lnx_stripe *s, unsigned int member)
 	if (ret)
 		return ret;
 	s->count++;
+	if (rail->below.builtin)
+		wf_ep_async_below(&s->ep->wf, rail->below.builtin);
 	rail->tx_flags = FI_COMPLETION;
 	if (s->ep->domain->link->member[member].op_flags & FI_DELIVERY_COMPLETE)
 		rail->tx_flags |= FI_DELIVERY_COMPLETE;
@@ -173,18 +176,17 @@ static void init_lists(struct lnx_stripe *s)
 
 static struct lnx_stripe *new_stripe(struct lnx_ep *ep)
 {
-	enum wf_lock_kind kind =
-		ep->wf.domain->lock_kind == WF_LOCK_NONE ? WF_LOCK_NONE : WF_LOCK_MUTEX;
 	struct lnx_stripe *s = calloc(1, sizeof(*s));
 
 	if (!s)
 		return NULL;
 	s->rail = calloc(LNX_MAX_LINKS, sizeof(*s->rail));
-	if (!s->rail || wf_lock_init(&s->lock, kind)) {
+	if (!s->rail || wf_lock_init(&s->lock, WF_LOCK_MUTEX)) {
 		free(s->rail);
 		free(s);
 		return NULL;
 	}
+	wf_lock_set_gate(&s->lock, ep->wf.domain->gate);
 	s->ep = ep;
 	s->heads.ops = &lnx_stripe_head_ops;
 	s->iov_limit = SIZE_MAX;

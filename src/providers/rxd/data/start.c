@@ -125,6 +125,7 @@ static ssize_t start(struct rxd_ep *ep, struct rxd_peer *peer, const struct wf_o
 		wf_ep_op_end(&ep->ep, op, 0);
 	ep->now_ns = wf_now_ns();
 	rxd_tx_send(tx);
+	wf_ep_want(&ep->ep);
 	return 0;
 }
 

@@ -2,6 +2,7 @@
 #include <poll.h>
 #include <stdlib.h>
 
+#include "objects/endpoint/life/async.h"
 #include "objects/local/mode.h"
 #include "objects/lower/call.h"
 #include "providers/rxm/below.h"
@@ -45,6 +46,8 @@ static int open_below(struct rxm_conn *conn, struct fi_info *info)
 
 	rxm_below_size(ep, info);
 	ret = wf_lower_ep_open(&conn->below, &ep->domain->below, info, NULL);
+	if (!ret && conn->below.builtin)
+		wf_ep_async_below(&ep->ep, conn->below.builtin);
 	if (!ret)
 		ret = wf_lower_ep_bind(&conn->below, &ep->eq->fid, 0);
 	if (!ret)

@@ -41,6 +41,7 @@ struct rxm_op *rxm_op_new(struct rxm_ep *ep, const struct wf_op *from,
 	for (size_t i = 0; i < from->rma_count; i++)
 		op->rma[i] = from->rma[i];
 	ep->data.pending++;
+	wf_ep_want(&ep->ep);
 	return op;
 }
 

@@ -43,6 +43,7 @@ void shm_out_dirty(struct shm_conn *conn)
 	if (!wf_list_empty(&conn->dirty_link))
 		return;
 	wf_list_push(&conn->ep->dirty, &conn->dirty_link);
+	wf_ep_want(&conn->ep->ep);
 	shm_poll_soon(conn->ep);
 }
 

@@ -116,6 +116,14 @@ static ssize_t queue(struct shm_ep *ep, struct wf_list *list, const struct wf_op
 	return 0;
 }
 
+/* Queue an operation that waits for a connection. */
+static ssize_t queue_unconnected(
+	struct shm_ep *ep, struct wf_list *list, const struct wf_op *op)
+{
+	wf_ep_want(&ep->ep);
+	return queue(ep, list, op, NULL);
+}
+
 static ssize_t queue_on(
 	struct shm_conn *conn, const struct wf_op *op, const struct shm_chosen *how)
 {
@@ -228,7 +236,7 @@ ssize_t shm_start(struct wf_ep *wf, struct wf_op *op)
 		goto out;
 	if (wf_unlikely(!conn))
 		ret = op->flags & WF_OP_REACHED ? -FI_ENOTCONN
-						: queue(ep, wait, op, NULL);
+						: queue_unconnected(ep, wait, op);
 	else if (op->kind != WF_OP_TSEND && op->kind != WF_OP_SEND)
 		ret = start_access(conn, op);
 	else if (op->flags & WF_OP_NOT_SMALL || !write_message(conn, op))

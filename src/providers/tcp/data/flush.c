@@ -130,6 +130,7 @@ static bool write_some(struct tcp_conn *conn)
 static void add_dirty(struct tcp_conn *conn)
 {
 	wf_progress_wake(&conn->ep->ep.progress);
+	wf_ep_want(&conn->ep->ep);
 	if (wf_list_empty(&conn->dirty_link))
 		wf_list_push(&conn->ep->dirty, &conn->dirty_link);
 }

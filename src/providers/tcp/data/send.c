@@ -102,12 +102,20 @@ static ssize_t queue(struct tcp_ep *ep, struct tcp_source *from, struct wf_list 
 	return 0;
 }
 
+/* Queue an operation that waits for a connection. */
+static ssize_t queue_unconnected(struct tcp_ep *ep, struct tcp_source *from,
+	struct wf_list *list, const struct wf_op *op)
+{
+	wf_ep_want(&ep->ep);
+	return queue(ep, from, list, op);
+}
+
 /* The peer has ended: queue the operation for the next process at its address. */
 static ssize_t wait_for_next(
 	struct tcp_conn *conn, struct tcp_source *from, const struct wf_op *op)
 {
 	tcp_peer_schedule(conn->ep, conn->peer);
-	return queue(conn->ep, from, &conn->peer->ip.remote.pending, op);
+	return queue_unconnected(conn->ep, from, &conn->peer->ip.remote.pending, op);
 }
 
 static ssize_t start_on(
@@ -158,7 +166,7 @@ ssize_t tcp_post(struct tcp_ep *ep, struct tcp_source *from, struct wf_op *op)
 			: tcp_msg_route(ep, &conn, &wait);
 	if (wf_likely(!ret))
 		ret = wf_likely(conn != NULL) ? start_on(conn, from, op)
-					      : queue(ep, from, wait, op);
+					      : queue_unconnected(ep, from, wait, op);
 	else if (ret == TCP_ROUTE_BELOW)
 		ret = start_below(conn, from, op);
 	wf_unlock(&ep->ep.lock);

@@ -1,0 +1,210 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include <pthread.h>
+#include <sched.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "objects/progress/async.h"
+#include "sys/clock.h"
+
+struct fake {
+	struct wf_async_item base;
+	pthread_mutex_t lock; /* stands for the endpoint's; guards @kept */
+	unsigned int kept;    /* operations */
+	unsigned int at_once; /* how many of them one run ends */
+	atomic_uint runs;
+	atomic_bool inside, holds; /* run() is entered, and has to stay inside */
+};
+
+static bool fake_run(struct wf_async_item *item)
+{
+	struct fake *fake = wf_container_of(item, struct fake, base);
+	bool left;
+
+	atomic_fetch_add(&fake->runs, 1);
+	atomic_store(&fake->inside, true);
+	while (atomic_load(&fake->holds))
+		(void)sched_yield();
+	(void)pthread_mutex_lock(&fake->lock);
+	fake->kept -= fake->kept < fake->at_once ? fake->kept : fake->at_once;
+	left = fake->kept;
+	(void)pthread_mutex_unlock(&fake->lock);
+	return left;
+}
+
+static void fake_init(struct fake *fake, struct wf_async *async)
+{
+	*fake = (struct fake){ .base.async = async, .at_once = 1 };
+	(void)pthread_mutex_init(&fake->lock, NULL);
+	wf_async_item_init(&fake->base, fake_run);
+}
+
+static void keep(struct fake *fake, unsigned int count)
+{
+	(void)pthread_mutex_lock(&fake->lock);
+	fake->kept += count;
+	wf_async_want(&fake->base);
+	(void)pthread_mutex_unlock(&fake->lock);
+}
+
+static unsigned int kept(struct fake *fake)
+{
+	unsigned int count;
+
+	(void)pthread_mutex_lock(&fake->lock);
+	count = fake->kept;
+	(void)pthread_mutex_unlock(&fake->lock);
+	return count;
+}
+
+/* The watchdog of the test ends what never comes. */
+static void await_all(struct fake *fake)
+{
+	while (kept(fake))
+		(void)sched_yield();
+}
+
+/* Without any other call, all that is kept ends; again and again. */
+static void what_is_kept_ends(void **state)
+{
+	struct wf_async async = { 0 };
+	struct fake fake;
+
+	(void)state;
+	wf_async_init(&async);
+	fake_init(&fake, &async);
+	for (int round = 0; round < 20; round++) {
+		keep(&fake, 1 + round % 3);
+		await_all(&fake);
+	}
+	assert_true(atomic_load(&fake.runs) >= 20);
+	wf_async_forget(&fake.base);
+	wf_async_done(&async);
+}
+
+/* No operation is lost that is kept while the thread ends the last one. */
+static void nothing_is_lost_between_runs(void **state)
+{
+	enum { COUNT = 20000 };
+	struct wf_async async = { 0 };
+	struct fake fake;
+
+	(void)state;
+	wf_async_init(&async);
+	fake_init(&fake, &async);
+	fake.at_once = COUNT;
+	for (int i = 0; i < COUNT; i++) {
+		keep(&fake, 1);
+		if (i % 100 == 0)
+			await_all(&fake);
+	}
+	await_all(&fake);
+	wf_async_forget(&fake.base);
+	wf_async_done(&async);
+}
+
+static void several_items_are_run(void **state)
+{
+	struct wf_async async = { 0 };
+	struct fake fakes[5];
+
+	(void)state;
+	wf_async_init(&async);
+	for (int i = 0; i < 5; i++) {
+		fake_init(&fakes[i], &async);
+		keep(&fakes[i], (unsigned int)i + 1);
+	}
+	for (int i = 0; i < 5; i++)
+		await_all(&fakes[i]);
+	for (int i = 0; i < 5; i++)
+		wf_async_forget(&fakes[i].base);
+	assert_true(wf_list_empty(&async.items));
+	wf_async_done(&async);
+}
+
+static void *forget(void *arg)
+{
+	struct fake *fake = arg;
+
+	wf_async_forget(&fake->base);
+	/* The thread has left run(). */
+	assert_false(atomic_load(&fake->inside) && atomic_load(&fake->holds));
+	return NULL;
+}
+
+static void forgetting_waits_for_the_run(void **state)
+{
+	struct wf_async async = { 0 };
+	struct fake fake;
+	pthread_t thread;
+	unsigned int runs;
+
+	(void)state;
+	wf_async_init(&async);
+	fake_init(&fake, &async);
+	atomic_store(&fake.holds, true);
+	keep(&fake, 1000000);
+	while (!atomic_load(&fake.inside))
+		(void)sched_yield();
+	assert_int_equal(pthread_create(&thread, NULL, forget, &fake), 0);
+	atomic_store(&fake.holds, false);
+	assert_int_equal(pthread_join(thread, NULL), 0);
+	runs = atomic_load(&fake.runs);
+	assert_true(wf_list_empty(&async.items));
+	wf_async_done(&async);
+	assert_int_equal(atomic_load(&fake.runs), runs);
+}
+
+/* The thread does not run anything while the application is inside a call. */
+static void the_gate_is_respected(void **state)
+{
+	uint64_t deadline_ns = wf_deadline_ns(20);
+	struct wf_async async = { 0 };
+	struct wf_gate gate;
+	struct fake fake;
+
+	(void)state;
+	if (!wf_gate_supported())
+		skip();
+	wf_gate_init(&gate);
+	wf_async_init(&async);
+	async.gate = &gate;
+	fake_init(&fake, &async);
+	wf_gate_enter(&gate);
+	keep(&fake, 2);
+	while (!wf_expired(deadline_ns))
+		assert_int_equal(atomic_load(&fake.runs), 0);
+	wf_gate_leave(&gate);
+	await_all(&fake);
+	wf_async_forget(&fake.base);
+	wf_async_done(&async);
+}
+
+/* An endpoint without such a thread may want, too. */
+static void nothing_happens_without_a_thread(void **state)
+{
+	struct fake fake;
+
+	(void)state;
+	fake_init(&fake, NULL);
+	keep(&fake, 1);
+	wf_async_forget(&fake.base);
+	assert_int_equal(atomic_load(&fake.runs), 0);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(what_is_kept_ends),
+		cmocka_unit_test(nothing_is_lost_between_runs),
+		cmocka_unit_test(several_items_are_run),
+		cmocka_unit_test(forgetting_waits_for_the_run),
+		cmocka_unit_test(the_gate_is_respected),
+		cmocka_unit_test(nothing_happens_without_a_thread),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
