@@ -216,6 +216,90 @@ static void a_target_needs_a_receive_queue(void)
 	cf_close(&env);
 }
 
+static void one_sided(struct fi_info *hints)
+{
+	hints->caps = FI_RMA;
+}
+
+static void and_messages(struct fi_info *hints)
+{
+	hints->caps = FI_MSG | FI_RMA;
+}
+
+/* A pair of which side 1 reads and writes memory only, and has a queue for that alone.
+ */
+static void open_one_sided(struct cf_env *env)
+{
+	struct fi_info *hints = cf_hints(), *info;
+	struct cf_side *target = &env->side[1];
+	char name[256];
+	size_t len = sizeof(name);
+
+	cf_open_pair(env, &(struct cf_options){ .adjust = and_messages });
+	one_sided(hints);
+	CHECK_OK(cf_getinfo(cf_target.version, hints, &info));
+	CHECK(!(info->caps & (FI_SEND | FI_RECV)));
+	CF_CLOSE(target->ep);
+	CHECK_OK(fi_endpoint(target->domain ? target->domain : env->domain, info,
+		&target->ep, NULL));
+	CHECK_OK(fi_ep_bind(target->ep, &target->tx_cq->fid, FI_TRANSMIT));
+	CHECK_OK(fi_ep_bind(target->ep, &target->av->fid, 0));
+	CHECK_OK(fi_enable(target->ep));
+	CHECK_OK(fi_getname(&target->ep->fid, name, &len));
+	CHECK_EQ(
+		fi_av_insert(env->side[0].av, name, 1, &env->side[0].peer, 0, NULL), 1);
+	fi_freeinfo(info);
+	fi_freeinfo(hints);
+}
+
+static void write_and_check(struct cf_env *env, struct cf_region *region, uint8_t value)
+{
+	struct cf_side *from = &env->side[0];
+	struct fi_context2 context;
+	uint8_t back = 0;
+
+	CF_RETRY(from->tx_cq, fi_write(from->ep, &value, 1, NULL, from->peer,
+				      region->addr, region->key, &context));
+	(void)cf_cq_wait_for(from->tx_cq, &context);
+	CF_RETRY(from->tx_cq, fi_read(from->ep, &back, 1, NULL, from->peer,
+				      region->addr, region->key, &context));
+	(void)cf_cq_wait_for(from->tx_cq, &context);
+	CHECK_EQ(back, value);
+}
+
+/* RMA completes nothing at its target, which needs no queue for it; and a message that
+ * no receive can take does no harm there. */
+static void a_target_runs_by_its_transmit_queue(void)
+{
+	struct fi_cq_data_entry entry;
+	struct fi_cq_err_entry err;
+	struct fi_context2 context;
+	struct cf_region region;
+	struct cf_env env;
+	ssize_t ret;
+
+	cf_need_connectionless();
+	open_one_sided(&env);
+	cf_open_region(&env, 1, &region, NULL, 64, FI_REMOTE_READ | FI_REMOTE_WRITE);
+	write_and_check(&env, &region, 3);
+	for (int i = 0; i < 2; i++) {
+		struct cf_side *from = &env.side[0];
+
+		CF_RETRY(from->tx_cq,
+			fi_send(from->ep, &i, sizeof(i), NULL, from->peer, &context));
+		while ((ret = fi_cq_read(from->tx_cq, &entry, 1)) == -FI_EAGAIN)
+			cf_progress();
+		if (ret == -FI_EAVAIL)
+			CHECK_EQ(fi_cq_readerr(from->tx_cq, &err, 0), 1);
+		else
+			CHECK_EQ(ret, 1);
+		for (int k = 0; k < 100; k++)
+			cf_progress();
+	}
+	cf_close_region(&region);
+	cf_close(&env);
+}
+
 static void enabled_once(void)
 {
 	struct cf_env env;
@@ -307,6 +391,7 @@ CF_SUITE(endpoint,
 	CF_CASE(enable_needs_queues_and_av, "EP-001 EP-019 EP-020 EP-022", FI_MSG),
 	CF_CASE(a_receiver_needs_no_transmit_queue, "EP-019 CAP-002", FI_MSG),
 	CF_CASE(a_target_needs_a_receive_queue, "EP-019 EP-023", FI_RMA),
+	CF_CASE(a_target_runs_by_its_transmit_queue, "EP-019", FI_MSG | FI_RMA),
 	CF_CASE(enabled_once, "EP-018 EP-021", FI_MSG),
 	CF_CASE(no_transfers_before_enable, "EP-025", FI_MSG),
 	CF_CASE(bad_open_flags_are_refused, "EP-003", 0),

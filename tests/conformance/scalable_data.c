@@ -121,6 +121,70 @@ static void atomics_from_any_context(void)
 	sc_close_pair(&pair);
 }
 
+static void one_sided(struct fi_info *hints)
+{
+	sc_several(hints);
+	hints->caps = FI_RMA | FI_ATOMIC;
+}
+
+/* An end whose receive contexts have no queue. */
+static void open_one_sided_end(struct cf_env *env, struct sc_end *end)
+{
+	memset(end, 0, sizeof(*end));
+	CHECK_OK(fi_scalable_ep(env->domain, env->info, &end->sep, NULL));
+	end->av = cf_new_av(env);
+	CHECK_OK(fi_scalable_ep_bind(end->sep, &end->av->fid, 0));
+	CHECK_OK(fi_enable(end->sep));
+	for (int i = 0; i < SC_CONTEXTS; i++) {
+		end->tx_cq[i] = cf_new_cq(env, FI_WAIT_NONE);
+		CHECK_OK(fi_tx_context(end->sep, i, NULL, &end->tx[i], NULL));
+		CHECK_OK(fi_ep_bind(end->tx[i], &end->tx_cq[i]->fid, FI_TRANSMIT));
+		CHECK_OK(fi_enable(end->tx[i]));
+		CHECK_OK(fi_rx_context(end->sep, i, NULL, &end->rx[i], NULL));
+		CHECK_OK(fi_enable(end->rx[i]));
+	}
+}
+
+/* What completes nothing at its target needs no queue there: the target makes progress
+ * by the queues of its transmit contexts. */
+static void targets_have_no_queue(void)
+{
+	struct cf_options options = { .adjust = one_sided };
+	uint64_t one = 1, before = 99, value = 7;
+	struct fi_context2 context;
+	struct cf_region region;
+	struct sc_end *end = &pair.end[0];
+
+	cf_need_connectionless();
+	if (!cf_offers(&options))
+		SKIP("scalable endpoints are not offered");
+	cf_open_domain(&pair.env, &options);
+	CHECK(!(pair.env.info->caps & (FI_SEND | FI_RECV)));
+	for (int i = 0; i < 2; i++)
+		open_one_sided_end(&pair.env, &pair.end[i]);
+	sc_introduce(end, pair.end[1].sep);
+	cf_open_region(
+		&pair.env, 1, &region, NULL, 64, FI_REMOTE_READ | FI_REMOTE_WRITE);
+	SC_RETRY(&pair, fi_write(end->tx[0], &value, 8, NULL, end->peer, region.addr,
+				region.key, &context));
+	sc_wait_for(&pair, end->tx_cq[0], &context);
+	SC_RETRY(&pair,
+		fi_fetch_atomic(end->tx[1], &one, 1, NULL, &before, NULL, end->peer,
+			region.addr, region.key, FI_UINT64, FI_SUM, &context));
+	sc_wait_for(&pair, end->tx_cq[1], &context);
+	CHECK_EQ(before, 7);
+	/* There is no queue that takes the data, either. */
+	SC_RETRY(&pair, fi_writedata(end->tx[0], &value, 8, NULL, 5, end->peer,
+				region.addr, region.key, &context));
+	sc_wait_for(&pair, end->tx_cq[0], &context);
+	SC_RETRY(&pair, fi_read(end->tx[1], &before, 8, NULL, end->peer, region.addr,
+				region.key, &context));
+	sc_wait_for(&pair, end->tx_cq[1], &context);
+	CHECK_EQ(before, 7);
+	cf_close_region(&region);
+	sc_close_pair(&pair);
+}
+
 static void counters_of_contexts(void)
 {
 	struct fid_cntr *sent[2], *received[2];
@@ -449,6 +513,7 @@ CF_SUITE(scalable_data,
 	CF_CASE(tags_and_sources, "SHC-006 CQ-019 EP-033", FI_TAGGED | FI_SOURCE),
 	CF_CASE(memory_is_the_domains, "SHC-001 RMA-001", FI_MSG | FI_RMA),
 	CF_CASE(atomics_from_any_context, "SHC-001", FI_MSG | FI_ATOMIC),
+	CF_CASE(targets_have_no_queue, "SHC-001 EP-019", FI_RMA | FI_ATOMIC),
 	CF_CASE(counters_of_contexts, "SHC-001 EP-010", FI_MSG),
 	CF_CASE(early_messages_wait_for_their_context, "SHC-006 MSG-018", FI_MSG),
 	CF_CASE(messages_of_any_size, "SHC-001 SHC-006", FI_MSG),

@@ -10,6 +10,12 @@
 #define WF_EP_TX_DIRS (FI_SEND | FI_READ | FI_WRITE)
 #define WF_EP_RX_DIRS (FI_RECV | FI_REMOTE_READ | FI_REMOTE_WRITE)
 
+/* Does @ep receive messages? */
+static inline bool wf_ep_receives(const struct wf_ep *ep)
+{
+	return ep->caps & (FI_MSG | FI_TAGGED) && ep->caps & FI_RECV;
+}
+
 /* Capabilities that apply to transmitting; see fi_endpoint(3). */
 #define WF_EP_TX_CAPS                                                                  \
 	(FI_MSG | FI_RMA | FI_TAGGED | FI_ATOMIC | FI_READ | FI_WRITE | FI_SEND |      \

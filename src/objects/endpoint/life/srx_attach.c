@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+#include "objects/endpoint/caps.h"
 #include "objects/endpoint/life/srx_attach.h"
 #include "objects/endpoint/log.h"
 #include "objects/endpoint/scalable/context.h"
@@ -59,11 +60,6 @@ static void watch_removed(
 	for (size_t i = 0; i < count; i++)
 		r.maybe |= bit_of(index[i]);
 	wf_srx_recheck_sources(w->srx, w->addr, is_removed, &r);
-}
-
-static bool receives(const struct wf_ep *ep)
-{
-	return ep->caps & (FI_MSG | FI_TAGGED) && ep->caps & FI_RECV;
 }
 
 static int use_imported(struct wf_ep *ep)
@@ -177,12 +173,12 @@ int wf_ep_srx_attach(struct wf_ep *ep)
 {
 	int ret = 0;
 
-	if (!ep->xfer->srx_ops && receives(ep))
+	if (!ep->xfer->srx_ops && wf_ep_receives(ep))
 		return use_queue(ep);
 	/* Members may be set by an earlier fi_enable that failed later on. */
 	if (!ep->start_rx)
 		ep->start_rx = ep->xfer->start;
-	if (!ep->xfer->srx_ops || !(receives(ep) || is_rx_context(ep)))
+	if (!ep->xfer->srx_ops || !(wf_ep_receives(ep) || is_rx_context(ep)))
 		return 0;
 	if (!ep->srx)
 		ret = choose(ep);
@@ -237,7 +233,7 @@ int wf_ep_srx_bind(struct wf_ep *ep, struct fid *fid, const char **why)
 		return -FI_EDOMAIN;
 	*why = "the endpoint does not receive from a receive context";
 	if (!(ctx->queue ? !ep->xfer->srx_ops : ep->xfer->srx_ops != NULL) ||
-		!receives(ep))
+		!wf_ep_receives(ep))
 		return -FI_EINVAL;
 	*why = "a receive context is bound already";
 	if (ep->srx_ctx)

@@ -163,6 +163,15 @@ static void poll_state(struct rxm_conn *conn)
 		(void)rxm_poll_eq(conn->ep);
 }
 
+/* Is the packet of a message, for an endpoint that does not receive any? */
+static bool is_for_nobody(const struct rxm_ep *ep, enum rxm_kind kind)
+{
+	return wf_unlikely(!ep->ep.srx) &&
+	       (kind == RXM_EAGER || kind == RXM_SEGMENT || kind == RXM_RDV);
+}
+
+static const char not_received[] = "message for an endpoint without receives";
+
 void rxm_data_received(struct rxm_conn *conn, const void *buf, size_t len)
 {
 	static void (*const handlers[RXM_KINDS])(
@@ -184,6 +193,8 @@ void rxm_data_received(struct rxm_conn *conn, const void *buf, size_t len)
 	poll_state(conn);
 	if (wf_unlikely(ret))
 		rxm_conn_broken(conn, rxm_fault_text(-ret));
+	else if (is_for_nobody(conn->ep, packet.kind))
+		rxm_conn_broken(conn, not_received);
 	else
 		handlers[packet.kind](conn, &packet);
 }
@@ -232,9 +243,11 @@ void rxm_data_received_raw(struct rxm_ep *ep, struct rxm_conn *conn, const void 
 		.payload_len = len,
 	};
 
-	if (conn)
+	if (conn && is_for_nobody(ep, packet.kind))
+		rxm_conn_broken(conn, not_received);
+	else if (conn)
 		eager(conn, &packet);
-	else
+	else if (!is_for_nobody(ep, packet.kind))
 		raw_unknown(ep, &packet);
 }
 
