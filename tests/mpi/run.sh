@@ -5,7 +5,8 @@
 # "netpipe" is the distribution's NetPIPE, "netpipe_data" the same checking the data
 # that arrive. WEFT_LIB is the folder of libfabric.so.1 (empty: that of the
 # distribution), MPI_PROVIDER the provider, "tcp" by default, MPI_OPTIONS more options
-# of mpirun, without blanks in them.
+# of mpirun, without blanks in them. With MPI_ONE_SIDED=btl it is one-sided communication
+# that goes over our library, and messages over sockets of Open MPI.
 set -u
 here=$(cd "$(dirname "$0")" && pwd)
 program=$1
@@ -48,10 +49,15 @@ export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
 unset FI_TCP_IFACE
 # lnx answers where it is named, which an include list of Open MPI does not do.
 [ "$provider" != lnx ] || export FI_PROVIDER=lnx
-# One-sided communication by messages: the other ways of it pass our library by.
-options=(--oversubscribe --bind-to none
-	--mca pml cm --mca mtl ofi --mca mtl_ofi_provider_include "$provider"
-	--mca osc pt2pt --mca btl '^openib,ofi' --mca mpi_yield_when_idle 1)
+options=(--oversubscribe --bind-to none --mca mpi_yield_when_idle 1)
+if [ "${MPI_ONE_SIDED:-}" = btl ]; then
+	options+=(--mca pml ob1 --mca osc rdma --mca btl "ofi,tcp,self"
+		--mca btl_ofi_provider_include "$provider" --mca btl_tcp_if_include lo)
+else
+	# One-sided communication by messages: the other ways of it pass our library by.
+	options+=(--mca pml cm --mca mtl ofi --mca mtl_ofi_provider_include "$provider"
+		--mca osc pt2pt --mca btl '^openib,ofi')
+fi
 [ -z "${WEFT_LIB:-}" ] || options+=(-x LD_LIBRARY_PATH)
 [ "$provider" != lnx ] || options+=(-x FI_PROVIDER)
 read -ra more <<<"${MPI_OPTIONS:-}"
