@@ -1,11 +1,13 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""structure.py [LIBOBJECTS.A]: check that the arrows between rooms point down (docs/architecture.md).
+"""structure.py [LIBOBJECTS.A LIBRARY.A...]: check that the arrows between rooms point down
+(docs/architecture.md).
 
 A room's files may include only what the table allows, and inside objects only layers
 below their own; one provider never includes another's files; an internal.h is
 included in its own folder alone, also through another header; public headers include
-only each other.
+only each other. Of the static libraries, no object file but that of sys/calls.c calls a
+function that is a cancellation point.
 """
 import os
 import re
@@ -38,6 +40,29 @@ layers = [
     {"open"},
     {"local"},
 ]
+# What glibc or musl make cancellation points. Of others that POSIX permits to be some, neither
+# library makes any: opendir, access, ioctl, fcntl but for its wait for a lock.
+cancellation_points = set("""
+    accept accept4 clock_nanosleep close cnd_timedwait cnd_wait connect copy_file_range creat
+    dprintf epoll_pwait epoll_pwait2 epoll_wait eventfd_read eventfd_write fallocate fclose fdatasync fflush fgets fopen
+    fprintf fputs fread fsync fwrite getaddrinfo getline getnameinfo getrandom lockf
+    msgrcv msgsnd msync nanosleep open openat pause perror poll posix_fallocate ppoll pread preadv
+    preadv2 printf pselect pthread_cond_clockwait pthread_cond_timedwait pthread_cond_wait
+    pthread_join pthread_testcancel pthread_timedjoin_np puts pwrite pwritev pwritev2 read readv
+    recv recvfrom recvmmsg recvmsg select sem_timedwait sem_wait send sendfile sendmmsg sendmsg
+    sendto sigsuspend sigtimedwait sigwait sigwaitinfo sleep splice sync_file_range system tee
+    thrd_join thrd_sleep usleep vfprintf vmsplice wait waitid waitpid write writev
+    """.split())
+# The object files that may call some of them: the calls without cancellation, the sleep in which
+# a thread may be cancelled, and files that are read with mode "c" of fopen (no cancellation).
+may_be_cancelled = {
+    "calls.c.o": cancellation_points,
+    "wait_wait.c.o": {
+        "epoll_wait", "pthread_cond_clockwait", "pthread_cond_wait", "pthread_testcancel",
+    },
+    "mapping.c.o": {"fopen", "fclose", "getline"},
+    "params_conf.c.o": {"fopen", "fclose", "getline"},
+}
 level_of = {area: n for n, layer in enumerate(layers) for area in layer}
 problems = 0
 
@@ -122,25 +147,52 @@ def check_room(path, room, provider):
             check_layer(where, os.path.relpath(path, os.path.join(top, "src")), name)
 
 
-def check_symbols(archive):
-    """No object file of a lower layer asks for a symbol that a higher one defines."""
+def symbols(archive):
+    """The file, name and type of each external symbol of the files of @archive."""
     out = subprocess.run(
         ["nm", "-g", "--format=posix", archive], capture_output=True, text=True, check=True
     ).stdout
-    defined, wanted, area = {}, [], None
+    member = None
     for line in out.splitlines():
         m = re.search(r"\[([^]]+)\]:$", line)
         if m:
-            # A member is called after its file: endpoint_done.c.o, fabric.c.o.
-            area = re.split(r"[_.]", os.path.basename(m.group(1)), maxsplit=1)[0]
+            member = os.path.basename(m.group(1))
             continue
         fields = line.split()
-        if len(fields) < 2:
+        if len(fields) >= 2:
+            yield member, fields[0], fields[1]
+
+
+def plain_name(symbol):
+    """The function that a header replaced: __read_chk is read, pread64 is pread."""
+    m = re.fullmatch(r"_*(\w+?)(64)?(_chk|_time64)?", symbol.split("@")[0])
+    return m.group(1) if m else symbol
+
+
+def check_cancellation(archive):
+    """No object file calls a cancellation point, except as @may_be_cancelled says."""
+    wanted = 0
+    for member, symbol, kind in symbols(archive):
+        name = plain_name(symbol)
+        if kind != "U" or name not in cancellation_points:
             continue
-        if fields[1] == "U":
-            wanted.append((area, fields[0]))
+        wanted += 1
+        if name not in may_be_cancelled.get(member, set()):
+            problem("%s: %s calls %s, a cancellation point; sys/calls.h has one that is none"
+                    % (os.path.basename(archive), member, symbol))
+    return wanted
+
+
+def check_symbols(archive):
+    """No object file of a lower layer asks for a symbol that a higher one defines."""
+    defined, wanted = {}, []
+    for member, name, kind in symbols(archive):
+        # A member is called after its file: endpoint_done.c.o, fabric.c.o.
+        area = re.split(r"[_.]", member, maxsplit=1)[0]
+        if kind == "U":
+            wanted.append((area, name))
         else:
-            defined[fields[0]] = area
+            defined[name] = area
     if len(set(defined.values())) < len(layers):
         problem("%s: no objects of every layer" % archive)
     for area, symbol in wanted:
@@ -175,5 +227,7 @@ for folder, _, files in os.walk(os.path.join(top, "include")):
 
 if len(sys.argv) > 1:
     check_symbols(sys.argv[1])
+    if not sum(check_cancellation(archive) for archive in sys.argv[1:]):
+        problem("no cancellation points are found: are these the libraries of all rooms?")
 print("structure: %s" % ("ok" if not problems else "%d problems" % problems))
 sys.exit(1 if problems else 0)

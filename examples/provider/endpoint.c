@@ -6,6 +6,7 @@
 
 #include "loop.h"
 #include "objects/endpoint/life/name.h"
+#include "sys/calls.h"
 
 /* Endpoints: opened, enabled, moved and closed. */
 
@@ -38,20 +39,22 @@ bool loop_node_known(const char *node)
 
 void loop_put(struct loop_ep *ep, struct loop_op *op)
 {
+	const uint64_t one = 1;
+
 	if (wf_list_empty(&ep->inbox))
-		(void)eventfd_write(ep->event_fd, 1);
+		(void)!wf_sys_write(ep->event_fd, &one, sizeof(one));
 	wf_list_push(&ep->inbox, &op->link);
 }
 
 static struct loop_op *take(struct loop_ep *ep)
 {
 	struct wf_list *it;
-	eventfd_t value;
+	uint64_t value;
 
 	pthread_mutex_lock(&loop_lock);
 	it = wf_list_pop(&ep->inbox);
 	if (it && wf_list_empty(&ep->inbox))
-		(void)eventfd_read(ep->event_fd, &value);
+		(void)!wf_sys_read(ep->event_fd, &value, sizeof(value));
 	pthread_mutex_unlock(&loop_lock);
 	return it ? wf_list_entry(it, struct loop_op, link) : NULL;
 }
@@ -123,7 +126,7 @@ static void loop_destroy(struct wf_ep *wf)
 		else
 			loop_end(op, FI_ECONNRESET);
 	if (ep->event_fd >= 0)
-		(void)close(ep->event_fd);
+		(void)wf_sys_close(ep->event_fd);
 	wf_ep_free(wf);
 }
 

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "core/elf_check.h"
+#include "sys/calls.h"
 
 #if defined(__x86_64__)
 #define NATIVE_MACHINE EM_X86_64
@@ -28,7 +29,7 @@ static bool within(uint64_t offset, uint64_t len, uint64_t size)
 
 static bool read_at(int fd, void *buf, size_t len, uint64_t offset)
 {
-	return pread(fd, buf, len, (off_t)offset) == (ssize_t)len;
+	return wf_sys_pread(fd, buf, len, (off_t)offset) == (ssize_t)len;
 }
 
 const char *wf_elf_defect(int fd)

@@ -13,6 +13,7 @@
 #include "core/registry.h"
 #include "core/params/settings.h"
 #include "core/stand_in.h"
+#include "sys/cancel.h"
 
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 static atomic_bool started;
@@ -41,8 +42,11 @@ static void note_fork(void)
 	forked = true;
 }
 
+/* Cancelled in the middle, it would run again; and what is loaded may do anything. */
 static void start(void)
 {
+	WF_NO_CANCELLATION;
+
 	starting = true;
 	(void)pthread_atfork(NULL, NULL, note_fork);
 	wf_settings_load();

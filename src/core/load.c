@@ -17,6 +17,7 @@
 #include "core/load.h"
 #include "core/log/log.h"
 #include "core/registry.h"
+#include "sys/calls.h"
 #include "sys/compiler.h"
 
 /*
@@ -96,7 +97,7 @@ static const char *distrust_fd(const struct loader *loader, int fd)
 /* Check the file before dlopen runs its code. O_NONBLOCK: it might be a FIFO. */
 static const char *file_defect(const struct loader *loader, const char *path)
 {
-	CLEANUP(wf_close) int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	CLEANUP(wf_close) int fd = wf_sys_open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 	const char *why;
 
 	if (fd < 0)

@@ -3,13 +3,14 @@
 #include <sys/random.h>
 
 #include "match/seed.h"
+#include "sys/calls.h"
 #include "sys/clock.h"
 
 uint64_t wf_match_seed[2];
 
 static void draw_seed(void)
 {
-	if (getrandom(wf_match_seed, sizeof(wf_match_seed), GRND_NONBLOCK) !=
+	if (wf_sys_getrandom(wf_match_seed, sizeof(wf_match_seed), GRND_NONBLOCK) !=
 		(ssize_t)sizeof(wf_match_seed)) {
 		/* No random numbers (early boot, or a filter on system calls): use
 		 * address space layout and clock. */

@@ -39,12 +39,6 @@ static inline void wf_free_p(void *p)
 	free(*(void **)p);
 }
 
-static inline void wf_close_p(int *fd)
-{
-	if (*fd >= 0)
-		(void)close(*fd);
-}
-
 /* Prefetch the cache line at @p for writing. For plain x86-64 the built-in is a
  * prefetch for reading; prefetchw does nothing on the few processors that do not know
  * it. */

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "sys/bitmap.h"
+#include "sys/calls.h"
 #include "sys/fds.h"
 
 /* Descriptors that forked children close. */
@@ -33,7 +34,7 @@ static void in_child(void)
 {
 	for (size_t i = 0; i < words; i++) {
 		for (; bits[i]; bits[i] &= bits[i] - 1)
-			(void)close((int)(i * 64) + __builtin_ctzll(bits[i]));
+			(void)wf_sys_close((int)(i * 64) + __builtin_ctzll(bits[i]));
 	}
 	owned = 0;
 	(void)pthread_mutex_unlock(&lock);
@@ -96,5 +97,5 @@ void wf_fds_close(int fd)
 	(void)pthread_mutex_lock(&lock);
 	disown((size_t)fd);
 	(void)pthread_mutex_unlock(&lock);
-	(void)close(fd);
+	(void)wf_sys_close(fd);
 }

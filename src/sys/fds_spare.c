@@ -3,13 +3,14 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "sys/calls.h"
 #include "sys/fds.h"
 
 /* A descriptor in reserve, for a process that has no other left. */
 
 int wf_fds_spare(void)
 {
-	return open("/dev/null", O_RDONLY | O_CLOEXEC);
+	return wf_sys_open("/dev/null", O_RDONLY | O_CLOEXEC);
 }
 
 bool wf_fds_refuse(int listener, int *spare)
@@ -20,10 +21,10 @@ bool wf_fds_refuse(int listener, int *spare)
 		*spare = wf_fds_spare();
 	if (*spare < 0)
 		return false;
-	(void)close(*spare);
-	fd = accept4(listener, NULL, NULL, SOCK_CLOEXEC);
+	(void)wf_sys_close(*spare);
+	fd = wf_sys_accept4(listener, NULL, NULL, SOCK_CLOEXEC);
 	if (fd >= 0)
-		(void)close(fd);
+		(void)wf_sys_close(fd);
 	*spare = wf_fds_spare();
 	return fd >= 0;
 }

@@ -7,18 +7,19 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "sys/calls.h"
 #include "sys/compiler.h"
 #include "sys/machine.h"
 
 static int read_file(const char *name, char *text, size_t size)
 {
-	CLEANUP(wf_close) int fd = open(name, O_RDONLY | O_CLOEXEC);
+	CLEANUP(wf_close) int fd = wf_sys_open(name, O_RDONLY | O_CLOEXEC);
 	ssize_t len;
 
 	text[0] = '\0';
 	if (fd < 0)
 		return -errno;
-	len = read(fd, text, size - 1);
+	len = wf_sys_read(fd, text, size - 1);
 	if (len < 0)
 		return -errno;
 	text[len] = '\0';

@@ -12,6 +12,7 @@
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
+#include "sys/calls.h"
 #include "sys/compiler.h"
 
 /* A line of proc(5) maps: "start-end perms offset major:minor inode path". */
@@ -38,7 +39,7 @@ static bool parse(const char *line, struct wf_mapping *ret)
 int wf_mapping_find(const void *addr, size_t len, struct wf_mapping *ret)
 {
 	uint64_t from = (uintptr_t)addr, to;
-	FILE *maps = fopen("/proc/self/maps", "re");
+	FILE *maps = fopen("/proc/self/maps", "rce");
 	int err = -ENOENT;
 	char *line = NULL;
 	size_t size = 0;
@@ -88,7 +89,7 @@ static int copy_of(const struct wf_mapping *mapping, int fd, bool writable)
 	copy = fcntl(fd, F_DUPFD_CLOEXEC, 0);
 	if (copy < 0 || is_of(mapping, copy, writable))
 		return copy < 0 ? -errno : copy;
-	(void)close(copy);
+	(void)wf_sys_close(copy);
 	return -ENOENT;
 }
 
@@ -117,12 +118,12 @@ static int open_by_proc(const struct wf_mapping *mapping, bool writable)
 
 	(void)snprintf(path, sizeof(path), "/proc/self/map_files/%" PRIx64 "-%" PRIx64,
 		mapping->start, mapping->end);
-	fd = open(path, (writable ? O_RDWR : O_RDONLY) | O_CLOEXEC | O_NONBLOCK);
+	fd = wf_sys_open(path, (writable ? O_RDWR : O_RDONLY) | O_CLOEXEC | O_NONBLOCK);
 	if (fd < 0)
 		return -ENOENT;
 	if (is_of(mapping, fd, writable))
 		return fd;
-	(void)close(fd);
+	(void)wf_sys_close(fd);
 	return -ENOENT;
 }
 

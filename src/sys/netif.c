@@ -10,6 +10,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "sys/calls.h"
+#include "sys/cancel.h"
 #include "sys/compiler.h"
 
 /* Guards the pointer, not the snapshot, which is constant once it is published. */
@@ -72,8 +74,8 @@ static void read_attr(
 
 	*buf = '\0';
 	(void)snprintf(path, sizeof(path), "/sys/class/net/%s/%s/%s", name, dir, attr);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	got = fd < 0 ? -1 : read(fd, buf, len - 1);
+	fd = wf_sys_open(path, O_RDONLY | O_CLOEXEC);
+	got = fd < 0 ? -1 : wf_sys_read(fd, buf, len - 1);
 	if (got <= 0)
 		return;
 	buf[got] = '\0';
@@ -278,6 +280,8 @@ int wf_netifs_new(struct wf_netif_table *table, struct wf_netifs **ret)
 
 static int scan(struct wf_netifs **ret)
 {
+	/* By functions of libraries that are cancellation points. */
+	WF_NO_CANCELLATION;
 	struct wf_netif_table table = { 0 };
 	int err = wf_netif_scan(&table);
 

@@ -11,6 +11,7 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include "sys/calls.h"
 #include "sys/compiler.h"
 
 /*

@@ -5,6 +5,7 @@
 #include <netinet/in.h>
 #include <sys/socket.h>
 
+#include "sys/calls.h"
 #include "sys/compiler.h"
 
 /* Connecting a datagram socket makes the kernel choose route and source address. The
@@ -22,10 +23,10 @@ static int connected(const union wf_sockaddr *dest)
 	fd = socket(dest->sa.sa_family, SOCK_DGRAM | SOCK_CLOEXEC, 0);
 	if (fd < 0)
 		return -errno;
-	if (!connect(fd, &to.sa, (socklen_t)wf_sockaddr_len(&to)))
+	if (!wf_sys_connect(fd, &to.sa, (socklen_t)wf_sockaddr_len(&to)))
 		return fd;
 	err = errno;
-	(void)close(fd);
+	(void)wf_sys_close(fd);
 	return -err;
 }
 

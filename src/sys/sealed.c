@@ -11,6 +11,7 @@
 #include <sys/vfs.h>
 #include <unistd.h>
 
+#include "sys/calls.h"
 #include "sys/compiler.h"
 #include "sys/sealed.h"
 
@@ -81,7 +82,7 @@ int wf_sealed_new(const char *name, size_t size, int *ret_fd, void **ret_mem)
 err_unmap:
 	wf_sealed_unmap(mem, size);
 err_close:
-	(void)close(fd);
+	(void)wf_sys_close(fd);
 	return ret;
 }
 
@@ -101,7 +102,7 @@ static int open_named(const char *name, uint32_t pid, int of)
 		return -errno;
 	if ((size_t)len < wanted_len || memcmp(link, wanted, wanted_len) != 0)
 		return -EINVAL;
-	fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	fd = wf_sys_open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 	return fd < 0 ? -errno : fd;
 }
 

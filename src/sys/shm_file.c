@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "sys/shm_file.h"
+#include "sys/calls.h"
 
 /* The bytes of the file that are locked; their content is independent of the locks. */
 enum { BYTE_ATTACHED, BYTE_WRITER };
@@ -72,7 +73,7 @@ static int create_object(struct wf_shm *shm)
 	if (!ret)
 		ret = check_owner(fd);
 	if (ret) {
-		(void)close(fd);
+		(void)wf_sys_close(fd);
 		return ret == -EACCES ? ret : -EAGAIN;
 	}
 	shm->fd = fd;
@@ -114,7 +115,7 @@ static int attach_object(struct wf_shm *shm)
 	return 0;
 
 err_close:
-	(void)close(fd);
+	(void)wf_sys_close(fd);
 	return ret == -ESTALE ? -ENOENT : ret;
 }
 
@@ -156,7 +157,7 @@ int wf_shm_commit(struct wf_shm *shm, size_t offset, size_t len)
 	int ret;
 
 	do {
-		ret = posix_fallocate(shm->fd, (off_t)offset, (off_t)len);
+		ret = wf_sys_posix_fallocate(shm->fd, (off_t)offset, (off_t)len);
 	} while (ret == EINTR);
 	return -ret;
 }
@@ -210,7 +211,7 @@ void wf_shm_close(struct wf_shm *shm)
 		(void)shm_unlink(shm->name);
 	if (shm->mem)
 		(void)munmap(shm->mem, shm->len);
-	(void)close(shm->fd);
+	(void)wf_sys_close(shm->fd);
 	free(shm->name);
 	*shm = (struct wf_shm){ .fd = -1 };
 }

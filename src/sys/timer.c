@@ -5,6 +5,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "sys/calls.h"
+
 void wf_timer_init(struct wf_timer *timer)
 {
 	timer->fd = -1;
@@ -14,7 +16,7 @@ void wf_timer_init(struct wf_timer *timer)
 void wf_timer_done(struct wf_timer *timer)
 {
 	if (timer->fd >= 0)
-		(void)close(timer->fd);
+		(void)wf_sys_close(timer->fd);
 }
 
 bool wf_timer_set(struct wf_timer *timer, uint64_t deadline_ns)
@@ -45,6 +47,6 @@ void wf_timer_drain(struct wf_timer *timer)
 	uint64_t count;
 
 	/* The read fails if the timer was set again and has not expired. */
-	if (read(timer->fd, &count, sizeof(count)) == (ssize_t)sizeof(count))
+	if (wf_sys_read(timer->fd, &count, sizeof(count)) == (ssize_t)sizeof(count))
 		timer->deadline_ns = UINT64_MAX;
 }

@@ -12,6 +12,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "sys/calls.h"
+
 /*
  * Pages are registered for faults of write protection, and none is ever protected: so
  * there are no faults, only events. That needs no privilege (UFFD_USER_MODE_ONLY, Linux
@@ -61,7 +63,7 @@ static void take_events(struct wf_uffd *uffd)
 	ssize_t size;
 
 	(void)pthread_mutex_lock(&uffd->changes->lock);
-	size = read(uffd->fd, msgs, sizeof(msgs));
+	size = wf_sys_read(uffd->fd, msgs, sizeof(msgs));
 	for (size_t i = 0; size > 0 && i < (size_t)size / sizeof(msgs[0]); i++)
 		if (range_of(&msgs[i], &range))
 			wf_mem_changes_add_locked(uffd->changes, range);
@@ -79,7 +81,7 @@ static void *run(void *arg)
 	};
 
 	while (!fds[1].revents) {
-		if (poll(fds, 2, -1) > 0 && fds[0].revents)
+		if (wf_sys_poll(fds, 2, -1) > 0 && fds[0].revents)
 			take_events(uffd);
 	}
 	return NULL;
@@ -112,7 +114,7 @@ static int open_fd(void)
 	if (!ioctl(fd, UFFDIO_API, &api))
 		return fd;
 	err = -errno;
-	(void)close(fd);
+	(void)wf_sys_close(fd);
 	return err;
 }
 
@@ -141,9 +143,9 @@ int wf_uffd_open(struct wf_mem_changes *changes, struct wf_uffd **ret_uffd)
 	return 0;
 
 err_stop:
-	(void)close(uffd->stop);
+	(void)wf_sys_close(uffd->stop);
 err_close:
-	(void)close(uffd->fd);
+	(void)wf_sys_close(uffd->fd);
 err_free:
 	free(uffd);
 	return err;
@@ -156,11 +158,11 @@ void wf_uffd_close(struct wf_uffd *uffd)
 	if (!uffd)
 		return;
 	/* Cannot fail: the counter is 0. */
-	if (write(uffd->stop, &one, sizeof(one)) == (ssize_t)sizeof(one))
-		(void)pthread_join(uffd->thread, NULL);
-	(void)close(uffd->stop);
+	if (wf_sys_write(uffd->stop, &one, sizeof(one)) == (ssize_t)sizeof(one))
+		(void)wf_sys_join(uffd->thread);
+	(void)wf_sys_close(uffd->stop);
 	/* The kernel wakes the threads that wait for their events to be read. */
-	(void)close(uffd->fd);
+	(void)wf_sys_close(uffd->fd);
 	free(uffd);
 }
 

@@ -207,7 +207,61 @@ static void a_wait_set_outlives_its_waiters(void)
 	}
 }
 
+static void exchange_all(struct cf_env *env)
+{
+	static uint8_t out[1 << 20], in[sizeof(out)];
+	const size_t sizes[] = { 1, 100, 3000, 40000, sizeof(out) };
+	struct fi_context2 contexts[2];
+
+	for (size_t i = 0; i < CF_COUNT(sizes); i++) {
+		if (sizes[i] > env->info->ep_attr->max_msg_size)
+			break;
+		cf_fill(out, sizes[i], (unsigned int)i);
+		cf_post_recv(env, in, sizes[i], &contexts[0]);
+		cf_post_send(env, out, sizes[i], &contexts[1]);
+		(void)cf_cq_wait_for(env->side[0].tx_cq, &contexts[1]);
+		(void)cf_cq_wait_for(env->side[1].rx_cq, &contexts[0]);
+		cf_verify(in, sizes[i], (unsigned int)i);
+	}
+}
+
+/* Everything from discovery to the last close. The thread is cancelled before it
+ * begins, so it would end in the first call that is a cancellation point. */
+static void *live_cancelled(void *arg)
+{
+	struct cf_options options = { .split_cqs = true };
+	struct cf_region region;
+	struct cf_env env;
+
+	CHECK_OK(pthread_cancel(pthread_self()));
+	cf_open_pair(&env, &options);
+	exchange_all(&env);
+	cf_close(&env);
+	options.caps = FI_RMA;
+	if (!cf_offers(&options))
+		return NULL;
+	cf_open_pair(&env, &options);
+	cf_open_region(&env, 1, &region, NULL, 4096, FI_REMOTE_READ | FI_REMOTE_WRITE);
+	exchange_all(&env);
+	cf_close_region(&region);
+	cf_close(&env);
+	return NULL;
+}
+
+/* Only where it sleeps may a thread be cancelled: anywhere else it may hold a lock, or
+ * have done half of something. */
+static void no_call_but_a_sleep_ends_a_thread(void)
+{
+	pthread_t thread;
+	void *ret;
+
+	CHECK_OK(pthread_create(&thread, NULL, live_cancelled, NULL));
+	CHECK_OK(pthread_join(thread, &ret));
+	CHECK(ret != PTHREAD_CANCELED);
+}
+
 CF_SUITE(cancelled, CF_CASE(a_queue_outlives_its_waiters, "CQ-020", FI_MSG),
 	CF_CASE(a_counter_outlives_its_waiters, "CNT-012", FI_MSG),
 	CF_CASE(an_event_queue_outlives_its_waiters, "EQ-013", 0),
-	CF_CASE(a_wait_set_outlives_its_waiters, "POL-007", 0));
+	CF_CASE(a_wait_set_outlives_its_waiters, "POL-007", 0),
+	CF_CASE(no_call_but_a_sleep_ends_a_thread, "THR-001", FI_MSG));

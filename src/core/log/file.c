@@ -10,6 +10,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "sys/calls.h"
+
 int wf_log_file_open(const char *location, mode_t mode, int *ret_err)
 {
 	char path[PATH_MAX];
@@ -36,8 +38,8 @@ int wf_log_file_open(const char *location, mode_t mode, int *ret_err)
 		*ret_err = -ENAMETOOLONG;
 		return STDERR_FILENO;
 	}
-	fd = open(path, O_WRONLY | O_APPEND | O_CREAT | O_EXCL | O_CLOEXEC | O_NOCTTY,
-		mode);
+	fd = wf_sys_openat(AT_FDCWD, path,
+		O_WRONLY | O_APPEND | O_CREAT | O_EXCL | O_CLOEXEC | O_NOCTTY, mode);
 	if (fd < 0) {
 		*ret_err = -errno;
 		return STDERR_FILENO;
@@ -50,7 +52,7 @@ void wf_log_file_write(int fd, const char *text, size_t len)
 	ssize_t done;
 
 	while (len > 0) {
-		done = write(fd, text, len);
+		done = wf_sys_write(fd, text, len);
 		if (done < 0 && errno == EINTR)
 			continue;
 		/* A full pipe or disk loses the line; the application goes on. */

@@ -16,6 +16,7 @@
 #include "core/log/filter.h"
 #include "core/log/line.h"
 #include "core/strings/strbuf.h"
+#include "sys/calls.h"
 #include "sys/clock.h"
 
 /*
@@ -345,7 +346,7 @@ static void close_file(void)
 	int fd = atomic_exchange(&log_fd, STDERR_FILENO);
 
 	if (fd != STDERR_FILENO && fd != STDOUT_FILENO)
-		(void)close(fd);
+		(void)wf_sys_close(fd);
 }
 
 void wf_log_fini(void)

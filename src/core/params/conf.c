@@ -129,7 +129,7 @@ static void read_file(const char *path)
 	char *line = NULL;
 	size_t size = 0;
 	unsigned int number = 0;
-	FILE *file = fopen(path, "re");
+	FILE *file = fopen(path, "rce");
 	const char *prefer;
 	int value;
 

@@ -7,6 +7,7 @@
 
 #include "objects/av/internal.h"
 #include "sys/addrstr.h"
+#include "sys/calls.h"
 
 /*
  * Insertion by node and service. A series of nodes counts up from the first: numeric
@@ -37,7 +38,7 @@ static int resolve(
 		.ai_socktype = SOCK_DGRAM, /* one answer for each address */
 	};
 	struct addrinfo *list;
-	int err = getaddrinfo(node, service, &hints, &list);
+	int err = wf_sys_getaddrinfo(node, service, &hints, &list);
 
 	if (err)
 		return err == EAI_MEMORY  ? -FI_ENOMEM

@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include "objects/coll/internal.h"
+#include "sys/calls.h"
 
 /*
  * Progress of the engines. The endpoint's item runs them only while one may have work,
@@ -51,7 +52,7 @@ static int timer_fd(struct wf_progress *item)
 		return -errno;
 	if (atomic_compare_exchange_strong(&timer->fd, &none, fd))
 		return fd;
-	(void)close(fd); /* another thread has made one meanwhile */
+	(void)wf_sys_close(fd); /* another thread has made one meanwhile */
 	return none;
 }
 
@@ -181,7 +182,7 @@ static void timer_done(struct wf_coll_timer *timer)
 	int fd = atomic_load(&timer->fd);
 
 	if (fd >= 0)
-		(void)close(fd);
+		(void)wf_sys_close(fd);
 }
 
 void wf_coll_progress_init(struct wf_coll *coll)

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <unistd.h>
 
+#include "sys/calls.h"
 #include "sys/compiler.h"
 #include "sys/fds.h"
 
@@ -39,7 +40,7 @@ void wf_watches_done(struct wf_watches *watches)
 {
 	wf_timer_done(&watches->timer);
 	if (watches->epfd >= 0)
-		(void)close(watches->epfd);
+		(void)wf_sys_close(watches->epfd);
 	watches->epfd = -1;
 }
 
@@ -64,7 +65,7 @@ int wf_watch_set(struct wf_watches *watches, struct wf_watch *watch, uint32_t ev
 int wf_watches_poll(struct wf_watches *watches)
 {
 	struct epoll_event events[EVENTS_MAX];
-	int n = epoll_wait(watches->epfd, events, EVENTS_MAX, 0);
+	int n = wf_sys_epoll_wait(watches->epfd, events, EVENTS_MAX, 0);
 
 	for (int i = 0; i < n; i++) {
 		struct wf_watch *watch = events[i].data.ptr;

@@ -7,6 +7,7 @@
 
 #include "objects/info/call.h"
 #include "sys/addrstr.h"
+#include "sys/calls.h"
 
 /* A node and service to resolve; split_text() has split a text address. */
 struct query {
@@ -135,7 +136,7 @@ static int resolve_names(const struct query *query, struct wf_info_addrs *ret,
 	struct addrinfo *list = NULL;
 	union wf_sockaddr sa;
 	char text[160];
-	int err = getaddrinfo(query->node, query->service, &ask, &list);
+	int err = wf_sys_getaddrinfo(query->node, query->service, &ask, &list);
 
 	if (err == EAI_MEMORY)
 		return -FI_ENOMEM;

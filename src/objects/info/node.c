@@ -6,6 +6,7 @@
 
 #include "objects/info/call.h"
 #include "sys/addrstr.h"
+#include "sys/calls.h"
 
 /*
  * The node of fi_getinfo for providers whose endpoints have names. All endpoints are on
@@ -35,7 +36,7 @@ static bool resolves(const char *node, uint64_t flags)
 	};
 	struct addrinfo *list;
 
-	if (getaddrinfo(node, NULL, &ask, &list))
+	if (wf_sys_getaddrinfo(node, NULL, &ask, &list))
 		return false;
 	freeaddrinfo(list);
 	return true;

@@ -13,6 +13,7 @@
 #include "objects/lower/info.h"
 #include "objects/lower/progress.h"
 #include "objects/lower/reach.h"
+#include "sys/calls.h"
 
 /* Why @ep cannot have an endpoint below; NULL: it can. */
 static const char *unfit(struct wf_ep *ep, bool forbidden)
@@ -369,7 +370,7 @@ static bool is_quiet(const struct wf_local *below)
 {
 	struct pollfd poll_fd = { .fd = wf_local_fd(below), .events = POLLIN };
 
-	return poll(&poll_fd, 1, 0) <= 0;
+	return wf_sys_poll(&poll_fd, 1, 0) <= 0;
 }
 
 bool wf_local_arm(struct wf_local *below)

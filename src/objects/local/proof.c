@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "objects/local/proof.h"
+#include "sys/calls.h"
 #include "sys/machine.h"
 #include "sys/sealed.h"
 
@@ -44,7 +45,7 @@ static int fill_directory(struct wf_page_head *head)
 static int fill_number(struct wf_proof *proof)
 {
 	do {
-		if (getrandom(&proof->number, sizeof(proof->number), 0) !=
+		if (wf_sys_getrandom(&proof->number, sizeof(proof->number), 0) !=
 			sizeof(proof->number))
 			return -EIO;
 	} while (proof->number <= WF_PAGE_REFUSED);
@@ -110,7 +111,7 @@ static int try_memory(void)
 	if (ret)
 		return ret;
 	(void)munmap(mem, sizeof(struct wf_page));
-	(void)close(fd);
+	(void)wf_sys_close(fd);
 	return 0;
 }
 
@@ -223,7 +224,7 @@ enum wf_verdict wf_proof_verdict(const struct wf_proof *proof)
 void wf_proof_hide(struct wf_proof *proof)
 {
 	if (proof->fd >= 0)
-		(void)close(proof->fd);
+		(void)wf_sys_close(proof->fd);
 	proof->fd = -1;
 }
 

@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include "objects/progress/later.h"
+#include "sys/calls.h"
 
 void wf_later_wake(struct wf_later *later)
 {
@@ -11,7 +12,7 @@ void wf_later_wake(struct wf_later *later)
 	int fd = atomic_load(&later->fd);
 
 	if (atomic_exchange(&later->armed, false) && fd >= 0)
-		(void)!write(fd, &one, sizeof(one));
+		(void)!wf_sys_write(fd, &one, sizeof(one));
 }
 
 void wf_later_add(struct wf_later *later, struct wf_list *item)
@@ -89,7 +90,7 @@ static int item_wait_fd(struct wf_progress *item)
 		return -errno;
 	if (atomic_compare_exchange_strong(&later->fd, &none, fd))
 		return fd;
-	(void)close(fd); /* another list asked at the same time */
+	(void)wf_sys_close(fd); /* another list asked at the same time */
 	return none;
 }
 
@@ -102,7 +103,7 @@ static bool item_arm(struct wf_progress *item)
 	int fd = atomic_load(&later->fd);
 
 	if (fd >= 0)
-		(void)!read(fd, &count, sizeof(count));
+		(void)!wf_sys_read(fd, &count, sizeof(count));
 	atomic_store(&later->armed, true);
 	return !atomic_load(&later->is_ready);
 }
@@ -138,7 +139,7 @@ void wf_later_done(struct wf_later *later)
 	int fd = atomic_load(&later->fd);
 
 	if (fd >= 0)
-		(void)close(fd);
+		(void)wf_sys_close(fd);
 	wf_lock_done(&later->run_lock);
 	wf_lock_done(&later->lock);
 }

@@ -3,6 +3,7 @@
 #include <sys/epoll.h>
 
 #include "objects/progress/park.h"
+#include "sys/calls.h"
 #include "sys/clock.h"
 
 /*
@@ -134,7 +135,7 @@ bool wf_progress_park(struct wf_progress_list *list, unsigned int at)
 static void poll_parked(struct wf_progress_list *list)
 {
 	struct epoll_event events[EVENTS_MAX];
-	int n = epoll_wait(list->epfd, events, EVENTS_MAX, 0);
+	int n = wf_sys_epoll_wait(list->epfd, events, EVENTS_MAX, 0);
 
 	list->runs = 0;
 	list->poll_next = n == EVENTS_MAX;

@@ -6,6 +6,7 @@
 
 #include "objects/progress/thread.h"
 #include "objects/wait/wait.h"
+#include "sys/calls.h"
 
 struct wf_progress_thread {
 	struct wf_progress_list *list; /* the items that the thread runs */
@@ -92,7 +93,7 @@ void wf_progress_thread_stop(struct wf_progress_thread *thread)
 	/* release: pairs with the acquire in thread_main. */
 	atomic_store_explicit(&thread->stop, true, memory_order_release);
 	wf_wait_signal(&thread->wait);
-	(void)pthread_join(thread->id, NULL);
+	(void)wf_sys_join(thread->id);
 	(void)wf_progress_list_set_wait(thread->list, NULL);
 	wf_wait_done(&thread->wait);
 	free(thread);

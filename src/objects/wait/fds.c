@@ -7,6 +7,8 @@
 #include <unistd.h>
 #include <rdma/fi_errno.h>
 
+#include "sys/calls.h"
+
 struct wf_fd {
 	int fd;
 	/* wf_fds_add calls without a del: one endpoint may feed several members of a
@@ -24,7 +26,7 @@ void wf_fds_init(struct wf_fds *fds)
 void wf_fds_done(struct wf_fds *fds)
 {
 	if (fds->epfd >= 0)
-		(void)close(fds->epfd);
+		(void)wf_sys_close(fds->epfd);
 	free(fds->fds);
 	(void)pthread_mutex_destroy(&fds->lock);
 }
@@ -56,7 +58,7 @@ static int open_set(struct wf_fds *fds)
 		ret = watch(fds, fds->fds[i].fd);
 	if (!ret)
 		return 0;
-	(void)close(fds->epfd);
+	(void)wf_sys_close(fds->epfd);
 	fds->epfd = -1;
 	return ret;
 }

@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 #include "objects/wait/set.h"
-#include "sys/cancel.h"
+#include "sys/calls.h"
 #include "sys/clock.h"
 
 /*
@@ -56,7 +56,7 @@ static int open_fds(struct wf_wait *wait)
 	if (!ret)
 		return 0;
 	wf_fds_done(&wait->fds);
-	(void)close(wait->signal_fd);
+	(void)wf_sys_close(wait->signal_fd);
 	return ret;
 }
 
@@ -134,7 +134,7 @@ void wf_wait_done(struct wf_wait *wait)
 	}
 	if (wait->signal_fd >= 0) {
 		wf_fds_done(&wait->fds);
-		(void)close(wait->signal_fd);
+		(void)wf_sys_close(wait->signal_fd);
 	}
 	(void)pthread_cond_destroy(&wait->cond);
 	(void)pthread_mutex_destroy(&wait->mutex);
@@ -169,13 +169,10 @@ struct wf_fds *wf_wait_fds(struct wf_wait *wait)
 static void drain(struct wf_wait *wait)
 {
 	uint64_t value;
-	int state;
 
 	if (!atomic_load_explicit(&wait->unread, memory_order_relaxed))
 		return;
-	state = wf_cancel_off();
-	(void)!read(wait->signal_fd, &value, sizeof(value));
-	wf_cancel_set(state);
+	(void)!wf_sys_read(wait->signal_fd, &value, sizeof(value));
 	atomic_store_explicit(&wait->unread, false, memory_order_relaxed);
 }
 
@@ -202,7 +199,6 @@ uint64_t wf_wait_arm(struct wf_wait *wait)
 void wf_wait_signal_slow(struct wf_wait *wait)
 {
 	static const uint64_t one = 1;
-	int state;
 
 	if (wait->obj == FI_WAIT_SET) {
 		wf_wait_signal(&wait->set->wait);
@@ -214,9 +210,7 @@ void wf_wait_signal_slow(struct wf_wait *wait)
 		goto out;
 	atomic_fetch_add_explicit(&wait->signals, 1, memory_order_relaxed);
 	if (wait->signal_fd >= 0) {
-		state = wf_cancel_off();
-		(void)!write(wait->signal_fd, &one, sizeof(one));
-		wf_cancel_set(state);
+		(void)!wf_sys_write(wait->signal_fd, &one, sizeof(one));
 		atomic_store_explicit(&wait->unread, true, memory_order_relaxed);
 	}
 	(void)pthread_cond_broadcast(&wait->cond);

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "providers/hook_monitor/param.h"
+#include "sys/calls.h"
 #include "sys/compiler.h"
 
 enum {
@@ -32,12 +33,12 @@ static int open_dir(int parent, const char *name, mode_t mode)
 
 	if (err && err != -EEXIST)
 		return err;
-	fd = openat(parent, name, OPEN_DIR);
+	fd = wf_sys_openat(parent, name, OPEN_DIR, 0);
 	if (fd < 0)
 		return -errno;
 	if (made && fchmod(fd, mode)) {
 		err = -errno;
-		(void)close(fd);
+		(void)wf_sys_close(fd);
 		return err;
 	}
 	return fd;
@@ -62,7 +63,7 @@ static int open_own_dir(int parent, const char *name)
 	int err = fd < 0 ? fd : check_owner(fd, mode);
 
 	if (err && fd >= 0)
-		(void)close(fd);
+		(void)wf_sys_close(fd);
 	return err ? err : fd;
 }
 
@@ -129,7 +130,7 @@ static int make_file(struct mon_path *path, const char *prov_name)
 
 	for (int i = 0; i < NAMES_MAX && fd < 0; i++) {
 		write_name(path->name, sizeof(path->name), prov_name);
-		fd = openat(path->dir, path->name, OPEN_FILE, S_IRUSR | S_IWUSR);
+		fd = wf_sys_openat(path->dir, path->name, OPEN_FILE, S_IRUSR | S_IWUSR);
 		if (fd < 0 && errno != EEXIST)
 			return -errno;
 	}
@@ -149,7 +150,7 @@ int mon_path_new(struct mon_path *ret, const char *prov_name, const char **ret_w
 	if (!err && fchmod(fd, (mode_t)mon_params.file_mode)) {
 		err = -errno;
 		mon_path_remove(ret);
-		(void)close(fd);
+		(void)wf_sys_close(fd);
 	}
 	if (err)
 		mon_path_done(ret);
@@ -158,7 +159,7 @@ int mon_path_new(struct mon_path *ret, const char *prov_name, const char **ret_w
 
 void mon_path_done(struct mon_path *path)
 {
-	(void)close(path->dir);
+	(void)wf_sys_close(path->dir);
 }
 
 void mon_path_remove(const struct mon_path *path)

@@ -12,6 +12,7 @@
 #include "providers/hook_monitor/count.h"
 #include "providers/hook_monitor/monitor.h"
 #include "providers/hook_monitor/param.h"
+#include "sys/calls.h"
 #include "sys/compiler.h"
 #include "sys/fds.h"
 
@@ -22,13 +23,13 @@ static struct wf_list files = { &files, &files };
 static bool write_at(int fd, const void *from, size_t size, size_t offset)
 {
 	errno = ENOSPC; /* the reason of a short write */
-	return pwrite(fd, from, size, (off_t)offset) == (ssize_t)size;
+	return wf_sys_pwrite(fd, from, size, (off_t)offset) == (ssize_t)size;
 }
 
 /* False: the file was truncated. */
 static bool read_wanted(const struct mon_file *file, uint64_t *ret)
 {
-	return pread(file->fd, ret, sizeof(*ret),
+	return wf_sys_pread(file->fd, ret, sizeof(*ret),
 		       offsetof(struct mon_layout, wanted)) == (ssize_t)sizeof(*ret);
 }
 

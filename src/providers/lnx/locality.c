@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "providers/lnx/locality.h"
+#include "sys/calls.h"
 
 #define BOOT_ID "/proc/sys/kernel/random/boot_id"
 
@@ -39,12 +40,12 @@ static bool boot_id(uint64_t *ret)
 {
 	char text[64];
 	ssize_t n;
-	int fd = open(BOOT_ID, O_RDONLY | O_CLOEXEC);
+	int fd = wf_sys_open(BOOT_ID, O_RDONLY | O_CLOEXEC);
 
 	if (fd < 0)
 		return false;
-	n = read(fd, text, sizeof(text));
-	(void)close(fd);
+	n = wf_sys_read(fd, text, sizeof(text));
+	(void)wf_sys_close(fd);
 	if (n < 16)
 		return false;
 	*ret = lnx_hash(0, text, (size_t)n);
@@ -98,7 +99,7 @@ uint64_t lnx_locality_of(const struct fi_info *info)
 	/* If the machine has no identity, only this process counts as local: the number
 	 * is random. */
 	if (lnx_locality_is_local(info) && !reach_of(info, &hash) &&
-		getrandom(&hash, sizeof(hash), 0) != sizeof(hash))
+		wf_sys_getrandom(&hash, sizeof(hash), 0) != sizeof(hash))
 		hash = (uint64_t)getpid() << 32 | (uintptr_t)info;
 	return hash_name(hash, info->fabric_attr->name);
 }

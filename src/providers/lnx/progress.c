@@ -7,6 +7,7 @@
 #include "providers/lnx/deferred.h"
 #include "providers/lnx/progress.h"
 #include "providers/lnx/stripe/stripe.h"
+#include "sys/calls.h"
 #include "sys/compiler.h"
 
 /*
@@ -148,7 +149,7 @@ static void run_first(struct wf_progress *item)
 static void close_timer(struct lnx_ep *ep)
 {
 	if (ep->timer_fd >= 0)
-		(void)close(ep->timer_fd);
+		(void)wf_sys_close(ep->timer_fd);
 	ep->timer_fd = -1;
 }
 

@@ -7,6 +7,7 @@
 
 #include "objects/endpoint/life/name.h"
 #include "providers/shm/conn/peer.h"
+#include "sys/calls.h"
 #include "sys/fds.h"
 
 /* Opening, naming, enabling and closing endpoints. */
@@ -87,7 +88,7 @@ static void shm_destroy(struct wf_ep *wf)
 		shm_peers_free(ep);
 	}
 	if (ep->spare_fd >= 0)
-		(void)close(ep->spare_fd);
+		(void)wf_sys_close(ep->spare_fd);
 	wf_watches_done(&ep->watches);
 	free(ep->conns);
 	wf_pool_done(&ep->tx_pool);

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "providers/udp/udp.h"
+#include "sys/calls.h"
 #include "sys/iov.h"
 
 /*
@@ -69,7 +70,7 @@ ssize_t udp_send_pieces(struct udp_ep *ep, const void *to, const struct iovec *i
 		memcpy(CMSG_DATA(c), &segment, sizeof(segment));
 	}
 	do {
-		ret = sendmsg(ep->fd, &msg, 0);
+		ret = wf_sys_sendmsg(ep->fd, &msg, 0);
 		/* ECONNREFUSED is the answer to an earlier datagram. */
 	} while (wf_unlikely(ret < 0) && (errno == EINTR || errno == ECONNREFUSED));
 	return ret;

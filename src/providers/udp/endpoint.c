@@ -4,6 +4,7 @@
 
 #include "objects/endpoint/life/name.h"
 #include "providers/udp/burst.h"
+#include "sys/calls.h"
 
 /* Opening, naming, enabling and closing endpoints. */
 
@@ -36,9 +37,9 @@ static void udp_destroy(struct wf_ep *wf)
 
 	/* A joined group holds a reference to the endpoint, so none is left. */
 	if (ep->epfd >= 0)
-		close(ep->epfd);
+		wf_sys_close(ep->epfd);
 	if (ep->fd >= 0)
-		close(ep->fd);
+		wf_sys_close(ep->fd);
 	free(ep->groups);
 	free(ep->socks);
 	free(ep->rx);
@@ -65,7 +66,7 @@ static int udp_setname(struct wf_ep *wf, const void *addr, size_t len)
 		return ret;
 	}
 	if (old_fd >= 0)
-		close(old_fd);
+		wf_sys_close(old_fd);
 	return 0;
 }
 

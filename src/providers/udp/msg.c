@@ -2,6 +2,7 @@
 #include <errno.h>
 
 #include "providers/udp/burst.h"
+#include "sys/calls.h"
 
 /* Sends, and posting and cancelling of receives. */
 
@@ -26,9 +27,9 @@ static ssize_t send_once(struct udp_ep *ep, const struct wf_op *op, const void *
 	};
 
 	if (op->iov_count > 1)
-		return sendmsg(ep->fd, &msg, 0);
-	return sendto(ep->fd, op->iov_count ? op->iov[0].iov_base : NULL, op->len, 0,
-		to, ep->addr_len);
+		return wf_sys_sendmsg(ep->fd, &msg, 0);
+	return wf_sys_sendto(ep->fd, op->iov_count ? op->iov[0].iov_base : NULL,
+		op->len, 0, to, ep->addr_len);
 }
 
 ssize_t udp_send_now(struct udp_ep *ep, const struct wf_op *op, const void *to)

@@ -3,6 +3,7 @@
 
 #include "objects/absent/absent.h"
 #include "providers/udp/udp.h"
+#include "sys/calls.h"
 
 /*
  * Multicast groups. Linux hands a group's datagrams only to a socket that is bound to
@@ -93,7 +94,7 @@ static int open_socket(struct udp_mc *mc)
 	else
 		ret = set_membership(mc, fd, true);
 	if (ret) {
-		close(fd);
+		wf_sys_close(fd);
 		return ret;
 	}
 	mc->fd = fd;
@@ -146,7 +147,7 @@ static int start_receiving(struct udp_mc *mc)
 		return ret;
 	ret = add_socket(ep, mc->fd);
 	if (ret) {
-		close(mc->fd);
+		wf_sys_close(mc->fd);
 		mc->fd = -1;
 	}
 	return ret;
@@ -162,7 +163,7 @@ static void stop_receiving(struct udp_mc *mc)
 	}
 	if (mc->fd >= 0) {
 		remove_socket(mc->ep, mc->fd);
-		close(mc->fd);
+		wf_sys_close(mc->fd);
 	}
 }
 

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "providers/udp/burst.h"
+#include "sys/calls.h"
 
 /*
  * Progress: datagrams from the sockets into posted receives. A poll of a socket is one
@@ -71,7 +72,7 @@ ssize_t udp_receive_msg(struct udp_ep *ep, const struct udp_sock *sock,
 		msg.msg_control = control;
 		msg.msg_controllen = sizeof(control);
 	}
-	ret->len = recvmsg(sock->fd, &msg, MSG_TRUNC);
+	ret->len = wf_sys_recvmsg(sock->fd, &msg, MSG_TRUNC);
 	if (ret->len < 0)
 		return ret->len;
 	ret->from_len = msg.msg_namelen;
@@ -97,11 +98,12 @@ static bool receive(struct udp_ep *ep, const struct udp_sock *sock, struct udp_r
 	if (wf_unlikely(rx->iov_count > 1 || ep->pktinfo)) {
 		(void)udp_receive_msg(ep, sock, rx->iov, rx->iov_count, ret);
 	} else if (!ep->want_source) {
-		ret->len = recv(sock->fd, rx->iov[0].iov_base, rx->len, MSG_TRUNC);
+		ret->len =
+			wf_sys_recv(sock->fd, rx->iov[0].iov_base, rx->len, MSG_TRUNC);
 	} else {
 		ret->from_len = sizeof(ret->from);
-		ret->len = recvfrom(sock->fd, rx->iov[0].iov_base, rx->len, MSG_TRUNC,
-			&ret->from.sa, &ret->from_len);
+		ret->len = wf_sys_recvfrom(sock->fd, rx->iov[0].iov_base, rx->len,
+			MSG_TRUNC, &ret->from.sa, &ret->from_len);
 	}
 	if (wf_likely(ret->len >= 0))
 		return true;

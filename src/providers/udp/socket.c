@@ -2,6 +2,7 @@
 #include <errno.h>
 
 #include "providers/udp/udp.h"
+#include "sys/calls.h"
 #include "sys/netif.h"
 
 /* The sockets, their options and local addresses. */
@@ -101,7 +102,7 @@ int udp_bind(struct udp_ep *ep)
 		getsockname(fd, &name.sa, &len) ||
 		(ep->ep.caps & FI_MULTICAST && set_multicast_if(ep, fd))) {
 		ret = -errno;
-		close(fd);
+		wf_sys_close(fd);
 		goto err_log;
 	}
 	set_tclass(ep, fd);

@@ -73,10 +73,10 @@ static void take_events(struct verbs_cq *cq)
 	struct ibv_cq *from;
 	void *context;
 
-	while (!verbs_lib.ibv.get_cq_event(cq->channel, &from, &context))
+	while (!VERBS_IBV(get_cq_event(cq->channel, &from, &context)))
 		count++;
 	if (count)
-		verbs_lib.ibv.ack_cq_events(cq->cq, count);
+		VERBS_IBV(ack_cq_events(cq->cq, count));
 }
 
 static bool arm(struct wf_progress *item)
@@ -107,9 +107,9 @@ static int open_channel(struct verbs_cq *cq, struct verbs_domain *domain)
 {
 	int flags;
 
-	cq->channel = verbs_lib.ibv.create_comp_channel(domain->context);
+	cq->channel = VERBS_IBV(create_comp_channel(domain->context));
 	if (!cq->channel && errno == EMFILE && wf_fds_more())
-		cq->channel = verbs_lib.ibv.create_comp_channel(domain->context);
+		cq->channel = VERBS_IBV(create_comp_channel(domain->context));
 	if (!cq->channel)
 		return verbs_failed(FI_LOG_CQ, "ibv_create_comp_channel", errno);
 	flags = fcntl(cq->channel->fd, F_GETFL);
@@ -124,8 +124,7 @@ static int open_cq(struct verbs_cq *cq, struct verbs_domain *domain)
 
 	if (err)
 		return err;
-	cq->cq = verbs_lib.ibv.create_cq(
-		domain->context, SMALLEST, NULL, cq->channel, 0);
+	cq->cq = VERBS_IBV(create_cq(domain->context, SMALLEST, NULL, cq->channel, 0));
 	if (!cq->cq)
 		return verbs_failed(FI_LOG_CQ, "ibv_create_cq", errno);
 	cq->size = (uint32_t)cq->cq->cqe;
@@ -135,9 +134,9 @@ static int open_cq(struct verbs_cq *cq, struct verbs_domain *domain)
 static void free_cq(struct verbs_cq *cq)
 {
 	if (cq->cq)
-		(void)verbs_lib.ibv.destroy_cq(cq->cq);
+		(void)VERBS_IBV(destroy_cq(cq->cq));
 	if (cq->channel)
-		(void)verbs_lib.ibv.destroy_comp_channel(cq->channel);
+		(void)VERBS_IBV(destroy_comp_channel(cq->channel));
 	verbs_finder_done(&cq->finders[0]);
 	verbs_finder_done(&cq->finders[1]);
 	wf_lock_done(&cq->lock);
@@ -192,8 +191,8 @@ static int grow(struct verbs_cq *cq, uint32_t size)
 		return -FI_ENOMEM;
 	}
 	/* The size is doubled if possible, for further endpoints. */
-	err = verbs_lib.ibv.resize_cq(
-		cq->cq, (int)WF_MIN(most, WF_MAX(size, 2 * cq->size)));
+	err = VERBS_IBV(
+		resize_cq(cq->cq, (int)WF_MIN(most, WF_MAX(size, 2 * cq->size))));
 	if (err)
 		return verbs_failed(FI_LOG_CQ, "ibv_resize_cq", err);
 	cq->size = (uint32_t)cq->cq->cqe;

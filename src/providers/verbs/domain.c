@@ -14,8 +14,8 @@ static int open_scratch(struct verbs_domain *domain)
 	domain->scratch = calloc(1, sizeof(*domain->scratch));
 	if (!domain->scratch)
 		return -FI_ENOMEM;
-	domain->scratch_mr = verbs_lib.ibv.reg_mr(domain->pd, domain->scratch,
-		sizeof(*domain->scratch), IBV_ACCESS_LOCAL_WRITE);
+	domain->scratch_mr = VERBS_IBV(reg_mr(domain->pd, domain->scratch,
+		sizeof(*domain->scratch), IBV_ACCESS_LOCAL_WRITE));
 	return domain->scratch_mr ? 0
 				  : verbs_failed(FI_LOG_DOMAIN, "ibv_reg_mr", errno);
 }
@@ -25,12 +25,12 @@ static void close_all(struct verbs_domain *domain)
 	verbs_async_close(domain);
 	verbs_mr_cache_free(domain->cache);
 	if (domain->scratch_mr)
-		(void)verbs_lib.ibv.dereg_mr(domain->scratch_mr);
+		(void)VERBS_IBV(dereg_mr(domain->scratch_mr));
 	free(domain->scratch);
 	if (domain->pd)
-		(void)verbs_lib.ibv.dealloc_pd(domain->pd);
+		(void)VERBS_IBV(dealloc_pd(domain->pd));
 	if (domain->context)
-		(void)verbs_lib.ibv.close_device(domain->context);
+		(void)VERBS_IBV(close_device(domain->context));
 	free(domain);
 }
 
@@ -40,7 +40,7 @@ static int open_all(struct verbs_domain *domain)
 
 	if (err)
 		return err;
-	domain->pd = verbs_lib.ibv.alloc_pd(domain->context);
+	domain->pd = VERBS_IBV(alloc_pd(domain->context));
 	if (!domain->pd)
 		return verbs_failed(FI_LOG_DOMAIN, "ibv_alloc_pd", errno);
 	err = open_scratch(domain);

@@ -60,6 +60,8 @@ static bool load_rdma(struct verbs_lib *lib)
 
 static void load_all(void)
 {
+	WF_NO_CANCELLATION;
+
 	if (!load_ibv(&verbs_lib))
 		return;
 	verbs_lib.has_rdma = load_rdma(&verbs_lib);

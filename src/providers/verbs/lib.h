@@ -6,6 +6,8 @@
 #include <rdma/rdma_cma.h>
 #include <stdbool.h>
 
+#include "sys/cancel.h"
+
 /* Some names of the interface are macros around inline functions, which need the
  * library at link time. Without the macros the names are the library's own symbols. */
 #undef ibv_query_port
@@ -89,6 +91,16 @@ struct verbs_lib {
 
 /* The functions; all NULL until verbs_lib_load succeeds. Tests fill it. */
 extern struct verbs_lib verbs_lib;
+
+/* Call a function: VERBS_RDMA(connect(id, &param)). Most of them read or write
+ * descriptors, so cancellation is off meanwhile (sys/cancel.h). */
+#define VERBS_IBV(call_)  VERBS_CALL(ibv.call_)
+#define VERBS_RDMA(call_) VERBS_CALL(rdma.call_)
+#define VERBS_CALL(call_)                                                              \
+	__extension__({                                                                \
+		WF_NO_CANCELLATION;                                                    \
+		verbs_lib.call_;                                                       \
+	})
 
 /* Has the kernel any RDMA device? Cheap, because most machines have none. Any thread
  * may call it. */

@@ -60,7 +60,7 @@ static int create(struct verbs_ep *ep)
 	};
 	uint32_t inline_size = attr.cap.max_inline_data;
 
-	ep->qp = verbs_lib.ibv.create_qp(ep->domain->pd, &attr);
+	ep->qp = VERBS_IBV(create_qp(ep->domain->pd, &attr));
 	if (!ep->qp)
 		return verbs_failed(FI_LOG_EP_CTRL, "ibv_create_qp", errno);
 	ep->inline_size = WF_MAX(inline_size, attr.cap.max_inline_data);
@@ -149,7 +149,7 @@ err_sends:
 
 int verbs_qp_modify(struct verbs_ep *ep, struct ibv_qp_attr *attr, int mask)
 {
-	int err = verbs_lib.ibv.modify_qp(ep->qp, attr, mask);
+	int err = VERBS_IBV(modify_qp(ep->qp, attr, mask));
 
 	return err ? verbs_failed(FI_LOG_EP_CTRL, "ibv_modify_qp", err) : 0;
 }
@@ -158,7 +158,7 @@ void verbs_qp_set_error(struct verbs_ep *ep)
 {
 	struct ibv_qp_attr attr = { .qp_state = IBV_QPS_ERR };
 
-	(void)verbs_lib.ibv.modify_qp(ep->qp, &attr, IBV_QP_STATE);
+	(void)VERBS_IBV(modify_qp(ep->qp, &attr, IBV_QP_STATE));
 }
 
 void verbs_qp_fail(struct verbs_ep *ep)
@@ -209,7 +209,7 @@ static void destroy_locked(
 		verbs_cq_drain(rx);
 	ep->closing = true;
 	verbs_qp_set_error(ep);
-	err = verbs_lib.ibv.destroy_qp(ep->qp);
+	err = VERBS_IBV(destroy_qp(ep->qp));
 	if (err)
 		(void)verbs_failed(FI_LOG_EP_CTRL, "ibv_destroy_qp", err);
 	verbs_cq_drain(tx);

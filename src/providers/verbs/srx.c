@@ -24,7 +24,7 @@ static int create(struct verbs_srx *srx, const struct verbs_domain *domain)
 			domain->device->attr.max_srq_wr);
 		return -FI_EINVAL;
 	}
-	srx->srq = verbs_lib.ibv.create_srq(domain->pd, &init);
+	srx->srq = VERBS_IBV(create_srq(domain->pd, &init));
 	if (!srx->srq)
 		return verbs_failed(FI_LOG_EP_CTRL, "ibv_create_srq", errno);
 	srx->size = srx->left = (uint32_t)size;
@@ -34,7 +34,7 @@ static int create(struct verbs_srx *srx, const struct verbs_domain *domain)
 static void free_srx(struct verbs_srx *srx)
 {
 	if (srx->srq)
-		(void)verbs_lib.ibv.destroy_srq(srx->srq);
+		(void)VERBS_IBV(destroy_srq(srx->srq));
 	free(srx->next);
 	free(srx->slots);
 	free(srx);

@@ -7,6 +7,7 @@
 
 #include "objects/endpoint/log.h"
 #include "objects/endpoint/scalable/scalable.h"
+#include "sys/calls.h"
 #include "sys/clock.h"
 
 /*
@@ -50,7 +51,7 @@ static void pause_for(unsigned int round)
 		return;
 	}
 	pause.tv_nsec = (long)WF_MIN(ns, (uint64_t)PAUSE_MAX_NS);
-	(void)nanosleep(&pause, NULL);
+	(void)wf_sys_nanosleep(&pause, NULL);
 }
 
 static bool try_hold(int self)

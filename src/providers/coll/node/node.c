@@ -9,6 +9,7 @@
 #include "providers/coll/node/copy.h"
 #include "providers/coll/node/direct.h"
 #include "providers/coll/node/tree.h"
+#include "sys/calls.h"
 
 /* Joining and leaving of a member. */
 
@@ -21,7 +22,7 @@ int coll_node_prepare(struct coll_node **ret_node, struct coll_node_card *ret_ca
 	if (!node)
 		return -FI_ENOMEM;
 	ret = coll_card_fill(&card);
-	if (!ret && getrandom(&card.cookie, sizeof(card.cookie), 0) < 0)
+	if (!ret && wf_sys_getrandom(&card.cookie, sizeof(card.cookie), 0) < 0)
 		ret = -errno;
 	if (!ret)
 		ret = coll_segment_new(card.cookie, &node->fd, &node->own);
@@ -137,7 +138,7 @@ int coll_node_attach(struct coll_node *node, const struct coll_node_card *cards,
 void coll_node_settled(struct coll_node *node)
 {
 	if (node->fd >= 0)
-		(void)close(node->fd);
+		(void)wf_sys_close(node->fd);
 	node->fd = -1;
 	if (node->members) {
 		coll_settings_read(node);
@@ -156,7 +157,7 @@ void coll_node_close(struct coll_node *node)
 	if (!node)
 		return;
 	if (node->fd >= 0)
-		(void)close(node->fd);
+		(void)wf_sys_close(node->fd);
 	unmap_members(node);
 	free(node->scratch);
 	/* A forked child has no mapping, and must not leave for its parent. */

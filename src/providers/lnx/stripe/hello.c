@@ -6,6 +6,7 @@
 #include "providers/lnx/addr.h"
 #include "providers/lnx/param.h"
 #include "providers/lnx/stripe/internal.h"
+#include "sys/calls.h"
 #include "sys/clock.h"
 
 /*
@@ -23,7 +24,7 @@ static uint64_t random_bits(void)
 {
 	uint64_t bits = 0;
 
-	if (getrandom(&bits, sizeof(bits), 0) < 0)
+	if (wf_sys_getrandom(&bits, sizeof(bits), 0) < 0)
 		return 0;
 	return bits;
 }

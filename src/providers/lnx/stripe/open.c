@@ -8,6 +8,7 @@
 #include "objects/open/open.h"
 #include "providers/lnx/param.h"
 #include "providers/lnx/stripe/internal.h"
+#include "sys/calls.h"
 #include "sys/sockaddr.h"
 
 /* The private endpoints: which members get one, opening, naming, enabling, closing. */
@@ -372,7 +373,7 @@ void lnx_stripe_close(struct lnx_ep *ep)
 	lnx_stripe_free_out(s);
 	if (s->timer_fd >= 0) {
 		wf_fds_del(&ep->fds, s->timer_fd);
-		(void)close(s->timer_fd);
+		(void)wf_sys_close(s->timer_fd);
 	}
 	wf_pool_done(&s->chunks);
 	wf_pool_done(&s->controls);

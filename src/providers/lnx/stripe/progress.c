@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include <errno.h>
 #include <inttypes.h>
-#include <stdio.h>
 #include <sys/timerfd.h>
 #include <unistd.h>
 
 #include "objects/endpoint/life/flush.h"
 #include "providers/lnx/param.h"
+#include "providers/lnx/stats.h"
 #include "providers/lnx/stripe/internal.h"
+#include "sys/calls.h"
 #include "sys/clock.h"
 
 /* Progress of the private endpoints, and sleeping. */
@@ -164,7 +165,7 @@ static int open_timer(struct lnx_stripe *s)
 		return -errno;
 	ret = wf_fds_add(&s->ep->fds, fd);
 	if (ret)
-		(void)close(fd);
+		(void)wf_sys_close(fd);
 	else
 		s->timer_fd = fd;
 	return ret;
@@ -220,7 +221,7 @@ void lnx_stripe_dump_stats(const struct lnx_ep *ep)
 	const struct lnx_stripe *s = ep->stripe;
 
 	for (unsigned int i = 0; s && lnx_params.stats && i < s->count; i++)
-		fprintf(stderr, "lnx %s: %s: %" PRIu64 " bytes fetched in chunks\n",
+		lnx_stats_write("lnx %s: %s: %" PRIu64 " bytes fetched in chunks\n",
 			ep->domain->wf->name,
 			ep->domain->link->member[s->rail[i].member].name,
 			s->rail[i].fetched);

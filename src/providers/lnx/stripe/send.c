@@ -7,6 +7,7 @@
 #include "providers/lnx/progress.h"
 #include "providers/lnx/record.h"
 #include "providers/lnx/stripe/internal.h"
+#include "sys/calls.h"
 #include "sys/clock.h"
 #include "sys/iov.h"
 
@@ -86,7 +87,7 @@ static int register_memory(struct lnx_stripe *s, struct lnx_outbound *out,
 	int ret = -FI_ENOKEY;
 
 	for (int k = 0; k < KEY_TRIES && ret == -FI_ENOKEY; k++) {
-		if (getrandom(&out->key, sizeof(out->key), 0) < 0)
+		if (wf_sys_getrandom(&out->key, sizeof(out->key), 0) < 0)
 			return -FI_EIO;
 		attr.requested_key = out->key;
 		ret = 0;

@@ -10,6 +10,7 @@
 #include "providers/rxm/conn/peer.h"
 #include "providers/rxm/local/local.h"
 #include "providers/rxm/param.h"
+#include "sys/calls.h"
 #include "sys/clock.h"
 
 /* The life of a connection, and its operations below. */
@@ -287,7 +288,8 @@ static bool has_hung_up(struct rxm_conn *conn)
 	if (!builtin || !builtin->xfer->get_fd ||
 		fi_control(&conn->below.fid->fid, FI_GET_FD, &fd.fd))
 		return false;
-	return poll(&fd, 1, 0) > 0 && fd.revents & (POLLRDHUP | POLLHUP | POLLERR);
+	return wf_sys_poll(&fd, 1, 0) > 0 &&
+	       fd.revents & (POLLRDHUP | POLLHUP | POLLERR);
 }
 
 bool rxm_conn_check(struct rxm_conn *conn)

@@ -5,6 +5,7 @@
 #include <sys/random.h>
 
 #include "providers/rxm/conn/conn.h"
+#include "sys/calls.h"
 
 enum { FIRST_BUCKETS = 16 };
 
@@ -13,7 +14,7 @@ uint32_t rxm_random(void)
 	uint32_t n = 0;
 
 	while (!n)
-		if (getrandom(&n, sizeof(n), 0) < 0)
+		if (wf_sys_getrandom(&n, sizeof(n), 0) < 0)
 			return 0;
 	return n;
 }

@@ -6,6 +6,7 @@
 
 #include "providers/shm/conn/attempt.h"
 #include "providers/shm/data/region.h"
+#include "sys/calls.h"
 #include "sys/clock.h"
 
 /*
@@ -118,7 +119,7 @@ static void passive_ready(struct wf_watch *watch, uint32_t events)
 		refuse(attempt, SHM_REFUSE_BAD);
 	}
 	if (pass >= 0)
-		(void)close(pass);
+		(void)wf_sys_close(pass);
 	shm_attempt_drop(attempt);
 }
 

@@ -10,6 +10,7 @@
 #include "providers/shm/conn/attempt.h"
 #include "providers/shm/data/proof.h"
 #include "providers/shm/data/region.h"
+#include "sys/calls.h"
 #include "sys/clock.h"
 
 /*
@@ -122,7 +123,7 @@ static void active_ready(struct wf_watch *watch, uint32_t events)
 	if (ret == -EAGAIN || ret == -EINTR)
 		return;
 	if (pass >= 0)
-		(void)close(pass);
+		(void)wf_sys_close(pass);
 	if (!ret && hello.type != SHM_WELCOME)
 		ret = hello.type == SHM_REFUSE ? -FI_ECONNREFUSED : -FI_EPROTO;
 	if (ret) {
@@ -152,7 +153,7 @@ static int send_hello(struct shm_attempt *attempt)
 	if (ret)
 		return ret;
 	ret = shm_hello_send(attempt->base.watch.fd, &hello, fd);
-	(void)close(fd);
+	(void)wf_sys_close(fd);
 	return ret;
 }
 

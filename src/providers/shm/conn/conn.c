@@ -9,6 +9,7 @@
 #include "providers/shm/data/pieces.h"
 #include "providers/shm/data/region.h"
 #include "providers/shm/data/reuse.h"
+#include "sys/calls.h"
 
 /* A connection from its beginning to its end. */
 
@@ -87,7 +88,7 @@ static bool read_packet(struct shm_conn *conn)
 	if (len == sizeof(packet))
 		shm_window_packet(conn, &packet, pass);
 	if (pass >= 0)
-		(void)close(pass);
+		(void)wf_sys_close(pass);
 	if (len > 0)
 		return true;
 	if (len != -EAGAIN && len != -EINTR)

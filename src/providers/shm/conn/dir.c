@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "providers/shm/log.h"
+#include "sys/calls.h"
 
 enum { TRIES = 1000 };
 
@@ -131,7 +132,7 @@ static int make_numbered(const char *root)
 	int n, err;
 
 	for (int i = 0; i < TRIES; i++) {
-		if (getrandom(&number, sizeof(number), 0) < 0)
+		if (wf_sys_getrandom(&number, sizeof(number), 0) < 0)
 			return -errno;
 		n = snprintf(path, sizeof(path), "%s/weft-%lu.%016" PRIx64, root,
 			(unsigned long)geteuid(), number);
@@ -173,7 +174,8 @@ static int lock_fd(int dir)
  * its lock. */
 static int lock_one(const char *path, int *ret_fd)
 {
-	int fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC), ret;
+	int fd = wf_sys_open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC),
+	    ret;
 	struct stat st;
 
 	if (fd < 0)
@@ -182,7 +184,7 @@ static int lock_one(const char *path, int *ret_fd)
 	if (!ret && (fstat(fd, &st) || !st.st_nlink))
 		ret = -ENOENT;
 	if (ret)
-		(void)close(fd);
+		(void)wf_sys_close(fd);
 	else
 		*ret_fd = fd;
 	return ret;
@@ -191,7 +193,7 @@ static int lock_one(const char *path, int *ret_fd)
 void shm_dirs_unlock(struct shm_dirs_lock *lock)
 {
 	while (lock->dirs.count)
-		(void)close(lock->fd[--lock->dirs.count]);
+		(void)wf_sys_close(lock->fd[--lock->dirs.count]);
 }
 
 /* Lock all, in the order of the list, so that two processes cannot wait for each other.
@@ -240,7 +242,7 @@ void shm_dir_remove(const char *path)
 	if (lock_one(path, &fd))
 		return;
 	(void)rmdir(path);
-	(void)close(fd);
+	(void)wf_sys_close(fd);
 }
 
 static int access_to(const char *path, int mode)

@@ -11,6 +11,7 @@
 #include "providers/shm/conn/dir.h"
 #include "providers/shm/conn/listen.h"
 #include "providers/shm/conn/socket.h"
+#include "sys/calls.h"
 #include "sys/fds.h"
 
 /*
@@ -47,7 +48,7 @@ static bool address_of_file(const char *dir, const char *file, struct sockaddr_u
  */
 static bool is_leftover(int probe, const struct sockaddr_un *addr)
 {
-	return connect(probe, (const struct sockaddr *)addr, sizeof(*addr)) &&
+	return wf_sys_connect(probe, (const struct sockaddr *)addr, sizeof(*addr)) &&
 	       errno == ECONNREFUSED;
 }
 
@@ -67,7 +68,7 @@ static void remove_leftovers(const char *dir)
 	if (list)
 		(void)closedir(list);
 	if (probe >= 0)
-		(void)close(probe);
+		(void)wf_sys_close(probe);
 }
 
 /* Is @file the name of an endpoint, or of a port, of @node? A name that is too long for
@@ -108,7 +109,7 @@ bool shm_socket_knows(const char *node)
 	shm_dirs_find(SHM_DIR_ROOT, &dirs);
 	for (unsigned int i = 0; i < dirs.count && !known; i++)
 		known = knows_in(dirs.path[i], node, probe);
-	(void)close(probe);
+	(void)wf_sys_close(probe);
 	return known;
 }
 
@@ -121,8 +122,8 @@ static bool is_gone(pid_t pid)
 	poll_fd.fd = (int)syscall(SYS_pidfd_open, pid, 0);
 	if (poll_fd.fd < 0)
 		return errno == ESRCH;
-	gone = poll(&poll_fd, 1, 0) > 0;
-	(void)close(poll_fd.fd);
+	gone = wf_sys_poll(&poll_fd, 1, 0) > 0;
+	(void)wf_sys_close(poll_fd.fd);
 	return gone;
 }
 
@@ -136,9 +137,9 @@ static bool is_inherited(const struct sockaddr_un *addr)
 
 	if (fd < 0)
 		return false;
-	ret = !connect(fd, (const struct sockaddr *)addr, sizeof(*addr)) &&
+	ret = !wf_sys_connect(fd, (const struct sockaddr *)addr, sizeof(*addr)) &&
 	      !shm_socket_peer(fd, &pid) && pid > 0 && is_gone(pid);
-	(void)close(fd);
+	(void)wf_sys_close(fd);
 	return ret;
 }
 
@@ -232,7 +233,8 @@ static int connect_in(const struct shm_dirs *dirs, const char *name, int fd)
 
 	for (unsigned int i = 0; i < dirs->count; i++) {
 		ret = address_in(dirs->path[i], name, &addr);
-		if (!ret && connect(fd, (const struct sockaddr *)&addr, sizeof(addr)))
+		if (!ret && wf_sys_connect(
+				    fd, (const struct sockaddr *)&addr, sizeof(addr)))
 			ret = -errno;
 		if (ret != -ENOENT && ret != -ECONNREFUSED)
 			break;

@@ -5,6 +5,7 @@
 #include <string.h>
 #include <sys/random.h>
 
+#include "sys/calls.h"
 #include "sys/clock.h"
 
 /*
@@ -142,8 +143,8 @@ int shm_peers_new(struct shm_ep *ep)
 
 	if (!peers)
 		return -FI_ENOMEM;
-	if (getrandom(&peers->instance, sizeof(peers->instance), 0) < 0 ||
-		getrandom(&peers->probe, sizeof(peers->probe), 0) < 0 ||
+	if (wf_sys_getrandom(&peers->instance, sizeof(peers->instance), 0) < 0 ||
+		wf_sys_getrandom(&peers->probe, sizeof(peers->probe), 0) < 0 ||
 		wf_remotes_init(&peers->remotes, &remote_ops, peers->instance,
 			&ep->ep.progress, &ep->watches)) {
 		free(peers);

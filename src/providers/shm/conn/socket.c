@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "providers/shm/log.h"
+#include "sys/calls.h"
 #include "sys/fds.h"
 
 /* Connected sockets, and the packets of the exchange. */
@@ -19,7 +20,7 @@ int shm_socket_own(int fd, int *ret_fd)
 	wf_fds_note(fd);
 	ret = wf_fds_own(fd);
 	if (ret)
-		(void)close(fd);
+		(void)wf_sys_close(fd);
 	else
 		*ret_fd = fd;
 	return ret;
@@ -32,7 +33,7 @@ void shm_socket_close(int fd)
 
 static int accept_one(int listener)
 {
-	return accept4(listener, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
+	return wf_sys_accept4(listener, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
 }
 
 int shm_socket_accept(int listener, int *spare, int *ret_fd)
@@ -67,7 +68,7 @@ bool shm_socket_ended(int fd)
 {
 	struct pollfd poll_fd = { .fd = fd, .events = POLLRDHUP };
 
-	return poll(&poll_fd, 1, 0) > 0;
+	return wf_sys_poll(&poll_fd, 1, 0) > 0;
 }
 
 union control {
@@ -91,7 +92,7 @@ int shm_socket_send(int fd, const void *packet, size_t len, int pass)
 		cmsg->cmsg_len = CMSG_LEN(sizeof(int));
 		memcpy(CMSG_DATA(cmsg), &pass, sizeof(int));
 	}
-	return sendmsg(fd, &msg, MSG_NOSIGNAL | MSG_DONTWAIT) < 0 ? -errno : 0;
+	return wf_sys_sendmsg(fd, &msg, MSG_NOSIGNAL | MSG_DONTWAIT) < 0 ? -errno : 0;
 }
 
 int shm_hello_send(int fd, const struct shm_hello *hello, int pass)
@@ -111,7 +112,7 @@ static size_t take_rights(const struct cmsghdr *c, int *ret_fd)
 		if (*ret_fd < 0)
 			*ret_fd = fd;
 		else
-			(void)close(fd);
+			(void)wf_sys_close(fd);
 	}
 	return count;
 }
@@ -147,7 +148,7 @@ ssize_t shm_socket_recv(int fd, void *packet, size_t size, int *ret_pass)
 		.msg_control = &control,
 		.msg_controllen = sizeof(control),
 	};
-	ssize_t len = recvmsg(fd, &msg, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
+	ssize_t len = wf_sys_recvmsg(fd, &msg, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
 
 	*ret_pass = -1;
 	if (len < 0)
@@ -155,7 +156,7 @@ ssize_t shm_socket_recv(int fd, void *packet, size_t size, int *ret_pass)
 	if (take_passed(&msg, ret_pass))
 		return len;
 	if (*ret_pass >= 0)
-		(void)close(*ret_pass);
+		(void)wf_sys_close(*ret_pass);
 	*ret_pass = -1;
 	return -EPROTO;
 }
@@ -169,7 +170,7 @@ int shm_hello_recv(int fd, struct shm_hello *hello, int *ret_pass)
 	if (is_hello(hello, len))
 		return 0;
 	if (*ret_pass >= 0)
-		(void)close(*ret_pass);
+		(void)wf_sys_close(*ret_pass);
 	*ret_pass = -1;
 	return len ? -EPROTO : -ECONNRESET;
 }

@@ -12,6 +12,7 @@
 #include "providers/shm/conn/socket.h"
 #include "providers/shm/data/await.h"
 #include "providers/shm/data/lease.h"
+#include "sys/calls.h"
 #include "sys/mapping.h"
 #include "sys/membarrier.h"
 
@@ -88,7 +89,7 @@ static const char *describe(
 	if (!why || shm_params.disable_cma)
 		return why;
 	if (*ret_fd >= 0)
-		(void)close(*ret_fd);
+		(void)wf_sys_close(*ret_fd);
 	*ret_fd = -1;
 	packet->how = SHM_GRANT_COPY;
 	packet->offset = (uintptr_t)mr->iov[0].iov_base;
@@ -206,7 +207,7 @@ static void answer(struct shm_conn *conn, uint64_t key, uint64_t addr)
 	}
 	wf_unlock(&map->lock);
 	if (fd >= 0)
-		(void)close(fd);
+		(void)wf_sys_close(fd);
 	shm_log(FI_LOG_INFO, FI_LOG_MR, "region 0x%llx: %s accesses it %s%s\n",
 		(unsigned long long)key, shm_conn_name(conn),
 		why ? "by requests: " : "directly", why ? why : how(&packet));

@@ -2,6 +2,7 @@
 #include <sys/socket.h>
 
 #include "providers/shm/data/out.h"
+#include "sys/calls.h"
 
 /*
  * Writes the queued records into the lane, as far as there is space, and wakes the
@@ -28,7 +29,7 @@ void shm_out_ring(struct shm_conn *conn, _Atomic uint32_t *asleep)
 		return;
 	atomic_store_explicit(asleep, 0, memory_order_relaxed);
 	/* If the socket has no space, it contains enough bytes to wake the peer. */
-	(void)!send(conn->watch.fd, "", 1, MSG_DONTWAIT | MSG_NOSIGNAL);
+	(void)!wf_sys_send(conn->watch.fd, "", 1, MSG_DONTWAIT | MSG_NOSIGNAL);
 }
 
 void shm_out_wake_slow(struct shm_conn *conn)

@@ -7,6 +7,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "sys/calls.h"
+
 /* The file cannot shrink: an access behind the end of a shrunken file would raise
  * SIGBUS. */
 enum { SEALS = F_SEAL_SHRINK | F_SEAL_GROW };
@@ -39,7 +41,7 @@ int shm_region_new(int *ret_fd, struct shm_region **ret_region)
 	else
 		ret = map(fd, ret_region);
 	if (ret)
-		(void)close(fd);
+		(void)wf_sys_close(fd);
 	else
 		*ret_fd = fd;
 	return ret;

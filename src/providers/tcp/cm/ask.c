@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "providers/tcp/cm/pep.h"
+#include "sys/calls.h"
 #include "sys/clock.h"
 
 /* A connection to a passive endpoint whose request is not complete. */
@@ -20,7 +21,7 @@ static void ask_drop(struct tcp_pep *pep, struct ask *ask)
 	pep->ask_count--;
 	wf_list_remove(&ask->link);
 	if (ask->fd >= 0)
-		(void)close(ask->fd);
+		(void)wf_sys_close(ask->fd);
 	free(ask);
 }
 
@@ -77,7 +78,7 @@ static void accept_one(struct tcp_pep *pep, int fd, const union wf_sockaddr *fro
 	struct ask *ask = calloc(1, sizeof(*ask));
 
 	if (!ask) {
-		(void)close(fd);
+		(void)wf_sys_close(fd);
 		return;
 	}
 	ask->fd = fd;
@@ -159,7 +160,7 @@ static void pep_run(struct wf_progress *item)
 
 	if (!wf_trylock(&pep->base.lock))
 		return;
-	n = epoll_wait(pep->epfd, events, EVENTS_MAX, 0);
+	n = wf_sys_epoll_wait(pep->epfd, events, EVENTS_MAX, 0);
 	/* Handle requests before the listener, because accepting may drop some of them.
 	 */
 	for (int i = 0; i < n; i++) {

@@ -4,6 +4,7 @@
 #include "providers/tcp/cm/cm.h"
 #include "providers/tcp/cm/listen.h"
 #include "providers/tcp/log.h"
+#include "sys/calls.h"
 #include "sys/clock.h"
 
 /*
@@ -157,7 +158,7 @@ static int check_connected(struct tcp_cm *cm)
 static int send_out(struct tcp_cm *cm)
 {
 	while (cm->out_done < cm->out_len) {
-		ssize_t n = send(cm->fd, cm->out + cm->out_done,
+		ssize_t n = wf_sys_send(cm->fd, cm->out + cm->out_done,
 			(size_t)(cm->out_len - cm->out_done),
 			MSG_NOSIGNAL | MSG_DONTWAIT);
 
@@ -178,8 +179,8 @@ static int read_in(struct tcp_cm *cm)
 	int need;
 
 	while ((need = tcp_cm_decode(cm->in, cm->in_len, &cm->msg)) > 0) {
-		ssize_t n = recv(cm->fd, cm->in + cm->in_len, (size_t)need - cm->in_len,
-			MSG_DONTWAIT);
+		ssize_t n = wf_sys_recv(cm->fd, cm->in + cm->in_len,
+			(size_t)need - cm->in_len, MSG_DONTWAIT);
 
 		if (n > 0)
 			cm->in_len = (uint16_t)(cm->in_len + n);

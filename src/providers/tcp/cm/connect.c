@@ -6,6 +6,7 @@
 
 #include "providers/tcp/cm/listen.h"
 #include "providers/tcp/log.h"
+#include "sys/calls.h"
 #include "sys/fds.h"
 
 /* Sockets that connect. */
@@ -23,7 +24,7 @@ static int new_socket(int family, const struct tcp_netconf *conf, uint32_t tclas
 static int start_connect(int fd, const union wf_sockaddr *dest)
 {
 	tcp_sock_before_connect(fd, dest);
-	if (!connect(fd, &dest->sa, (socklen_t)wf_sockaddr_len(dest)) ||
+	if (!wf_sys_connect(fd, &dest->sa, (socklen_t)wf_sockaddr_len(dest)) ||
 		errno == EINPROGRESS || errno == EINTR)
 		return 0;
 	/* EINVAL is the kernel's error for a blackhole route. */
@@ -47,7 +48,7 @@ int tcp_bound_socket(const union wf_sockaddr *local, const struct tcp_netconf *c
 	if ((port || !wf_sockaddr_is_wildcard(local)) &&
 		bind(fd, &local->sa, (socklen_t)wf_sockaddr_len(local))) {
 		err = -errno;
-		close(fd);
+		wf_sys_close(fd);
 		return err;
 	}
 	*ret_fd = fd;
@@ -68,7 +69,7 @@ static int connect_from(const union wf_sockaddr *local, uint16_t port,
 		return err;
 	err = start_connect(fd, dest);
 	if (err) {
-		close(fd);
+		wf_sys_close(fd);
 		return err;
 	}
 	*ret_fd = fd;

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "providers/tcp/cm/pep.h"
+#include "sys/calls.h"
 #include "sys/fds.h"
 
 struct tcp_connreq *tcp_connreq_new(
@@ -29,9 +30,9 @@ struct tcp_connreq *tcp_connreq_new(
 void tcp_connreq_free(struct tcp_connreq *req)
 {
 	if (req->fd >= 0)
-		(void)close(req->fd);
+		(void)wf_sys_close(req->fd);
 	if (req->epfd >= 0)
-		(void)close(req->epfd);
+		(void)wf_sys_close(req->epfd);
 	free(req);
 }
 

@@ -4,6 +4,7 @@
 
 #include "providers/tcp/cm/listen.h"
 #include "providers/tcp/log.h"
+#include "sys/calls.h"
 #include "sys/compiler.h"
 #include "sys/fds.h"
 
@@ -29,7 +30,7 @@ static int listen_at(const union wf_sockaddr *addr, uint16_t port, int *ret_fd)
 	if (bind(fd, &name.sa, (socklen_t)wf_sockaddr_len(&name)) ||
 		listen(fd, TCP_LISTEN_BACKLOG)) {
 		err = -errno;
-		close(fd);
+		wf_sys_close(fd);
 		return err;
 	}
 	*ret_fd = fd;
@@ -74,9 +75,9 @@ int tcp_listen(struct tcp_listener *listener, const union wf_sockaddr *addr,
 	return 0;
 
 err_fd:
-	close(new.fd);
+	wf_sys_close(new.fd);
 err_reserve:
-	close(new.reserve);
+	wf_sys_close(new.reserve);
 err_log:
 	if (!port && conf->port_low)
 		tcp_log(FI_LOG_WARN, FI_LOG_EP_CTRL,
@@ -92,9 +93,9 @@ err_log:
 void tcp_listener_close(struct tcp_listener *listener)
 {
 	if (listener->fd >= 0)
-		close(listener->fd);
+		wf_sys_close(listener->fd);
 	if (listener->reserve >= 0)
-		close(listener->reserve);
+		wf_sys_close(listener->reserve);
 	listener->fd = listener->reserve = -1;
 }
 
@@ -102,7 +103,7 @@ bool tcp_listener_lend(struct tcp_listener *listener)
 {
 	if (listener->reserve < 0)
 		return false;
-	close(listener->reserve);
+	wf_sys_close(listener->reserve);
 	listener->reserve = -1;
 	return true;
 }
@@ -133,7 +134,7 @@ int tcp_listener_accept(struct tcp_listener *listener, const struct tcp_netconf 
 	for (int tries = 0; tries < TRIES_MAX; tries++) {
 		union wf_sockaddr peer = { 0 };
 		socklen_t len = sizeof(peer);
-		int fd = accept4(
+		int fd = wf_sys_accept4(
 			listener->fd, &peer.sa, &len, SOCK_NONBLOCK | SOCK_CLOEXEC);
 
 		if (fd >= 0) {

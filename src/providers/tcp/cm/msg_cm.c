@@ -3,6 +3,7 @@
 
 #include "providers/tcp/cm/listen.h"
 #include "providers/tcp/cm/msg_cm.h"
+#include "sys/calls.h"
 #include "sys/clock.h"
 
 /* The connection of an FI_EP_MSG endpoint: the exchange that begins it, and its end. */
@@ -23,7 +24,7 @@ uint64_t tcp_msg_instance(void)
 	uint64_t instance = 0;
 
 	while (!instance)
-		if (getrandom(&instance, sizeof(instance), 0) < 0)
+		if (wf_sys_getrandom(&instance, sizeof(instance), 0) < 0)
 			instance = wf_now_ns();
 	return instance;
 }
@@ -44,7 +45,7 @@ static void give_up(struct tcp_ep *ep, int err)
 	bool is_rejected = cm->cm.state == TCP_CM_REJECTED;
 
 	tcp_msg_unwatch(ep);
-	(void)close(cm->watch.fd);
+	(void)wf_sys_close(cm->watch.fd);
 	cm->watch.fd = -1;
 	wf_cm_failed(&cm->base, err, err, tcp_cm_data(&cm->cm),
 		is_rejected ? cm->cm.msg.data_len : 0);
@@ -66,7 +67,7 @@ static void connected(struct tcp_ep *ep)
 	cm->watch.fd = -1;
 	cm->conn = tcp_conn_new(ep, fd, &wire, NULL);
 	if (!cm->conn) {
-		(void)close(fd);
+		(void)wf_sys_close(fd);
 		wf_cm_failed(&cm->base, FI_ENOMEM, FI_ENOMEM, NULL, 0);
 		return;
 	}

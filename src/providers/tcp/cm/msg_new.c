@@ -2,6 +2,7 @@
 #include <stdlib.h>
 
 #include "providers/tcp/cm/pep.h"
+#include "sys/calls.h"
 
 /* Opening and closing of the connection management of FI_EP_MSG endpoints. An endpoint
  * may be opened for a connection request, or for a passive endpoint. */
@@ -84,7 +85,7 @@ void tcp_msg_free(struct tcp_ep *ep)
 		return;
 	if (cm->watch.fd >= 0) {
 		tcp_msg_unwatch(ep);
-		(void)close(cm->watch.fd);
+		(void)wf_sys_close(cm->watch.fd);
 	}
 	free(cm);
 	ep->cm = NULL;

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "providers/tcp/cm/pep.h"
+#include "sys/calls.h"
 #include "sys/fds.h"
 
 /* Passive endpoints: a listening socket, and one epoll set for it and for the accepted
@@ -52,7 +53,7 @@ static void pep_destroy(struct wf_pep *base)
 
 	tcp_asks_drop(pep);
 	tcp_listener_close(&pep->listener);
-	(void)close(pep->epfd);
+	(void)wf_sys_close(pep->epfd);
 	wf_pep_done(base);
 	free(pep);
 }

@@ -7,6 +7,7 @@
 #include "providers/tcp/conn/peer.h"
 #include "providers/tcp/local/switch.h"
 #include "providers/tcp/local/local.h"
+#include "sys/calls.h"
 #include "sys/clock.h"
 
 /*
@@ -47,7 +48,7 @@ void tcp_attempt_drop(struct tcp_attempt *attempt)
 
 	tcp_watch_set(ep, &attempt->base.watch, 0);
 	if (attempt->base.watch.fd >= 0)
-		(void)close(attempt->base.watch.fd);
+		(void)wf_sys_close(attempt->base.watch.fd);
 	attempt->base.watch.fd = -1;
 	tcp_listener_take_back(&ep->peers->listener);
 	if (attempt->peer && attempt->peer->attempt == attempt)
@@ -106,7 +107,7 @@ static void become_conn(
 	attempt->base.watch.fd = -1;
 	if (tcp_peer_connected(
 		    ep, peer, fd, attempt->cm.msg.ext.instance, &wire, identity)) {
-		(void)close(fd);
+		(void)wf_sys_close(fd);
 		failed(ep, peer, FI_ENOMEM, false);
 	}
 	tcp_attempt_drop(attempt);
@@ -413,7 +414,7 @@ int tcp_attempt_start(struct tcp_ep *ep, struct tcp_peer *peer)
 	}
 	attempt = attempt_new(ep, fd);
 	if (!attempt) {
-		(void)close(fd);
+		(void)wf_sys_close(fd);
 		failed(ep, peer, FI_ENOMEM, false);
 		return -FI_ENOMEM;
 	}
@@ -443,7 +444,7 @@ void tcp_attempt_accept_ready(struct wf_watch *watch, uint32_t events)
 			return;
 		attempt = attempt_new(ep, fd);
 		if (!attempt) {
-			(void)close(fd);
+			(void)wf_sys_close(fd);
 			return;
 		}
 		attempt->passive = true;

@@ -8,6 +8,7 @@
 #include "providers/tcp/data/unexp.h"
 #include "providers/tcp/local/unread.h"
 #include "providers/tcp/local/local.h"
+#include "sys/calls.h"
 
 /* The life of a connection from the end of its exchange on. */
 
@@ -120,7 +121,7 @@ void tcp_conn_end(struct tcp_conn *conn, int err)
 	struct tcp_ep *ep = conn->ep;
 
 	tcp_watch_set(ep, &conn->watch, 0);
-	(void)close(conn->watch.fd);
+	(void)wf_sys_close(conn->watch.fd);
 	conn->watch.fd = -1;
 	conn->err = err ? err : FI_ECANCELED;
 	if (conn->hot)
@@ -157,7 +158,7 @@ void tcp_conn_hang_up(struct tcp_conn *conn)
 		tcp_tx_flush(conn);
 	(void)shutdown(fd, SHUT_WR);
 	for (int i = 0; ep->rbuf && i < READS_MAX; i++)
-		if (recv(fd, ep->rbuf, ep->rbuf_size, MSG_DONTWAIT) <= 0)
+		if (wf_sys_recv(fd, ep->rbuf, ep->rbuf_size, MSG_DONTWAIT) <= 0)
 			break;
 }
 

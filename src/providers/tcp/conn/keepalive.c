@@ -7,6 +7,7 @@
 #include "providers/tcp/conn/conn.h"
 #include "providers/tcp/conn/keepalive.h"
 #include "providers/tcp/cm/listen.h"
+#include "sys/calls.h"
 #include "sys/clock.h"
 
 /*
@@ -124,7 +125,7 @@ bool tcp_conn_gone(struct tcp_conn *conn)
 	if (wf_likely(now - conn->checked_ns < PAUSE_NS))
 		return false;
 	conn->checked_ns = now;
-	n = recv(conn->watch.fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT);
+	n = wf_sys_recv(conn->watch.fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT);
 	if (n < 0 && (errno == EAGAIN || errno == EINTR))
 		return false;
 	if (n > 0 && !tcp_rx_ended(conn))

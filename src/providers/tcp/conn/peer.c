@@ -5,6 +5,7 @@
 #include "providers/tcp/conn/peer.h"
 #include "providers/tcp/local/switch.h"
 #include "providers/tcp/local/local.h"
+#include "sys/calls.h"
 #include "sys/clock.h"
 
 /*
@@ -98,8 +99,9 @@ static const struct wf_remote_ops remote_ops = {
 static int random_ids(struct tcp_peers *peers)
 {
 	do {
-		if (getrandom(&peers->id, sizeof(peers->id), 0) < 0 ||
-			getrandom(&peers->instance, sizeof(peers->instance), 0) < 0)
+		if (wf_sys_getrandom(&peers->id, sizeof(peers->id), 0) < 0 ||
+			wf_sys_getrandom(&peers->instance, sizeof(peers->instance), 0) <
+				0)
 			return -FI_EIO;
 	} while (!peers->id || !peers->instance);
 	return 0;

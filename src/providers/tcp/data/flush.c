@@ -6,6 +6,7 @@
 #include "providers/tcp/local/switch.h"
 #include "providers/tcp/memory.h"
 #include "providers/tcp/data/stage.h"
+#include "sys/calls.h"
 
 /*
  * Sends a connection's records: decides when, and how much in one system call.
@@ -58,8 +59,9 @@ static ssize_t write_iov(int fd, struct iovec *iov, size_t count, int flags)
 	struct msghdr msg = { .msg_iov = iov, .msg_iovlen = count };
 
 	if (count == 1)
-		return send(fd, iov->iov_base, iov->iov_len, MSG_NOSIGNAL | flags);
-	return sendmsg(fd, &msg, MSG_NOSIGNAL | flags);
+		return wf_sys_send(
+			fd, iov->iov_base, iov->iov_len, MSG_NOSIGNAL | flags);
+	return wf_sys_sendmsg(fd, &msg, MSG_NOSIGNAL | flags);
 }
 
 static void advance(struct tcp_conn *conn, size_t n)

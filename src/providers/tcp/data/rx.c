@@ -8,6 +8,7 @@
 #include "objects/endpoint/inbox.h"
 #include "providers/tcp/local/local.h"
 #include "providers/tcp/memory.h"
+#include "sys/calls.h"
 
 /*
  * Reads a connection.
@@ -346,8 +347,9 @@ static __attribute__((noinline)) bool read_rest(struct tcp_conn *conn, bool *ret
 
 	count = read_iov(conn, iov, &direct, &locked);
 	capacity = wf_iov_len(iov, count);
-	n = count == 1 ? recv(conn->watch.fd, iov->iov_base, capacity, MSG_DONTWAIT)
-		       : readv(conn->watch.fd, iov, (int)count);
+	n = count == 1
+		    ? wf_sys_recv(conn->watch.fd, iov->iov_base, capacity, MSG_DONTWAIT)
+		    : wf_sys_readv(conn->watch.fd, iov, (int)count);
 	err = errno;
 	if (locked)
 		tcp_mr_release(conn->ep);
@@ -381,7 +383,7 @@ static inline bool read_once(struct tcp_conn *conn, bool *ret_any)
 
 	if (wf_unlikely(conn->rx.body || conn->rx.carry_len))
 		return read_rest(conn, ret_any);
-	n = recv(conn->watch.fd, ep->rbuf, ep->rbuf_size, MSG_DONTWAIT);
+	n = wf_sys_recv(conn->watch.fd, ep->rbuf, ep->rbuf_size, MSG_DONTWAIT);
 	if (n <= 0) {
 		read_failed(conn, n, errno);
 		return false;

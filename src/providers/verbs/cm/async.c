@@ -69,7 +69,7 @@ static void handle(struct verbs_async *async, const struct ibv_async_event *even
 	struct wf_domain *domain = async->domain->wf;
 
 	verbs_log(level_of(event->event_type), FI_LOG_DOMAIN, "device of %s: %s\n",
-		domain->name, verbs_lib.ibv.event_type_str(event->event_type));
+		domain->name, VERBS_IBV(event_type_str(event->event_type)));
 	switch (event->event_type) {
 	case IBV_EVENT_QP_FATAL:
 	case IBV_EVENT_QP_REQ_ERR:
@@ -145,10 +145,10 @@ static void run(struct wf_progress *item)
 		return;
 	any = end_lost(async);
 	for (i = 0; i < EVENTS_PER_RUN; i++) {
-		if (verbs_lib.ibv.get_async_event(async->domain->context, &event))
+		if (VERBS_IBV(get_async_event(async->domain->context, &event)))
 			break;
 		handle(async, &event);
-		verbs_lib.ibv.ack_async_event(&event);
+		VERBS_IBV(ack_async_event(&event));
 	}
 	wf_progress_found(item, any || i > 0);
 	wf_unlock(&async->lock);

@@ -43,10 +43,9 @@ static int start_connecting(struct wf_cm *base, const void *data, size_t len)
 	struct sockaddr *source = cm->id || any ? NULL : &cm->own.sa;
 
 	verbs_cm_data_set(&cm->data, data, len);
-	if (!cm->id &&
-		verbs_lib.rdma.create_id(cm->channel, &cm->id, NULL, RDMA_PS_TCP))
+	if (!cm->id && VERBS_RDMA(create_id(cm->channel, &cm->id, NULL, RDMA_PS_TCP)))
 		return verbs_cm_errno("rdma_create_id");
-	if (verbs_lib.rdma.resolve_addr(cm->id, source, &base->peer.sa, ADDRESS_MS))
+	if (VERBS_RDMA(resolve_addr(cm->id, source, &base->peer.sa, ADDRESS_MS)))
 		return verbs_cm_errno("rdma_resolve_addr");
 	return 0;
 }
@@ -60,13 +59,12 @@ static int answer(struct wf_cm *base, const void *data, size_t len)
 	int err = verbs_cm_qp_connect(cm);
 
 	if (err) {
-		(void)verbs_lib.rdma.reject(cm->id, NULL, 0);
+		(void)VERBS_RDMA(reject(cm->id, NULL, 0));
 		return err;
 	}
 	verbs_cm_data_set(&cm->data, data, len);
 	param = verbs_cm_param(cm, &cm->data);
-	return verbs_lib.rdma.accept(cm->id, &param) ? verbs_cm_errno("rdma_accept")
-						     : 0;
+	return VERBS_RDMA(accept(cm->id, &param)) ? verbs_cm_errno("rdma_accept") : 0;
 }
 
 static int shut_down(struct wf_cm *base)
@@ -99,7 +97,7 @@ static int rebind(struct verbs_cm *cm, const union wf_sockaddr *name)
 	if (err)
 		return err;
 	if (cm->id)
-		(void)verbs_lib.rdma.destroy_id(cm->id);
+		(void)VERBS_RDMA(destroy_id(cm->id));
 	cm->id = id;
 	verbs_id_own(id, &cm->own);
 	return 0;

@@ -14,10 +14,10 @@ int verbs_cm_errno(const char *call)
 /* Each endpoint has a channel, so many endpoints need a higher limit of descriptors. */
 static struct rdma_event_channel *create_channel(void)
 {
-	struct rdma_event_channel *channel = verbs_lib.rdma.create_event_channel();
+	struct rdma_event_channel *channel = VERBS_RDMA(create_event_channel());
 
 	if (!channel && errno == EMFILE && wf_fds_more())
-		channel = verbs_lib.rdma.create_event_channel();
+		channel = VERBS_RDMA(create_event_channel());
 	if (channel)
 		wf_fds_note(channel->fd);
 	return channel;
@@ -41,7 +41,7 @@ int verbs_channel_open(struct rdma_event_channel **ret)
 		fcntl(channel->fd, F_SETFD, FD_CLOEXEC)) {
 		int err = verbs_cm_errno("fcntl of an event channel");
 
-		verbs_lib.rdma.destroy_event_channel(channel);
+		VERBS_RDMA(destroy_event_channel(channel));
 		return err;
 	}
 	*ret = channel;
@@ -51,14 +51,14 @@ int verbs_channel_open(struct rdma_event_channel **ret)
 void verbs_channel_close(struct rdma_event_channel *channel)
 {
 	if (channel)
-		verbs_lib.rdma.destroy_event_channel(channel);
+		VERBS_RDMA(destroy_event_channel(channel));
 }
 
 struct rdma_cm_event *verbs_channel_next(struct rdma_event_channel *channel)
 {
 	struct rdma_cm_event *event;
 
-	return verbs_lib.rdma.get_cm_event(channel, &event) ? NULL : event;
+	return VERBS_RDMA(get_cm_event(channel, &event)) ? NULL : event;
 }
 
 int verbs_channel_bind(struct rdma_event_channel *channel, const union wf_sockaddr *own,
@@ -68,11 +68,11 @@ int verbs_channel_bind(struct rdma_event_channel *channel, const union wf_sockad
 	struct rdma_cm_id *id;
 	int err;
 
-	if (verbs_lib.rdma.create_id(channel, &id, NULL, RDMA_PS_TCP))
+	if (VERBS_RDMA(create_id(channel, &id, NULL, RDMA_PS_TCP)))
 		return verbs_cm_errno("rdma_create_id");
-	if (verbs_lib.rdma.bind_addr(id, &copy.sa)) {
+	if (VERBS_RDMA(bind_addr(id, &copy.sa))) {
 		err = verbs_cm_errno("rdma_bind_addr");
-		(void)verbs_lib.rdma.destroy_id(id);
+		(void)VERBS_RDMA(destroy_id(id));
 		return err;
 	}
 	*ret = id;

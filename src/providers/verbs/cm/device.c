@@ -11,13 +11,13 @@ const struct verbs_device *verbs_cm_device(const struct rdma_cm_id *id)
 	if (!id->verbs)
 		return NULL;
 	return verbs_device_at(
-		verbs_lib.ibv.get_device_name(id->verbs->device), id->port_num);
+		VERBS_IBV(get_device_name(id->verbs->device)), id->port_num);
 }
 
 int verbs_cm_same_device(const struct verbs_domain *domain, const struct rdma_cm_id *id)
 {
 	const char *name =
-		id->verbs ? verbs_lib.ibv.get_device_name(id->verbs->device) : "none";
+		id->verbs ? VERBS_IBV(get_device_name(id->verbs->device)) : "none";
 
 	if (id->verbs && !strcmp(name, domain->device->name))
 		return 0;

@@ -31,7 +31,7 @@ void verbs_cm_down(struct verbs_cm *cm)
 	cm->base.state = WF_CM_DOWN;
 	atomic_store_explicit(&cm->ep->ready, false, memory_order_relaxed);
 	/* This also answers a peer that ended the connection. */
-	(void)verbs_lib.rdma.disconnect(cm->id);
+	(void)VERBS_RDMA(disconnect(cm->id));
 	verbs_qp_fail(cm->ep);
 	wf_cm_tell(&cm->base, FI_SHUTDOWN, NULL, 0);
 }
@@ -54,7 +54,7 @@ static void resolve_route(struct verbs_cm *cm)
 {
 	int err = verbs_cm_same_device(cm->ep->domain, cm->id);
 
-	if (!err && verbs_lib.rdma.resolve_route(cm->id, ROUTE_MS))
+	if (!err && VERBS_RDMA(resolve_route(cm->id, ROUTE_MS)))
 		err = verbs_cm_errno("rdma_resolve_route");
 	if (err)
 		fail_errno(cm, err);
@@ -64,7 +64,7 @@ static void ask(struct verbs_cm *cm)
 {
 	struct rdma_conn_param param = verbs_cm_param(cm, &cm->data);
 
-	if (verbs_lib.rdma.connect(cm->id, &param))
+	if (VERBS_RDMA(connect(cm->id, &param)))
 		fail_errno(cm, verbs_cm_errno("rdma_connect"));
 }
 
@@ -72,13 +72,13 @@ static void answered(struct verbs_cm *cm, const struct verbs_cm_data *data)
 {
 	int err = verbs_cm_qp_connect(cm);
 
-	if (!err && verbs_lib.rdma.establish(cm->id))
+	if (!err && VERBS_RDMA(establish(cm->id)))
 		err = verbs_cm_errno("rdma_establish");
 	if (!err) {
 		verbs_cm_up(cm, data);
 		return;
 	}
-	(void)verbs_lib.rdma.reject(cm->id, NULL, 0);
+	(void)VERBS_RDMA(reject(cm->id, NULL, 0));
 	fail_errno(cm, err);
 }
 
@@ -149,7 +149,7 @@ bool verbs_cm_events(struct verbs_cm *cm)
 		any = true;
 		if (event->id == cm->id)
 			handle(cm, event);
-		(void)verbs_lib.rdma.ack_cm_event(event);
+		(void)VERBS_RDMA(ack_cm_event(event));
 	}
 	return any;
 }

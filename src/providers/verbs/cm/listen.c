@@ -15,9 +15,9 @@ static struct verbs_pep *pep_of_item(struct wf_progress *item)
 static void reject(struct rdma_cm_id *id, const struct verbs_cm_data *data)
 {
 	/* The failure is ignored: a peer that has given up cannot be reached. */
-	(void)verbs_lib.rdma.reject(
-		id, data, data ? (uint8_t)verbs_cm_data_size(data) : 0);
-	(void)verbs_lib.rdma.destroy_id(id);
+	(void)VERBS_RDMA(
+		reject(id, data, data ? (uint8_t)verbs_cm_data_size(data) : 0));
+	(void)VERBS_RDMA(destroy_id(id));
 }
 
 void verbs_connreq_reject(struct wf_cm_request *base, enum wf_cm_reason reason,
@@ -60,7 +60,7 @@ static void take_request(struct verbs_pep *pep, struct rdma_cm_event *event)
 
 	verbs_cm_data_read(&data, event->param.conn.private_data,
 		event->param.conn.private_data_len);
-	(void)verbs_lib.rdma.ack_cm_event(event);
+	(void)VERBS_RDMA(ack_cm_event(event));
 	report(pep, id, &data);
 }
 
@@ -88,7 +88,7 @@ static void handle(struct verbs_pep *pep, struct rdma_cm_event *event)
 		take_request(pep, event);
 		return;
 	}
-	(void)verbs_lib.rdma.ack_cm_event(event);
+	(void)VERBS_RDMA(ack_cm_event(event));
 	if (removed)
 		listener_lost(&pep->base);
 }

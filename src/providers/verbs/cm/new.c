@@ -40,7 +40,7 @@ static bool arm(struct wf_progress *item)
  * has acknowledged its events. */
 static int adopt(struct verbs_cm *cm, struct rdma_cm_id *id)
 {
-	if (verbs_lib.rdma.migrate_id(id, cm->channel))
+	if (VERBS_RDMA(migrate_id(id, cm->channel)))
 		return verbs_cm_errno("rdma_migrate_id");
 	cm->id = id;
 	return 0;
@@ -150,7 +150,7 @@ void verbs_cm_free(struct verbs_ep *ep)
 	wf_unlock(&async->lock);
 	/* The kernel notifies a connected peer. */
 	if (cm->id)
-		(void)verbs_lib.rdma.destroy_id(cm->id);
+		(void)VERBS_RDMA(destroy_id(cm->id));
 	verbs_channel_close(cm->channel);
 	wf_lock_done(&cm->lock);
 	free(cm);

@@ -24,7 +24,7 @@ static void pep_unbind(struct wf_pep *base)
 	struct verbs_pep *pep = verbs_pep_of(base);
 
 	if (pep->id)
-		(void)verbs_lib.rdma.destroy_id(pep->id);
+		(void)VERBS_RDMA(destroy_id(pep->id));
 	pep->id = NULL;
 }
 
@@ -32,7 +32,7 @@ static int pep_listen(struct wf_pep *base)
 {
 	struct verbs_pep *pep = verbs_pep_of(base);
 
-	if (verbs_lib.rdma.listen(pep->id, base->backlog))
+	if (VERBS_RDMA(listen(pep->id, base->backlog)))
 		return verbs_cm_errno("rdma_listen");
 	verbs_id_own(pep->id, &base->name);
 	return 0;

@@ -34,7 +34,7 @@ static int move(struct verbs_cm *cm, enum ibv_qp_state state)
 	struct ibv_qp_attr attr = { .qp_state = state };
 	int mask = 0;
 
-	if (verbs_lib.rdma.init_qp_attr(cm->id, &attr, &mask))
+	if (VERBS_RDMA(init_qp_attr(cm->id, &attr, &mask)))
 		return verbs_cm_errno("rdma_init_qp_attr");
 	if (mask & IBV_QP_ACCESS_FLAGS)
 		attr.qp_access_flags = (unsigned int)access_flags(device);

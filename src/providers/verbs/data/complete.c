@@ -45,7 +45,7 @@ static void log_failure(const char *what, const struct ibv_wc *wc)
 	if (wc->status != IBV_WC_WR_FLUSH_ERR)
 		verbs_log(FI_LOG_INFO, FI_LOG_EP_DATA,
 			"%s of queue pair %u failed: %s (%d, vendor %u)\n", what,
-			wc->qp_num, verbs_lib.ibv.wc_status_str(wc->status), wc->status,
+			wc->qp_num, VERBS_IBV(wc_status_str(wc->status)), wc->status,
 			wc->vendor_err);
 }
 

@@ -13,23 +13,23 @@
 
 bool verbs_addr_device(const union wf_sockaddr *addr, struct verbs_bound *ret)
 {
-	struct rdma_event_channel *channel = verbs_lib.rdma.create_event_channel();
+	struct rdma_event_channel *channel = VERBS_RDMA(create_event_channel());
 	union wf_sockaddr copy = *addr;
 	struct rdma_cm_id *id = NULL;
 	bool found = false;
 
 	if (!channel)
 		return false;
-	if (!verbs_lib.rdma.create_id(channel, &id, NULL, RDMA_PS_TCP)) {
-		found = !verbs_lib.rdma.bind_addr(id, &copy.sa) && id->verbs;
+	if (!VERBS_RDMA(create_id(channel, &id, NULL, RDMA_PS_TCP))) {
+		found = !VERBS_RDMA(bind_addr(id, &copy.sa)) && id->verbs;
 		if (found) {
 			(void)snprintf(ret->name, sizeof(ret->name), "%s",
-				verbs_lib.ibv.get_device_name(id->verbs->device));
+				VERBS_IBV(get_device_name(id->verbs->device)));
 			ret->port = id->port_num;
 		}
-		(void)verbs_lib.rdma.destroy_id(id);
+		(void)VERBS_RDMA(destroy_id(id));
 	}
-	verbs_lib.rdma.destroy_event_channel(channel);
+	VERBS_RDMA(destroy_event_channel(channel));
 	return found;
 }
 

@@ -25,11 +25,11 @@ static uint32_t try_inline(
 		},
 		.qp_type = type,
 	};
-	struct ibv_qp *qp = verbs_lib.ibv.create_qp(pd, &attr);
+	struct ibv_qp *qp = VERBS_IBV(create_qp(pd, &attr));
 
 	if (!qp)
 		return 0;
-	(void)verbs_lib.ibv.destroy_qp(qp);
+	(void)VERBS_IBV(destroy_qp(qp));
 	return WF_MAX(attr.cap.max_inline_data, size);
 }
 
@@ -57,8 +57,8 @@ enum { INLINE_LIMIT = 4096 };
 
 static void find_inline(struct ibv_context *context, struct verbs_device *device)
 {
-	struct ibv_pd *pd = verbs_lib.ibv.alloc_pd(context);
-	struct ibv_cq *cq = verbs_lib.ibv.create_cq(context, 1, NULL, NULL, 0);
+	struct ibv_pd *pd = VERBS_IBV(alloc_pd(context));
+	struct ibv_cq *cq = VERBS_IBV(create_cq(context, 1, NULL, NULL, 0));
 	uint32_t asked = (uint32_t)verbs_params.inline_size;
 	uint32_t limit = asked ? asked : INLINE_LIMIT;
 
@@ -67,9 +67,9 @@ static void find_inline(struct ibv_context *context, struct verbs_device *device
 		device->ud_inline_size = search_inline(pd, cq, IBV_QPT_UD, limit);
 	}
 	if (cq)
-		(void)verbs_lib.ibv.destroy_cq(cq);
+		(void)VERBS_IBV(destroy_cq(cq));
 	if (pd)
-		(void)verbs_lib.ibv.dealloc_pd(pd);
+		(void)VERBS_IBV(dealloc_pd(pd));
 }
 
 void verbs_device_done(struct verbs_device *device)
@@ -115,11 +115,11 @@ static int probe_port(struct ibv_context *context, const struct verbs_device *ba
 
 	*ret = *base;
 	ret->port = port;
-	err = verbs_lib.ibv.query_port(
-		context, port, (struct _compat_ibv_port_attr *)&ret->port_attr);
+	err = VERBS_IBV(query_port(
+		context, port, (struct _compat_ibv_port_attr *)&ret->port_attr));
 	if (!err)
-		err = verbs_lib.ibv.query_gid(
-			context, port, (int)verbs_params.gid_index, &ret->gid);
+		err = VERBS_IBV(query_gid(
+			context, port, (int)verbs_params.gid_index, &ret->gid));
 	if (err) {
 		verbs_log(FI_LOG_INFO, FI_LOG_CORE,
 			"port %u of %s is left out: it has no GID %zu, or does not "
@@ -163,15 +163,15 @@ static bool has_odp(struct ibv_context *context)
 static int probe_device(
 	struct ibv_device *ibv, struct verbs_device **list, size_t *count)
 {
-	const char *name = verbs_lib.ibv.get_device_name(ibv);
+	const char *name = VERBS_IBV(get_device_name(ibv));
 	struct verbs_device base = { .name = (char *)(uintptr_t)name };
 	struct ibv_context *context;
 	int err;
 
 	if (!verbs_listed(verbs_params.device_names, name))
 		return 0;
-	context = verbs_lib.ibv.open_device(ibv);
-	if (!context || verbs_lib.ibv.query_device(context, &base.attr)) {
+	context = VERBS_IBV(open_device(ibv));
+	if (!context || VERBS_IBV(query_device(context, &base.attr))) {
 		verbs_log(FI_LOG_INFO, FI_LOG_CORE, "%s is left out: %s\n", name,
 			fi_strerror(errno));
 		err = 0;
@@ -185,26 +185,26 @@ static int probe_device(
 		err = add_port(context, &base, port, list, count);
 out:
 	if (context)
-		(void)verbs_lib.ibv.close_device(context);
+		(void)VERBS_IBV(close_device(context));
 	return err;
 }
 
 int verbs_probe(struct verbs_device **ret, size_t *count)
 {
-	struct ibv_device **list = verbs_lib.ibv.get_device_list(NULL);
+	struct ibv_device **list = VERBS_IBV(get_device_list(NULL));
 	int err = 0;
 
 	for (size_t i = 0; list && list[i] && !err; i++)
 		err = probe_device(list[i], ret, count);
 	if (list)
-		verbs_lib.ibv.free_device_list(list);
+		VERBS_IBV(free_device_list(list));
 	return err;
 }
 
 static struct ibv_device *find(struct ibv_device **list, const char *name)
 {
 	for (size_t i = 0; list && list[i]; i++)
-		if (!strcmp(verbs_lib.ibv.get_device_name(list[i]), name))
+		if (!strcmp(VERBS_IBV(get_device_name(list[i])), name))
 			return list[i];
 	return NULL;
 }
@@ -212,17 +212,17 @@ static struct ibv_device *find(struct ibv_device **list, const char *name)
 int verbs_device_open(
 	const struct verbs_device *device, struct ibv_context **ret_context)
 {
-	struct ibv_device **list = verbs_lib.ibv.get_device_list(NULL);
+	struct ibv_device **list = VERBS_IBV(get_device_list(NULL));
 	struct ibv_device *ibv = find(list, device->name);
 	struct ibv_context *context = NULL;
 	int err = FI_ENODEV;
 
 	if (ibv) {
-		context = verbs_lib.ibv.open_device(ibv);
+		context = VERBS_IBV(open_device(ibv));
 		err = errno;
 	}
 	if (list)
-		verbs_lib.ibv.free_device_list(list);
+		VERBS_IBV(free_device_list(list));
 	if (!context)
 		return verbs_failed(FI_LOG_DOMAIN, "ibv_open_device", err);
 	*ret_context = context;

@@ -85,7 +85,7 @@ static void end(struct verbs_mr_cache *cache, struct verbs_mr_kept *kept)
 
 	if (kept->watched)
 		cache->monitor->unsubscribe(kept->addr, kept->len, kept->era);
-	err = verbs_lib.ibv.dereg_mr(kept->mr);
+	err = VERBS_IBV(dereg_mr(kept->mr));
 	if (err)
 		(void)verbs_failed(FI_LOG_MR, "ibv_dereg_mr", err);
 	free(kept);
@@ -150,7 +150,7 @@ int verbs_mr_cache_register(struct verbs_mr_cache *cache, struct ibv_pd *pd,
 {
 	struct wf_list ended;
 
-	*ret_mr = verbs_lib.ibv.reg_mr(pd, iov->iov_base, iov->iov_len, access);
+	*ret_mr = VERBS_IBV(reg_mr(pd, iov->iov_base, iov->iov_len, access));
 	if (*ret_mr)
 		return 0;
 	if (!cache || errno != ENOMEM)

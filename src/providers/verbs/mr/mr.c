@@ -29,7 +29,7 @@ static int release(struct verbs_mr *mr)
 		verbs_mr_cache_put(verbs_domain_of(mr->own.domain)->cache, mr->kept);
 		return 0;
 	}
-	err = verbs_lib.ibv.dereg_mr(mr->mr);
+	err = VERBS_IBV(dereg_mr(mr->mr));
 	return err ? verbs_failed(FI_LOG_MR, "ibv_dereg_mr", err) : 0;
 }
 

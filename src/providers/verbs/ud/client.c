@@ -9,6 +9,7 @@
 
 #include "providers/verbs/param.h"
 #include "providers/verbs/ud/ns.h"
+#include "sys/calls.h"
 
 enum { PATIENCE_SECONDS = 2 };
 
@@ -30,10 +31,10 @@ static int connect_to(const struct addrinfo *ai)
 		return -errno;
 	(void)setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof(patience));
 	(void)setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience));
-	if (connect(fd, ai->ai_addr, ai->ai_addrlen)) {
+	if (wf_sys_connect(fd, ai->ai_addr, ai->ai_addrlen)) {
 		int err = -errno;
 
-		(void)close(fd);
+		(void)wf_sys_close(fd);
 		return err;
 	}
 	return fd;
@@ -47,7 +48,7 @@ static int open_server(const char *node)
 	char port[16];
 
 	(void)snprintf(port, sizeof(port), "%zu", verbs_params.name_server_port);
-	if (getaddrinfo(node, port, &ask, &list))
+	if (wf_sys_getaddrinfo(node, port, &ask, &list))
 		return fd;
 	for (const struct addrinfo *ai = list; ai && fd < 0; ai = ai->ai_next)
 		fd = connect_to(ai);
@@ -57,14 +58,14 @@ static int open_server(const char *node)
 
 static bool receive(int fd, void *to, size_t len)
 {
-	return recv(fd, to, len, MSG_WAITALL) == (ssize_t)len;
+	return wf_sys_recv(fd, to, len, MSG_WAITALL) == (ssize_t)len;
 }
 
 static bool exchange(int fd, const struct verbs_ns_msg *query, struct verbs_ns_msg *ret)
 {
 	size_t len = verbs_ns_size(query);
 
-	return send(fd, query, len, MSG_NOSIGNAL) == (ssize_t)len &&
+	return wf_sys_send(fd, query, len, MSG_NOSIGNAL) == (ssize_t)len &&
 	       receive(fd, ret, VERBS_NS_HEADER) && ret->type == VERBS_NS_ANSWER &&
 	       !ret->status &&
 	       receive(fd, &ret->service, VERBS_NS_SIZE - VERBS_NS_HEADER);
@@ -86,7 +87,7 @@ int verbs_ns_query(const char *node, uint16_t service, struct verbs_ud_name *ret
 		return -FI_ENODATA;
 	}
 	ok = exchange(fd, &query, &answer);
-	(void)close(fd);
+	(void)wf_sys_close(fd);
 	if (ok)
 		*ret = answer.name;
 	else
@@ -108,9 +109,9 @@ static int send_message(const struct verbs_ud *ud, enum verbs_ns_type type)
 
 	if (fd < 0)
 		return fd;
-	if (send(fd, &msg, sizeof(msg), MSG_NOSIGNAL) != (ssize_t)sizeof(msg))
+	if (wf_sys_send(fd, &msg, sizeof(msg), MSG_NOSIGNAL) != (ssize_t)sizeof(msg))
 		err = -FI_EIO;
-	(void)close(fd);
+	(void)wf_sys_close(fd);
 	return err;
 }
 

@@ -47,7 +47,7 @@ static void drop(_Atomic(struct ibv_ah *) *at)
 {
 	struct ibv_ah *ah = atomic_exchange_explicit(at, NULL, memory_order_acq_rel);
 
-	if (ah && verbs_lib.ibv.destroy_ah(ah))
+	if (ah && VERBS_IBV(destroy_ah(ah)))
 		(void)verbs_failed(FI_LOG_AV, "ibv_destroy_ah", errno);
 }
 
@@ -148,7 +148,7 @@ static int make(struct verbs_av *av, const struct verbs_ud_name *name,
 	(void)pthread_mutex_lock(&av->lock);
 	*ret = atomic_load_explicit(at, memory_order_relaxed);
 	if (!*ret) {
-		*ret = verbs_lib.ibv.create_ah(av->domain->pd, &attr);
+		*ret = VERBS_IBV(create_ah(av->domain->pd, &attr));
 		if (!*ret)
 			err = verbs_failed(FI_LOG_AV, "ibv_create_ah", errno);
 		/* release: pairs with the acquire in find. */

@@ -5,6 +5,7 @@
 
 #include "providers/verbs/param.h"
 #include "providers/verbs/ud/ns.h"
+#include "sys/calls.h"
 
 /* Convert a number, or the name of a service of this host; 0: it is neither. */
 static uint16_t read_service(const char *service)
@@ -16,7 +17,7 @@ static uint16_t read_service(const char *service)
 
 	if (!wf_sockaddr_parse_port(service, &port))
 		return port;
-	if (getaddrinfo(NULL, service, &ask, &list))
+	if (wf_sys_getaddrinfo(NULL, service, &ask, &list))
 		return 0;
 	if (!wf_sockaddr_read(list->ai_addr, list->ai_addrlen, &addr))
 		port = wf_sockaddr_port(&addr);

@@ -11,6 +11,7 @@
 
 #include "providers/verbs/param.h"
 #include "providers/verbs/ud/ns.h"
+#include "sys/calls.h"
 #include "sys/clock.h"
 
 /*
@@ -122,7 +123,8 @@ static void answer(struct server *s, const struct client *client)
 	if (entry)
 		out.name = entry->name;
 	/* The message always fits into the socket's buffer. */
-	(void)send(client->fd, &out, verbs_ns_size(&out), MSG_NOSIGNAL | MSG_DONTWAIT);
+	(void)wf_sys_send(
+		client->fd, &out, verbs_ns_size(&out), MSG_NOSIGNAL | MSG_DONTWAIT);
 }
 
 static void obey(struct server *s, const struct client *client)
@@ -146,7 +148,7 @@ static void obey(struct server *s, const struct client *client)
 
 static void drop(struct client *client)
 {
-	(void)close(client->fd);
+	(void)wf_sys_close(client->fd);
 	client->fd = -1;
 }
 
@@ -160,7 +162,7 @@ static size_t missing_bytes(const struct client *client)
 
 static void receive(struct server *s, struct client *client)
 {
-	ssize_t n = recv(client->fd, (char *)&client->msg + client->got,
+	ssize_t n = wf_sys_recv(client->fd, (char *)&client->msg + client->got,
 		missing_bytes(client), MSG_DONTWAIT);
 
 	if (n < 0 && (errno == EAGAIN || errno == EINTR))
@@ -187,13 +189,14 @@ static void admit(struct server *s)
 {
 	union wf_sockaddr from = { 0 };
 	socklen_t len = sizeof(from);
-	int fd = accept4(s->listener, &from.sa, &len, SOCK_CLOEXEC | SOCK_NONBLOCK);
+	int fd = wf_sys_accept4(
+		s->listener, &from.sa, &len, SOCK_CLOEXEC | SOCK_NONBLOCK);
 	struct client *client = free_client(s);
 
 	if (fd < 0)
 		return;
 	if (!client) {
-		(void)close(fd);
+		(void)wf_sys_close(fd);
 		return;
 	}
 	*client = (struct client){
@@ -234,7 +237,7 @@ static void *serve(void *arg)
 	for (;;) {
 		bool any = fill(s, fds);
 
-		if (poll(fds, FIXED + CLIENTS, any ? CLIENT_MS : -1) < 0)
+		if (wf_sys_poll(fds, FIXED + CLIENTS, any ? CLIENT_MS : -1) < 0)
 			continue;
 		if (fds[0].revents)
 			return NULL;
@@ -260,7 +263,7 @@ static int listen_at(uint16_t port)
 	if (!bind(fd, &any.sa, sizeof(any.in)) && !listen(fd, CLIENTS))
 		return fd;
 	err = errno == EADDRINUSE ? -FI_EBUSY : -errno;
-	(void)close(fd);
+	(void)wf_sys_close(fd);
 	return err;
 }
 
@@ -281,8 +284,8 @@ static int start(struct server *s)
 	if (!err)
 		return 0;
 	if (s->end >= 0)
-		(void)close(s->end);
-	(void)close(s->listener);
+		(void)wf_sys_close(s->end);
+	(void)wf_sys_close(s->listener);
 	return err;
 }
 
@@ -317,15 +320,15 @@ static void close_server(struct server *s)
 {
 	const uint64_t one = 1;
 
-	(void)!write(s->end, &one, sizeof(one));
-	(void)pthread_join(s->thread, NULL);
+	(void)!wf_sys_write(s->end, &one, sizeof(one));
+	(void)wf_sys_join(s->thread);
 	for (int i = 0; i < CLIENTS; i++)
 		if (s->clients[i].fd >= 0)
 			drop(&s->clients[i]);
 	while (!wf_list_empty(&s->entries))
 		forget(s, wf_list_entry(s->entries.next, struct entry, link));
-	(void)close(s->listener);
-	(void)close(s->end);
+	(void)wf_sys_close(s->listener);
+	(void)wf_sys_close(s->end);
 	free(s);
 }
 

@@ -40,7 +40,7 @@ static int read_own(struct verbs_ep *ep, struct verbs_ud_name *name)
 	const struct verbs_device *device = ep->domain->device;
 	__be16 pkey;
 
-	if (verbs_lib.ibv.query_pkey(ep->domain->context, device->port, 0, &pkey))
+	if (VERBS_IBV(query_pkey(ep->domain->context, device->port, 0, &pkey)))
 		return verbs_failed(FI_LOG_EP_CTRL, "ibv_query_pkey", errno);
 	memcpy(name->gid, device->gid.raw, sizeof(name->gid));
 	name->lid = device->port_attr.lid;
