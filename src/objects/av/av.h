@@ -30,7 +30,8 @@ struct wf_av_shared;
 struct wf_av {
 	struct wf_av_table table;
 	uint64_t index_mask; /* clears receive context bits and group id */
-	/* User ids by segment, addressed like the table's slots; 0: no id was set. */
+	/* User ids by segment, addressed like the table's slots, each as its difference
+	 * (exclusive or) from wf_av_unset_id; 0: no id was set. */
 	_Atomic uintptr_t ids[WF_AV_SEGMENTS];
 	/* Opened with FI_AV_USER_ID: completions report FI_ADDR_NOTAVAIL for an
 	 * address without an id. */
@@ -133,6 +134,12 @@ static inline size_t wf_av_addrlen(const struct wf_av *av)
  */
 fi_addr_t wf_av_index(struct wf_av *av, const void *addr, size_t addrlen);
 
+/* What completions report for an index without a user id. */
+static inline fi_addr_t wf_av_unset_id(const struct wf_av *av, uint64_t index)
+{
+	return av->id_only ? FI_ADDR_NOTAVAIL : index;
+}
+
 /* What completions report for @index: its user id if one is set, otherwise the index,
  * or FI_ADDR_NOTAVAIL in an AV opened with FI_AV_USER_ID. */
 static inline fi_addr_t wf_av_report(const struct wf_av *av, fi_addr_t index)
@@ -145,10 +152,11 @@ static inline fi_addr_t wf_av_report(const struct wf_av *av, fi_addr_t index)
 	ids = atomic_load_explicit(
 		&av->ids[wf_av_segment(index)], memory_order_acquire);
 	if (!ids)
-		return av->id_only ? FI_ADDR_NOTAVAIL : index;
-	return atomic_load_explicit(
-		(_Atomic uint64_t *)(ids + index * sizeof(uint64_t)),
-		memory_order_relaxed);
+		return wf_av_unset_id(av, index);
+	return wf_av_unset_id(av, index) ^
+	       atomic_load_explicit(
+		       (_Atomic uint64_t *)(ids + index * sizeof(uint64_t)),
+		       memory_order_relaxed);
 }
 
 /* True if @addr was inserted with FI_FIREWALL_ADDR: the peer accepts no connections. */

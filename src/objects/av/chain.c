@@ -88,16 +88,56 @@ static struct wf_av_slot *follow(
 	return next ? wf_av_slot_at(table, *index) : NULL;
 }
 
-void wf_av_chain_link(struct wf_av_table *table, struct wf_av_slot *slot,
-	uint32_t index, uint64_t hash, uint64_t mask)
+uint64_t wf_av_chain_count(const struct wf_av_table *table)
 {
-	_Atomic uint32_t *head = head_at(table, hash & mask);
+	uint32_t count;
 
-	if (!head)
-		return; /* another process changed the capacity without the lock */
+	if (!table->state)
+		return 0;
+	/* acquire: the segments of the chains are published. */
+	count = atomic_load_explicit(&table->state->chains, memory_order_acquire);
+	return count >> WF_AV_FIRST_BITS && count <= wf_av_table_capacity(table) ? count
+										 : 0;
+}
+
+/* The number of the highest bit of @n, which is not 0. */
+static unsigned int highest_bit(uint64_t n)
+{
+	return 63u - (unsigned int)__builtin_clzll(n);
+}
+
+/* The chain, of @count (more than 1), of addresses with @hash. */
+static uint64_t chain_of(uint64_t hash, uint64_t count)
+{
+	uint64_t mask = (UINT64_C(2) << highest_bit(count - 1)) - 1;
+	uint64_t chain = hash & mask;
+
+	return chain < count ? chain : chain & (mask >> 1);
+}
+
+/* The head of the chain of @hash; NULL: shared memory is corrupt, or another process
+ * changed it without the lock. */
+static _Atomic uint32_t *head_of(const struct wf_av_table *table, uint64_t hash)
+{
+	uint64_t count = wf_av_chain_count(table);
+
+	return count ? head_at(table, chain_of(hash, count)) : NULL;
+}
+
+static void link_at(_Atomic uint32_t *head, struct wf_av_slot *slot, uint32_t index)
+{
 	atomic_store_explicit(&slot->next,
 		atomic_load_explicit(head, memory_order_relaxed), memory_order_release);
 	atomic_store_explicit(head, index + 1, memory_order_release);
+}
+
+void wf_av_chain_link(struct wf_av_table *table, struct wf_av_slot *slot,
+	uint32_t index, uint64_t hash)
+{
+	_Atomic uint32_t *head = head_of(table, hash);
+
+	if (head)
+		link_at(head, slot, index);
 }
 
 void wf_av_chain_disturb(struct wf_av_table *table)
@@ -116,12 +156,67 @@ void wf_av_chain_settle(struct wf_av_table *table)
 	atomic_store_explicit(&table->state->seq, (seq | 1) + 1, memory_order_release);
 }
 
+static uint64_t hash_of(const struct wf_av_table *table, const struct wf_av_slot *slot)
+{
+	uint32_t words[WF_AV_ADDR_WORDS];
+
+	wf_av_chain_words(table, slot, words);
+	return wf_av_chain_hash(table->format, words);
+}
+
+/* Move the slots of the chain at @from whose chain, of @chain + 1, is @chain to the
+ * empty chain at @to. */
+static void move(struct wf_av_table *table, _Atomic uint32_t *from,
+	_Atomic uint32_t *to, uint64_t chain)
+{
+	uint64_t size = wf_av_table_capacity(table);
+
+	for (uint64_t steps = 0; steps < size; steps++) {
+		uint32_t index;
+		struct wf_av_slot *slot = follow(table, from, &index);
+
+		if (!slot)
+			return;
+		if (chain_of(hash_of(table, slot), chain + 1) != chain) {
+			from = &slot->next;
+			continue;
+		}
+		atomic_store_explicit(from,
+			atomic_load_explicit(&slot->next, memory_order_relaxed),
+			memory_order_release);
+		link_at(to, slot, index);
+		table->moved++;
+	}
+}
+
+/* The slots of chain @old that belong to @chain form the new chain @chain. */
+void wf_av_chain_split(struct wf_av_table *table)
+{
+	uint64_t chain = wf_av_chain_count(table), old;
+	_Atomic uint32_t *from, *to;
+
+	if (!chain || chain >= wf_av_table_capacity(table))
+		return;
+	old = chain ^ UINT64_C(1) << highest_bit(chain);
+	from = head_at(table, old);
+	to = head_at(table, chain);
+	if (!from || !to)
+		return;
+	wf_av_chain_disturb(table);
+	atomic_store_explicit(to, 0, memory_order_release);
+	move(table, from, to, chain);
+	atomic_store_explicit(
+		&table->state->chains, (uint32_t)chain + 1, memory_order_release);
+	wf_av_chain_settle(table);
+}
+
 void wf_av_chain_rebuild(struct wf_av_table *table, uint32_t bits)
 {
 	uint64_t size = UINT64_C(1) << bits;
-	uint32_t words[WF_AV_ADDR_WORDS];
 
 	wf_av_chain_disturb(table);
+	atomic_store_explicit(
+		&table->state->chains, (uint32_t)size, memory_order_release);
 	for (uint64_t i = 0; i < size; i++)
 		if (head_at(table, i))
 			atomic_store_explicit(
@@ -131,9 +226,8 @@ void wf_av_chain_rebuild(struct wf_av_table *table, uint32_t bits)
 
 		if (!slot || !wf_av_slot_live(slot))
 			continue;
-		wf_av_chain_words(table, slot, words);
-		wf_av_chain_link(table, slot, (uint32_t)i,
-			wf_av_chain_hash(table->format, words), size - 1);
+		wf_av_chain_link(table, slot, (uint32_t)i, hash_of(table, slot));
+		table->moved++;
 	}
 	wf_av_chain_settle(table);
 }
@@ -141,7 +235,7 @@ void wf_av_chain_rebuild(struct wf_av_table *table, uint32_t bits)
 void wf_av_chain_unlink(struct wf_av_table *table, uint32_t index, uint64_t hash)
 {
 	uint64_t size = wf_av_table_capacity(table);
-	_Atomic uint32_t *link = size ? head_at(table, hash & (size - 1)) : NULL;
+	_Atomic uint32_t *link = head_of(table, hash);
 
 	for (uint64_t steps = 0; link && steps < size; steps++) {
 		uint32_t at;
@@ -180,7 +274,7 @@ static int find_once(
 	 * another process may have added some. */
 	if (!wf_av_slot_at(table, size - 1))
 		wf_av_table_refresh(table);
-	link = head_at(table, hash & (size - 1));
+	link = head_of(table, hash);
 	if (!link)
 		return -FI_ENOENT;
 	for (uint64_t steps = 0; steps < size && !found; steps++) {

@@ -7,13 +7,10 @@
  * User ids: what completions report instead of an index (fi_av_set_user_id(3)). Ids are
  * stored in segments like those of the table; a segment is made when an id in it is
  * first set. An index without an id reports itself, or FI_ADDR_NOTAVAIL when the AV was
- * opened with FI_AV_USER_ID. Readers take no lock.
+ * opened with FI_AV_USER_ID: its unset id. What is stored is the difference, by
+ * exclusive or, of the id and the unset id, so that a new segment is all zero and need
+ * not be written. Readers take no lock.
  */
-
-static fi_addr_t unset_id(const struct wf_av *av, uint64_t index)
-{
-	return av->id_only ? FI_ADDR_NOTAVAIL : index;
-}
 
 static _Atomic uint64_t *segment_ids(const struct wf_av *av, unsigned int k)
 {
@@ -27,12 +24,10 @@ static _Atomic uint64_t *segment_ids(const struct wf_av *av, unsigned int k)
 static int make_segment(struct wf_av *av, unsigned int k)
 {
 	uint64_t start = wf_av_segment_start(k), size = wf_av_segment_size(k);
-	_Atomic uint64_t *ids = malloc(size * sizeof(*ids));
+	_Atomic uint64_t *ids = calloc(size, sizeof(*ids));
 
 	if (!ids)
 		return -FI_ENOMEM;
-	for (uint64_t i = 0; i < size; i++)
-		atomic_init(&ids[i], unset_id(av, start + i));
 	/* release: pairs with the acquire in wf_av_report. */
 	atomic_store_explicit(&av->ids[k], (uintptr_t)ids - start * sizeof(*ids),
 		memory_order_release);
@@ -47,8 +42,8 @@ int wf_av_set_id(struct wf_av *av, uint64_t index, fi_addr_t id)
 	if (!segment_ids(av, k) && make_segment(av, k))
 		return -FI_ENOMEM;
 	ids = segment_ids(av, k);
-	atomic_store_explicit(
-		&ids[index - wf_av_segment_start(k)], id, memory_order_relaxed);
+	atomic_store_explicit(&ids[index - wf_av_segment_start(k)],
+		id ^ wf_av_unset_id(av, index), memory_order_relaxed);
 	return 0;
 }
 
@@ -56,7 +51,7 @@ void wf_av_reset_id(struct wf_av *av, uint64_t index)
 {
 	/* Without a segment no id was set; with one wf_av_set_id cannot fail. */
 	if (segment_ids(av, wf_av_segment(index)))
-		(void)wf_av_set_id(av, index, unset_id(av, index));
+		(void)wf_av_set_id(av, index, wf_av_unset_id(av, index));
 }
 
 void wf_av_free_ids(struct wf_av *av)

@@ -32,7 +32,7 @@ struct wf_av_shared {
 };
 
 enum {
-	WF_AV_SHARED_VERSION = 1,
+	WF_AV_SHARED_VERSION = 2,
 	/* Bytes at the start of the object that are reserved for the header. */
 	WF_AV_SHARED_START = 4096,
 	/* log2 of the addresses that a shared AV can hold by default, and at most, if

@@ -135,7 +135,6 @@ void wf_av_table_refresh(struct wf_av_table *table)
 int wf_av_table_grow(struct wf_av_table *table)
 {
 	uint32_t bits = wf_av_table_bits(table);
-	bool filed;
 	int ret;
 
 	if (!bits)
@@ -145,16 +144,12 @@ int wf_av_table_grow(struct wf_av_table *table)
 	ret = add_segment(table, bits + 1 - WF_AV_FIRST_BITS);
 	if (ret)
 		return ret;
-	/* With twice the chains, addresses belong to other chains. Q1 comes before the
-	 * new capacity: a reader that sees the new capacity searches chains that are
-	 * not built yet, and must see @seq changed. */
-	filed = atomic_load_explicit(&table->state->count, memory_order_relaxed);
-	if (filed)
-		wf_av_chain_disturb(table);
 	/* release: the segment is published before the capacity includes it. */
 	atomic_store_explicit(&table->state->bits, bits + 1, memory_order_release);
-	if (filed)
-		wf_av_chain_rebuild(table, bits + 1);
+	/* Without an address there is no chain to split. */
+	if (!atomic_load_explicit(&table->state->count, memory_order_relaxed))
+		atomic_store_explicit(&table->state->chains, UINT32_C(1) << (bits + 1),
+			memory_order_release);
 	return 0;
 }
 
@@ -164,6 +159,9 @@ int wf_av_table_start(struct wf_av_table *table)
 
 	if (ret)
 		return ret;
+	atomic_store_explicit(&table->state->chains, UINT32_C(1) << WF_AV_FIRST_BITS,
+		memory_order_relaxed);
+	/* release: everything else is there when the capacity is not 0. */
 	atomic_store_explicit(
 		&table->state->bits, WF_AV_FIRST_BITS, memory_order_release);
 	return 0;

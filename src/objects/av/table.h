@@ -19,9 +19,14 @@
  *
  * Slots and the heads of the hash chains are stored in segments that never move: the
  * first holds 64 of each, every further one as many as all before it, so the capacity
- * is a power of two and the number of chains equals it. The highest bit of an index
- * selects its segment. The table stores each segment's address less the offset of the
- * segment's first index, so that the whole index can be added to it.
+ * is a power of two. The highest bit of an index selects its segment. The table stores
+ * each segment's address less the offset of the segment's first index, so that the
+ * whole index can be added to it.
+ *
+ * No insertion takes long, because the number of chains follows the capacity in steps
+ * (linear hashing): each insertion splits up to WF_AV_SPLITS chains in two, until there
+ * are as many chains as slots. With 2^n to 2^(n+1) chains, the lowest n + 1 bits of a
+ * hash select the chain or, if that one is not split off yet, the lowest n bits.
  *
  * One writer at a time (under the owner's lock); readers take no lock:
  *
@@ -29,10 +34,10 @@
  *     a reader reads the address after it saw the mark (S2). The address stays until
  *     the index is removed. A send that is concurrent with the removal may go to an
  *     address that is inserted at the index afterwards.
- *   - A reader that follows a chain may see a new entry or not. Unlinking an entry or
- *     rebuilding the chains could send the reader to a wrong chain; during both @seq is
- *     odd, and afterwards it has changed (Q1). A reader that sees that (Q2) starts
- * again.
+ *   - A reader that follows a chain may see a new entry or not. Unlinking an entry,
+ *     splitting a chain or rebuilding all could send the reader to a wrong chain;
+ *     meanwhile @seq is odd, and afterwards it has changed (Q1). A reader that sees
+ *     that (Q2) starts again.
  *
  * The same code works on memory that other processes write (struct wf_av_memory). So
  * each number in it is read once and checked before it is used, a reader follows at
@@ -42,6 +47,9 @@ enum {
 	WF_AV_FIRST_BITS = 6,
 	WF_AV_MAX_BITS = 30,
 	WF_AV_SEGMENTS = WF_AV_MAX_BITS - WF_AV_FIRST_BITS + 1,
+	/* With 2, the chains are split before the slots that they were made for are
+	 * half used. */
+	WF_AV_SPLITS = 2,
 };
 
 /* The fields of a slot's state: in use, inserted with FI_FIREWALL_ADDR, the number of
@@ -63,6 +71,7 @@ struct wf_av_slot {
 struct wf_av_state {
 	_Atomic uint32_t seq;     /* odd while a writer changes chains; see above */
 	_Atomic uint32_t bits;    /* log2 of the capacity; 0 before the table starts */
+	_Atomic uint32_t chains;  /* number of chains in use */
 	_Atomic uint32_t count;   /* live slots */
 	_Atomic uint32_t writing; /* 1: a writer is at work, or died at work */
 };
@@ -92,8 +101,11 @@ struct wf_av_table {
 	_Atomic uintptr_t heads[WF_AV_SEGMENTS]; /* segments of heads, like @slots */
 	struct wf_freemap used;                  /* which slots are in use */
 	struct wf_av_texts texts;                /* used if @has_texts */
-	struct wf_av_state own;                  /* @state of a private table */
-	struct wf_av_memory *memory;             /* NULL for a private table */
+	/* For the writer's statistics: slots that were put into another chain since
+	 * the table exists. */
+	uint64_t moved;
+	struct wf_av_state own;      /* @state of a private table */
+	struct wf_av_memory *memory; /* NULL for a private table */
 };
 
 /* The segment of @index, which is below 2^WF_AV_MAX_BITS. */

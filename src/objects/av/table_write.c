@@ -110,7 +110,9 @@ static void fill_slot(struct wf_av_table *table, struct wf_av_slot *slot,
 	atomic_store_explicit(
 		&slot->state, wf_av_chain_tag(hash) | flags, memory_order_release);
 	wf_freemap_take(&table->used, index);
-	wf_av_chain_link(table, slot, index, hash, wf_av_table_capacity(table) - 1);
+	wf_av_chain_link(table, slot, index, hash);
+	for (int i = 0; i < WF_AV_SPLITS; i++)
+		wf_av_chain_split(table);
 	atomic_fetch_add_explicit(&table->state->count, 1, memory_order_relaxed);
 }
 
@@ -136,6 +138,8 @@ static int insert_once(struct wf_av_table *table, const uint32_t *words, uint32_
 		count_again(wf_av_slot_at(table, *ret_index));
 		return 0;
 	}
+	if (!wf_av_chain_count(table))
+		return -FI_EIO;
 	ret = free_slot(table, &slot, &index);
 	if (ret)
 		return ret;

@@ -70,6 +70,32 @@ static void million(void **state)
 	free(sa);
 }
 
+/* However many addresses there are, one more takes a bounded number of steps; and the
+ * chains are soon as many as the slots. */
+static void one_by_one(void **state)
+{
+	enum { ALL = SANITIZED ? 13000 : 100000, MOST = 64 };
+	struct fid_av *av = av_fixture_open(*state, (struct fi_av_attr){ 0 });
+	struct wf_av_table *table = &wf_av_of(av)->table;
+	uint64_t before, most = 0;
+	fi_addr_t addr;
+
+	for (uint32_t i = 0; i < ALL; i++) {
+		struct sockaddr_in sa = nth(i);
+
+		before = table->moved;
+		assert_int_equal(fi_av_insert(av, &sa, 1, &addr, 0, NULL), 1);
+		most = WF_MAX(most, table->moved - before);
+	}
+	print_message("# at most %u addresses moved at a time\n", (unsigned int)most);
+	assert_in_range(most, 1, MOST);
+	/* More than half of the slots that came last are used. */
+	assert_int_equal(table->state->chains, wf_av_table_capacity(table));
+	for (uint32_t i = 0; i < ALL; i++)
+		assert_is(wf_av_of(av), i, i);
+	assert_int_equal(fi_close(&av->fid), 0);
+}
+
 /* What is expected to come has its room from the start. */
 static void expected(void **state)
 {
@@ -215,6 +241,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		AV_TEST(million),
+		AV_TEST(one_by_one),
 		AV_TEST(expected),
 		AV_TEST(threads),
 		AV_TEST(ids_from_the_start),

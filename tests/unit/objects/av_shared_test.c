@@ -402,6 +402,28 @@ static void corrupted(void **state)
 	assert_int_equal(fi_close(&vandal->fid), 0);
 }
 
+/* With a number of chains that cannot be, nothing is found; the next writer repairs the
+ * table. */
+static void impossible_chains(void **state)
+{
+	static const uint32_t chains[] = { 0, 5, UINT32_MAX };
+	struct fid_av *vandal = open_named(*state, 0), *victim = open_named(*state, 0);
+	struct sockaddr_in sa = nth(7);
+	uint32_t i;
+
+	for (i = 0; i < 300; i++)
+		(void)insert(vandal, i);
+	for (size_t k = 0; k < WF_ARRAY_SIZE(chains); k++) {
+		wf_av_of(vandal)->table.state->chains = chains[k];
+		assert_true(wf_av_index(wf_av_of(victim), &sa, sizeof(sa)) ==
+			    FI_ADDR_NOTAVAIL);
+		(void)insert(victim, i++);
+		assert_int_equal(assert_consistent(vandal), i);
+	}
+	assert_int_equal(fi_close(&victim->fid), 0);
+	assert_int_equal(fi_close(&vandal->fid), 0);
+}
+
 /* A header that lies is refused. */
 static void bad_headers(void **state)
 {
@@ -446,6 +468,7 @@ int main(void)
 		SHARED_TEST(killed_anywhere),
 		SHARED_TEST(leftover),
 		SHARED_TEST(corrupted),
+		SHARED_TEST(impossible_chains),
 		SHARED_TEST(bad_headers),
 	};
 
