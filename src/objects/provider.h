@@ -68,7 +68,8 @@ struct wf_prov {
 	 * has a name that could be a host name. Any thread may call it. */
 	bool (*node_known)(const char *node);
 
-	/* Parameter that restricts the interfaces ("iface" is FI_<PROV>_IFACE). */
+	/* Parameter that restricts the interfaces ("iface" is FI_<PROV>_IFACE);
+	 * objects/info/iface.h. */
 	const char *iface_param;
 
 	/* Free the provider's memory, once, when the library is unloaded. NULL: there

@@ -4,7 +4,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <net/if_arp.h>
-#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,10 +12,6 @@
 #include "sys/calls.h"
 #include "sys/cancel.h"
 #include "sys/compiler.h"
-
-/* Guards the pointer, not the snapshot, which is constant once it is published. */
-static pthread_mutex_t cache_lock = PTHREAD_MUTEX_INITIALIZER;
-static struct wf_netifs *cache;
 
 static const struct {
 	const char *kernel_name;
@@ -231,12 +226,18 @@ static int rank_of(const struct wf_netif *link)
 	return link->uplinked ? 0 : ranks[link->kind];
 }
 
+/* How far the address reaches, the farthest first. Each host has loopback addresses,
+ * and a link-local one for most links, whether another host is on that link or not. */
+static int scope_rank(const struct wf_netaddr *addr)
+{
+	if (wf_sockaddr_is_loopback(&addr->addr))
+		return 2;
+	return wf_sockaddr_is_linklocal(&addr->addr) ? 1 : 0;
+}
+
 static int family_rank(const struct wf_netaddr *addr)
 {
-	return (addr->deprecated ? 4 : 0) +
-	       (wf_sockaddr_is_linklocal(&addr->addr)        ? 2
-		       : addr->addr.sa.sa_family == AF_INET6 ? 1
-							     : 0);
+	return (addr->deprecated ? 2 : 0) + (addr->addr.sa.sa_family == AF_INET6);
 }
 
 static int compare(const void *left, const void *right, void *arg)
@@ -245,6 +246,8 @@ static int compare(const void *left, const void *right, void *arg)
 	const struct wf_netif *links = arg;
 	const struct wf_netif *la = &links[a->link], *lb = &links[b->link];
 
+	if (scope_rank(a) != scope_rank(b))
+		return scope_rank(a) - scope_rank(b);
 	if (rank_of(la) != rank_of(lb))
 		return rank_of(la) - rank_of(lb);
 	if (la->speed_bps != lb->speed_bps)
@@ -253,7 +256,7 @@ static int compare(const void *left, const void *right, void *arg)
 		return la->index < lb->index ? -1 : 1;
 	if (family_rank(a) != family_rank(b))
 		return family_rank(a) - family_rank(b);
-	return memcmp(&a->addr, &b->addr, sizeof(a->addr));
+	return a->position < b->position ? -1 : 1;
 }
 
 int wf_netifs_new(struct wf_netif_table *table, struct wf_netifs **ret)
@@ -265,10 +268,11 @@ int wf_netifs_new(struct wf_netif_table *table, struct wf_netifs **ret)
 		return -ENOMEM;
 	}
 	mark_uplinks(table);
+	for (size_t i = 0; i < table->addr_count; i++)
+		table->addrs[i].position = (unsigned int)i;
 	if (table->addr_count)
 		qsort_r(table->addrs, table->addr_count, sizeof(*table->addrs), compare,
 			table->links);
-	atomic_init(&ifs->refs, 1);
 	ifs->links = table->links;
 	ifs->link_count = table->link_count;
 	ifs->addrs = table->addrs;
@@ -278,7 +282,7 @@ int wf_netifs_new(struct wf_netif_table *table, struct wf_netifs **ret)
 	return 0;
 }
 
-static int scan(struct wf_netifs **ret)
+int wf_netifs_list(struct wf_netifs **ret)
 {
 	/* By functions of libraries that are cancellation points. */
 	WF_NO_CANCELLATION;
@@ -292,38 +296,9 @@ static int scan(struct wf_netifs **ret)
 	return wf_netifs_new(&table, ret);
 }
 
-int wf_netifs_get(bool rescan, struct wf_netifs **ret)
+struct wf_netifs *wf_netifs_free(struct wf_netifs *ifs)
 {
-	int err = 0;
-
-	(void)pthread_mutex_lock(&cache_lock);
-	if (rescan || !cache) {
-		struct wf_netifs *fresh = NULL;
-
-		err = scan(&fresh);
-		if (err)
-			goto out;
-		(void)wf_netifs_put(cache);
-		cache = fresh;
-	}
-	atomic_fetch_add_explicit(&cache->refs, 1, memory_order_relaxed);
-	*ret = cache;
-out:
-	(void)pthread_mutex_unlock(&cache_lock);
-	return err;
-}
-
-void wf_netifs_done(void)
-{
-	(void)pthread_mutex_lock(&cache_lock);
-	cache = wf_netifs_put(cache);
-	(void)pthread_mutex_unlock(&cache_lock);
-}
-
-struct wf_netifs *wf_netifs_put(struct wf_netifs *ifs)
-{
-	/* acq_rel: the reads of other users come before the memory is freed. */
-	if (!ifs || atomic_fetch_sub_explicit(&ifs->refs, 1, memory_order_acq_rel) != 1)
+	if (!ifs)
 		return NULL;
 	free(ifs->links);
 	free(ifs->addrs);
@@ -338,4 +313,16 @@ const struct wf_netaddr *wf_netifs_find(
 		if (wf_sockaddr_same_host(&ifs->addrs[i].addr, addr))
 			return &ifs->addrs[i];
 	return NULL;
+}
+
+bool wf_netifs_same_addrs(const struct wf_netifs *a, const struct wf_netifs *b)
+{
+	if (a->addr_count != b->addr_count)
+		return false;
+	for (size_t i = 0; i < a->addr_count; i++)
+		if (!wf_sockaddr_same_host(&a->addrs[i].addr, &b->addrs[i].addr) ||
+			wf_netaddr_link(a, &a->addrs[i])->index !=
+				wf_netaddr_link(b, &b->addrs[i])->index)
+			return false;
+	return true;
 }

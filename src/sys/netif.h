@@ -3,7 +3,6 @@
 #define WF_SYS_NETIF_H
 
 #include <net/if.h>
-#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -11,9 +10,9 @@
 #include "sys/sockaddr.h"
 
 /*
- * The network interfaces of this host and their Internet addresses, as one
- * immutable, counted snapshot. The process keeps the last one: asking the kernel
- * costs some hundred microseconds and fi_getinfo is called often.
+ * The network interfaces of this host and their Internet addresses, as one snapshot.
+ * Links and addresses come and go, and listing them costs the kernel some ten
+ * microseconds: each call of fi_getinfo lists them anew.
  */
 enum wf_netif_kind {
 	WF_NETIF_ETHERNET, /* Ethernet, or another device with a driver */
@@ -55,28 +54,25 @@ struct wf_netaddr {
 	union wf_sockaddr addr; /* port 0; link-local ones carry their scope */
 	unsigned int prefix;    /* length of the network part in bits */
 	unsigned int link;      /* index into links */
+	unsigned int position;  /* in the system's list of addresses */
 	bool deprecated;        /* not preferred for new connections */
 };
 
-/* Addresses are ranked, best first: real hardware before virtual links, bridges
- * without hardware behind those, loopback last; faster before slower; then IPv4,
- * IPv6, link-local IPv6. All links are listed, also those that are down. */
+/* Addresses are ranked, best first: link-local ones behind all that reach farther,
+ * loopback addresses last; real hardware before virtual links, bridges without hardware
+ * behind those; faster before slower; then links in the system's order, and of each
+ * link IPv4 before IPv6. All links are listed, also those that are down. */
 struct wf_netifs {
-	atomic_int refs; /* references; the last one frees the snapshot */
 	struct wf_netif *links;
 	size_t link_count;
 	struct wf_netaddr *addrs;
 	size_t addr_count;
 };
 
-/* Get the process's snapshot, of which the caller owns one reference. @rescan: read it
- * again from the kernel (FI_RESCAN). Any thread may call it. 0, or a negative errno. */
-int wf_netifs_get(bool rescan, struct wf_netifs **ret);
-/* Drop a reference; accepts NULL. Returns NULL. */
-struct wf_netifs *wf_netifs_put(struct wf_netifs *ifs);
-/* Drop the process's snapshot; references of callers stay valid. May be called any
- * number of times; a later wf_netifs_get asks the kernel again. */
-void wf_netifs_done(void);
+/* List the interfaces. The caller frees *ret. 0, or a negative errno. */
+int wf_netifs_list(struct wf_netifs **ret);
+/* Accepts NULL. Returns NULL. */
+struct wf_netifs *wf_netifs_free(struct wf_netifs *ifs);
 
 static inline const struct wf_netif *wf_netaddr_link(
 	const struct wf_netifs *ifs, const struct wf_netaddr *addr)
@@ -87,6 +83,9 @@ static inline const struct wf_netif *wf_netaddr_link(
 /* The entry with the host address of @addr, also on a link that is down; NULL: none. */
 const struct wf_netaddr *wf_netifs_find(
 	const struct wf_netifs *ifs, const union wf_sockaddr *addr);
+
+/* Do both have the same addresses, in the same order and on the same links? */
+bool wf_netifs_same_addrs(const struct wf_netifs *a, const struct wf_netifs *b);
 
 /* Details that are rarely needed, so each call reads them from sysfs. Empty strings if
  * the kernel does not tell them. */
@@ -128,8 +127,7 @@ void wf_netif_read_device(struct wf_netif *link);
  * (ARPHRD_*) decides. */
 enum wf_netif_kind wf_netif_kind_of(const char *kernel_name, unsigned int arp_type);
 
-/* Make a snapshot with one reference, for the caller. Takes over the memory of @table,
- * also on failure. */
+/* Rank @table and make a snapshot of it. Takes over its memory, also on failure. */
 int wf_netifs_new(struct wf_netif_table *table, struct wf_netifs **ret);
 
 #endif

@@ -145,18 +145,20 @@ must here ip link set lo up
 is "loopback alone" "lo,127.0.0.1/32,127.0.0.1:0,(null) lo,::1/128,[::1]:0,(null)"
 
 # Added in an order that is not the one to be seen.
+must here ip link add idle0 type veth peer name idle1
 must here ip link add br0 type bridge
 must here ip link add port0 type veth peer name port1
 must here ip link set port0 master br0
 must here ip link add down0 type veth peer name down0 netns "$ns-peer"
 must here ip link add eth0 type veth peer name eth0 netns "$ns-peer"
 must here ip link add side0 type veth peer name side0 netns "$ns-peer"
-for link in br0 port0 port1 eth0 side0; do
+for link in idle0 idle1 br0 port0 port1 eth0 side0; do
 	must here ip link set "$link" addrgenmode none
 	must here ip link set "$link" up
 done
 must ip -n "$ns-peer" link set eth0 up
 must ip -n "$ns-peer" link set side0 up
+must here ip addr add fe80::66/64 dev idle0 nodad
 must here ip addr add 10.79.0.1/24 dev br0
 must here ip addr add 10.78.0.1/16 dev side0
 must here ip addr add 10.81.0.1/24 dev down0
@@ -164,45 +166,55 @@ must here ip addr add 10.77.0.1/24 dev eth0
 must here ip addr add 10.77.0.9/24 dev eth0
 must here ip addr add fd77::1/64 dev eth0 nodad
 must here ip addr add fe80::77/64 dev eth0 nodad
-for link in br0 eth0 side0; do
+for link in idle0 br0 eth0 side0; do
 	wait_link $link 1
 done
 
 eth0="eth0,10.77.0.0/24,10.77.0.1:0,(null) eth0,10.77.0.0/24,10.77.0.9:0,(null)"
-eth0_6="eth0,fd77::/64,[fd77::1]:0,(null) eth0,fe80::/64,[fe80::77]:0,(null)"
+eth0_6="eth0,fd77::/64,[fd77::1]:0,(null)"
+idle="idle0,fe80::/64,[fe80::66]:0,(null)"
+eth0_local="eth0,fe80::/64,[fe80::77]:0,(null)"
+local="$idle $eth0_local"
 side="side0,10.78.0.0/16,10.78.0.1:0,(null)"
 bridge="br0,10.79.0.0/24,10.79.0.1:0,(null)"
 lo="lo,127.0.0.1/32,127.0.0.1:0,(null) lo,::1/128,[::1]:0,(null)"
 
 # GI-001 GI-050
-is "links, then bridges, then loopback; none that is down" \
-	"$eth0 $eth0_6 $side $bridge $lo"
-is "one family" "$eth0_6 lo,::1/128,[::1]:0,(null)" -a FI_SOCKADDR_IN6
+is "links, then bridges, then addresses of links, then loopback; none that is down" \
+	"$eth0 $eth0_6 $side $bridge $local $lo"
+is "one family" "$eth0_6 $local lo,::1/128,[::1]:0,(null)" -a FI_SOCKADDR_IN6
 # GI-044
 is "by domain" "$bridge" -d br0
 is "by fabric" "$side" -f 10.78.0.0/16
 is "by a domain that is down" "" -d down0
 # CAP-015
-is "other hosts only" "$eth0 $eth0_6 $side $bridge" -c "FI_MSG|FI_REMOTE_COMM"
+is "other hosts only" "$eth0 $eth0_6 $side $bridge $local" -c "FI_MSG|FI_REMOTE_COMM"
 export "$iface=side0"
 is "by parameter" "$side"
 export "$iface=lo"
 is "the loopback, by parameter, for programs that ask for other hosts" "$lo" \
 	-c "FI_MSG|FI_REMOTE_COMM"
+export "$iface=br0,eth7,side0"
+is "a list" "$side $bridge"
+export "$iface=^eth0,lo"
+is "all but these" "$side $bridge $idle"
+is "to a neighbour of one that is left out" \
+	"side0,10.78.0.0/16,10.78.0.1:0,10.77.0.2:5000 br0,10.79.0.0/24,10.79.0.1:0,10.77.0.2:5000" \
+	-n 10.77.0.2 -P 5000
 export "$iface=eth7"
-is "a parameter that names nothing" "$eth0 $eth0_6 $side $bridge $lo"
+is "a parameter that names nothing" "$eth0 $eth0_6 $side $bridge $local $lo"
 FI_LOG_LEVEL=warn here "$fi_info" -p "$provider" >/dev/null 2>"$scratch/log"
 said "what exists is told" "iface.*eth7.*eth0" "$scratch/log"
 unset "$iface"
 
 # A link that goes away.
 must here ip link set side0 down
-is "what went down is left out" "$eth0 $eth0_6 $bridge $lo"
+is "what went down is left out" "$eth0 $eth0_6 $bridge $local $lo"
 must here ip link set side0 up
 wait_link side0 1
 must ip -n "$ns-peer" link set eth0 down
 wait_link eth0 0
-is "no carrier, not listed" "$side $bridge $lo"
+is "no carrier, not listed" "$side $bridge $idle $lo"
 must ip -n "$ns-peer" link set eth0 up
 wait_link eth0 1
 # An infinite number of containers, as far as an administrator can tell.
@@ -217,12 +229,12 @@ must here ip link set docker0 addrgenmode none up
 wait_link docker0 1
 docker="docker0,172.17.0.0/16,172.17.0.1:0,(null)"
 bridge="$bridge $docker"
-is "containers come behind links" "$eth0 $eth0_6 $side $bridge $lo"
+is "containers come behind links" "$eth0 $eth0_6 $side $bridge $local $lo"
 
 if here ip tuntap add tun0 mode tun 2>/dev/null; then
 	must here ip addr add 10.80.0.1/24 dev tun0
 	must here ip link set tun0 up
-	is "a tunnel without its process is down" "$eth0 $eth0_6 $side $bridge $lo"
+	is "a tunnel without its process is down" "$eth0 $eth0_6 $side $bridge $local $lo"
 fi
 
 if here ip link add dummy0 type dummy 2>/dev/null; then
@@ -230,7 +242,7 @@ if here ip link add dummy0 type dummy 2>/dev/null; then
 	must here ip addr add 10.82.0.1/24 dev dummy0
 	must here ip link set dummy0 up
 	is "behind what has a wire" \
-		"$eth0 $eth0_6 $side dummy0,10.82.0.0/24,10.82.0.1:0,(null) $bridge $lo"
+		"$eth0 $eth0_6 $side dummy0,10.82.0.0/24,10.82.0.1:0,(null) $bridge $local $lo"
 	must here ip link del dummy0
 fi
 
@@ -240,7 +252,7 @@ if hold_tun tun1; then
 	must here ip link set tun1 up
 	wait_link tun1 1
 	is "a tunnel in use comes behind links" \
-		"$eth0 $eth0_6 $side tun1,10.83.0.0/24,10.83.0.1:0,(null) $bridge $lo"
+		"$eth0 $eth0_6 $side tun1,10.83.0.0/24,10.83.0.1:0,(null) $bridge $local $lo"
 fi
 
 # GI-026 GI-031

@@ -43,10 +43,8 @@ static bool asks_for_remote(const struct wf_info_ctx *ctx)
  * parameter names the loopback. */
 static bool reaches(const struct wf_routes *routes, const struct wf_route *route)
 {
-	const char *name = wf_route_iface(routes, route->at);
-
 	return !wf_sockaddr_is_loopback(key_addr(route)) ||
-	       (routes->iface && name && !strcmp(name, routes->iface));
+	       wf_ifaces_ask_for(&routes->ifaces, wf_route_iface(routes, route->at));
 }
 
 static bool is_allowed(const struct wf_routes *routes, const struct wf_info_ctx *ctx,
@@ -223,7 +221,7 @@ int wf_ip_getinfo(const struct wf_prov *prov, uint32_t version, const char *node
 
 	err = wf_info_call_begin(&call.base, prov, version, flags, hints);
 	if (!err)
-		err = wf_routes_init(&call.routes, prov, flags & FI_RESCAN);
+		err = wf_routes_init(&call.routes, prov);
 	if (!err)
 		err = wf_routes_gather(
 			&call.routes, call.base.matched, node, service, flags);

@@ -39,48 +39,26 @@ void wf_route_list_add(char *list, size_t len, const char *item)
 		(void)snprintf(list + used, len - used, "%s%s", used ? ", " : "", item);
 }
 
-/* The interface that the parameter names, or NULL for all. If no interface has the
- * name, a warning is logged and the parameter ignored, so that one setting serves hosts
- * with different interfaces. */
-static const char *choose_iface(const struct wf_routes *routes)
-{
-	const struct wf_prov *prov = routes->prov;
-	char *name = NULL, list[256] = "";
-
-	if (!prov->iface_param ||
-		fi_param_get_str(prov->fi, prov->iface_param, &name) || !name || !*name)
-		return NULL;
-	for (size_t i = 0; i < routes->ifs->link_count; i++) {
-		if (!strcmp(routes->ifs->links[i].name, name))
-			return name;
-		wf_route_list_add(list, sizeof(list), routes->ifs->links[i].name);
-	}
-	FI_WARN(prov->fi, FI_LOG_CORE,
-		"parameter %s: asked %s, possible %s; using all interfaces\n",
-		prov->iface_param, name, list);
-	return NULL;
-}
-
-int wf_routes_init(struct wf_routes *routes, const struct wf_prov *prov, bool rescan)
+int wf_routes_init(struct wf_routes *routes, const struct wf_prov *prov)
 {
 	int err;
 
 	memset(routes, 0, sizeof(*routes));
 	routes->prov = prov;
-	err = wf_netifs_get(rescan, &routes->ifs);
+	err = wf_netifs_list(&routes->ifs);
 	if (err) {
 		FI_WARN(prov->fi, FI_LOG_CORE, "cannot list interfaces: %s\n",
 			strerror(-err));
 		return err == -FI_ENOMEM ? err : -FI_ENODATA;
 	}
-	routes->iface = choose_iface(routes);
+	routes->ifaces = wf_ifaces_read(prov, routes->ifs);
 	return 0;
 }
 
 void wf_routes_done(struct wf_routes *routes)
 {
 	free(routes->list);
-	routes->ifs = wf_netifs_put(routes->ifs);
+	routes->ifs = wf_netifs_free(routes->ifs);
 }
 
 static int add(struct wf_routes *routes, const struct wf_route *route)
@@ -121,7 +99,7 @@ static bool is_allowed(const struct wf_routes *routes, const struct wf_info_ctx 
 	struct wf_info_reason why;
 	const char *domain;
 
-	if (routes->iface && (!at || strcmp(wf_route_iface(routes, at), routes->iface)))
+	if (!wf_ifaces_allow(&routes->ifaces, wf_route_iface(routes, at)))
 		return false;
 	wf_route_names(routes, at, fabric, sizeof(fabric), &domain);
 	return wf_info_names_met(ctx, fabric, domain, &why);
@@ -150,8 +128,7 @@ static int add_everywhere(struct wf_routes *routes)
 		const struct wf_netaddr *at = &routes->ifs->addrs[i];
 
 		if (wf_netaddr_link(routes->ifs, at)->up &&
-			(!routes->iface ||
-				!strcmp(wf_route_iface(routes, at), routes->iface)))
+			wf_ifaces_allow(&routes->ifaces, wf_route_iface(routes, at)))
 			err = add_at(routes, at, NULL, 0);
 	}
 	return err;
@@ -177,23 +154,31 @@ static bool suits(const struct wf_routes *routes, const struct wf_netaddr *at,
 		       dest->in6.sin6_scope_id == sa->in6.sin6_scope_id);
 }
 
+/* Has a route that was added after the first @before ones the interface of @at? */
+static bool has_link(
+	const struct wf_routes *routes, size_t before, const struct wf_netaddr *at)
+{
+	for (size_t i = before; i < routes->count; i++)
+		if (routes->list[i].at->link == at->link)
+			return true;
+	return false;
+}
+
 /* The best address of each allowed interface from which @to can be reached; for the
  * wildcard, every address. */
 static int add_allowed(struct wf_routes *routes, const struct wf_info_ctx *ctx,
 	const union wf_sockaddr *to, const union wf_sockaddr *dest, uint16_t port)
 {
 	bool every = wf_sockaddr_is_wildcard(to);
-	unsigned int last = UINT32_MAX;
+	size_t before = routes->count;
 	int err = 0;
 
 	for (size_t i = 0; i < routes->ifs->addr_count && !err; i++) {
 		const struct wf_netaddr *at = &routes->ifs->addrs[i];
 
-		if (!suits(routes, at, to) || !is_allowed(routes, ctx, at) ||
-			(!every && at->link == last))
-			continue;
-		last = at->link;
-		err = add_at(routes, at, dest, port);
+		if (suits(routes, at, to) && is_allowed(routes, ctx, at) &&
+			(every || !has_link(routes, before, at)))
+			err = add_at(routes, at, dest, port);
 	}
 	return err;
 }
@@ -213,7 +198,7 @@ static int add_source(struct wf_routes *routes, const struct wf_info_ctx *ctx,
 	if (wildcard && !is_allowed(routes, ctx, NULL)) {
 		err = add_allowed(
 			routes, ctx, dest ? dest : src, dest, wf_sockaddr_port(src));
-		if (err || routes->count > before || routes->iface)
+		if (err || routes->count > before || routes->ifaces.names)
 			return err;
 	}
 	route.at = wildcard ? NULL : find_at(routes, src);
@@ -286,13 +271,16 @@ static int resolve(const struct wf_info_ctx *ctx, const char *node, const char *
 static void explain(const struct wf_routes *routes, const struct wf_info_addrs *srcs,
 	const struct wf_info_addrs *dests, struct wf_info_reason *why)
 {
+	const struct wf_ifaces *ifaces = &routes->ifaces;
+
 	why->field = "interface";
-	if (srcs->count && dests->count && !routes->iface) {
+	if (srcs->count && dests->count && !ifaces->names) {
 		why->field = "src_addr";
 		(void)wf_info_deny_text(
 			why, "another family", "the family of dest_addr");
 	} else {
-		(void)wf_info_deny_text(why, routes->iface ? routes->iface : "any",
+		(void)wf_info_deny_text(why,
+			ifaces->names ? ifaces->names - ifaces->excluded : "any",
 			"none: none that is up has an address that fits");
 	}
 }

@@ -2,6 +2,7 @@
 #ifndef WF_OBJECTS_INFO_ROUTE_H
 #define WF_OBJECTS_INFO_ROUTE_H
 
+#include "objects/info/iface.h"
 #include "objects/info/rule.h"
 #include "sys/netif.h"
 #include "sys/sockaddr.h"
@@ -20,15 +21,15 @@ struct wf_route {
 
 struct wf_routes {
 	const struct wf_prov *prov;
-	struct wf_netifs *ifs;  /* snapshot of the interfaces */
-	const char *iface;      /* the only one to use, or NULL */
-	struct wf_route *list;  /* the routes, the best first */
-	size_t count, capacity; /* entries in @list, and its capacity */
+	struct wf_netifs *ifs;   /* snapshot of the interfaces */
+	struct wf_ifaces ifaces; /* those to use */
+	struct wf_route *list;   /* the routes, the best first */
+	size_t count, capacity;  /* entries in @list, and its capacity */
 };
 
-/* List the interfaces (again if @rescan) and read the interface parameter. The caller
- * calls wf_routes_done after a failure, too. -FI_ENOMEM, or the system's error. */
-int wf_routes_init(struct wf_routes *routes, const struct wf_prov *prov, bool rescan);
+/* List the interfaces and read the interface parameter. The caller calls wf_routes_done
+ * after a failure, too. -FI_ENOMEM, or the system's error. */
+int wf_routes_init(struct wf_routes *routes, const struct wf_prov *prov);
 void wf_routes_done(struct wf_routes *routes);
 
 /* Fill the list. May block in name resolution. -FI_ENODATA, -FI_EINVAL with the reason

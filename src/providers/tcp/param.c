@@ -56,7 +56,8 @@ static const struct wf_param rows[] = {
 void tcp_params_init(void)
 {
 	(void)fi_param_define(&tcp_fi, "iface", FI_PARAM_STRING,
-		"Offer only this network interface (default: all)");
+		"Interfaces to offer, a comma list; ^ in front: all but these "
+		"(default: all)");
 	wf_params_read(&tcp_fi, rows, WF_ARRAY_SIZE(rows));
 	wf_local_read_mode(&tcp_fi);
 	tcp_netconf_define();

@@ -10,7 +10,6 @@
 #include "providers/tcp/param.h"
 #include "providers/tcp/tcp.h"
 #include "sys/compiler.h"
-#include "sys/netif.h"
 
 /* The provider's templates: reliable datagrams and connections, for each IP version. */
 
@@ -83,19 +82,13 @@ static const struct fi_info *const templates[] = {
 	NULL,
 };
 
-static void cleanup(void)
-{
-	wf_netifs_done();
-	wf_local_forget();
-}
-
 const struct wf_prov tcp_prov = {
 	.fi = &tcp_fi,
 	.templates = templates,
 	.default_fabric = "TCP-IP",
 	.default_domain = "tcp",
 	.iface_param = "iface",
-	.cleanup = cleanup,
+	.cleanup = wf_local_forget,
 	.domain_init = tcp_domain_init,
 	.domain_done = tcp_domain_done,
 	.endpoint = tcp_endpoint,

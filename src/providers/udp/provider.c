@@ -4,7 +4,6 @@
 #include "objects/info/offer.h"
 #include "providers/udp/udp.h"
 #include "sys/compiler.h"
-#include "sys/netif.h"
 
 /* The provider's templates: one for each IP version. */
 
@@ -70,14 +69,14 @@ const struct wf_prov udp_prov = {
 	.default_fabric = "UDP-IP",
 	.default_domain = "udp",
 	.iface_param = "iface",
-	.cleanup = wf_netifs_done,
 	.endpoint = udp_endpoint,
 };
 
 static void define_params(void)
 {
 	(void)fi_param_define(&udp_fi, "iface", FI_PARAM_STRING,
-		"Offer only this network interface (default: all)");
+		"Interfaces to offer, a comma list; ^ in front: all but these "
+		"(default: all)");
 }
 
 WF_PROV_FRAME(udp, wf_ip_getinfo, define_params)

@@ -49,12 +49,12 @@ unsigned int udp_ifindex(const struct udp_ep *ep)
 	struct wf_netifs *ifs;
 	unsigned int index = 0;
 
-	if (wf_sockaddr_is_wildcard(&ep->name) || wf_netifs_get(false, &ifs))
+	if (wf_sockaddr_is_wildcard(&ep->name) || wf_netifs_list(&ifs))
 		return 0;
 	addr = wf_netifs_find(ifs, &ep->name);
 	if (addr)
 		index = wf_netaddr_link(ifs, addr)->index;
-	wf_netifs_put(ifs);
+	(void)wf_netifs_free(ifs);
 	return index;
 }
 

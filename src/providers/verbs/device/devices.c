@@ -8,9 +8,10 @@
 #include "sys/netif.h"
 
 /*
- * The list of devices. The first call makes it; FI_RESCAN asks the devices again.
- * Callers may hold pointers to older lists, so all lists that differ are kept until the
- * library is unloaded; they share unchanged entries (known.h).
+ * The list of devices. The first call makes it; FI_RESCAN, and a change of this host's
+ * Internet addresses, have the devices asked again. Callers may hold pointers to older
+ * lists, so all lists that differ are kept until the library is unloaded; they share
+ * unchanged entries (known.h).
  */
 
 struct scan {
@@ -23,6 +24,9 @@ struct scan {
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 /* The latest list and, linked, the earlier ones; guarded by lock. */
 static struct scan *latest;
+/* The interfaces whose addresses are in the latest list; NULL: none. Guarded by lock.
+ */
+static struct wf_netifs *interfaces;
 static const struct wf_devices none;
 
 static struct verbs_device *find_port(
@@ -73,16 +77,15 @@ static int add_dgrams(struct scan *scan)
 }
 
 /* Add the Internet addresses of this host that belong to the devices. */
-static int add_addrs(struct scan *scan, bool rescan)
+static int add_addrs(struct scan *scan)
 {
-	struct wf_netifs *ifs;
-	int err = wf_netifs_get(rescan, &ifs);
+	int err;
 
-	if (err)
-		return err;
-	for (size_t i = 0; i < ifs->addr_count && !err; i++) {
-		const struct wf_netaddr *addr = &ifs->addrs[i];
-		const struct wf_netif *link = wf_netaddr_link(ifs, addr);
+	interfaces = wf_netifs_free(interfaces);
+	err = wf_netifs_list(&interfaces);
+	for (size_t i = 0; !err && i < interfaces->addr_count; i++) {
+		const struct wf_netaddr *addr = &interfaces->addrs[i];
+		const struct wf_netif *link = wf_netaddr_link(interfaces, addr);
 		struct verbs_device *device = NULL;
 		struct verbs_bound bound;
 
@@ -94,8 +97,20 @@ static int add_addrs(struct scan *scan, bool rescan)
 		if (device)
 			err = add_addr(scan, device, &addr->addr);
 	}
-	(void)wf_netifs_put(ifs);
 	return err;
+}
+
+/* Does the host have other addresses than when the latest list was made? */
+static bool has_moved(void)
+{
+	struct wf_netifs *now;
+	bool moved;
+
+	if (!interfaces || wf_netifs_list(&now))
+		return false;
+	moved = !wf_netifs_same_addrs(interfaces, now);
+	(void)wf_netifs_free(now);
+	return moved;
 }
 
 static struct scan *free_scan(struct scan *scan)
@@ -134,7 +149,7 @@ static int find_devices(struct scan *scan)
 	return err;
 }
 
-static struct scan *scan_all(bool rescan)
+static struct scan *scan_all(void)
 {
 	struct scan *scan = calloc(1, sizeof(*scan));
 	int err;
@@ -148,7 +163,7 @@ static struct scan *scan_all(bool rescan)
 		return scan;
 	err = find_devices(scan);
 	if (!err && verbs_lib.has_rdma && scan->found_count)
-		err = add_addrs(scan, rescan);
+		err = add_addrs(scan);
 	if (!err)
 		err = add_dgrams(scan);
 	if (!err)
@@ -195,8 +210,8 @@ const struct wf_devices *verbs_devices(bool rescan)
 	struct scan *scan;
 
 	(void)pthread_mutex_lock(&lock);
-	if (!latest || rescan) {
-		scan = scan_all(rescan);
+	if (!latest || rescan || has_moved()) {
+		scan = scan_all();
 		if (scan)
 			set_latest(scan);
 	}
@@ -210,7 +225,7 @@ void verbs_devices_done(void)
 	while (latest)
 		latest = free_scan(latest);
 	verbs_known_done();
-	wf_netifs_done();
+	interfaces = wf_netifs_free(interfaces);
 }
 
 static bool is_named(const struct verbs_device *device, const char *domain)
