@@ -30,8 +30,7 @@ static const struct fi_info info = {
 		.cq_data_size = sizeof(uint64_t), .mr_iov_limit = WF_OP_COPY_IOV,
 		.max_ep_tx_ctx = 1, .max_ep_rx_ctx = 1, .max_ep_srx_ctx = 1,
 		.max_err_data = WF_ADDRSTR_MAX /* the name of an unknown source */ },
-	.fabric_attr = &(struct fi_fabric_attr){ .prov_name = (char *)"loop",
-		.prov_version = WF_PROV_VERSION },
+	.fabric_attr = &(struct fi_fabric_attr){ .prov_version = WF_PROV_VERSION },
 };
 
 static const struct wf_prov loop_prov = {

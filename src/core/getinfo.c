@@ -37,6 +37,10 @@
  * hints rank behind all others. */
 enum { RANKS = 2 * WF_RANKS };
 
+#define KNOWN_FLAGS (FI_SOURCE | FI_NUMERICHOST | FI_RESCAN | FI_PROV_ATTR_ONLY)
+/* Layers of other libraries use these among themselves. */
+#define PRIVATE_FLAGS (~UINT64_C(0) << 58)
+
 struct answer {
 	struct fi_info *head[RANKS]; /* first and last element of each list, or NULL */
 	struct fi_info *last[RANKS];
@@ -345,6 +349,20 @@ static int parse_hints(struct wf_question *q)
 	return -FI_ENODATA;
 }
 
+/* For API versions before 2.0 unknown flags are ignored. */
+static int check_flags(const struct wf_question *q)
+{
+	uint64_t unknown = q->flags & ~(KNOWN_FLAGS | PRIVATE_FLAGS);
+
+	if (!unknown || q->nested || FI_VERSION_LT(q->version, FI_VERSION(2, 0)))
+		return 0;
+	FI_WARN(&wf_core_prov, FI_LOG_CORE,
+		"refused: flags: asked 0x%llx, possible FI_SOURCE, FI_NUMERICHOST, "
+		"FI_RESCAN, FI_PROV_ATTR_ONLY\n",
+		(unsigned long long)unknown);
+	return -FI_EBADFLAGS;
+}
+
 int wf_getinfo_from(
 	const char *name, const struct wf_query *query, struct fi_info **ret_info)
 {
@@ -397,7 +415,9 @@ int wf_getinfo(uint32_t version, const char *node, const char *service, uint64_t
 	if (flags == FI_PROV_ATTR_ONLY) {
 		err = list_providers(&answer);
 	} else {
-		err = parse_hints(&q);
+		err = check_flags(&q);
+		if (!err)
+			err = parse_hints(&q);
 		if (err)
 			return err;
 		wf_registry_foreach(entry)

@@ -67,10 +67,8 @@ struct fi_info *wf_info_build(const struct wf_info_ctx *ctx)
 
 	if (!info)
 		return NULL;
-	if (copy_keys(ctx, info) ||
-		copy_text(&info->fabric_attr->prov_name, ctx->prov->fi->name) ||
-		wf_info_set_names(
-			info, ctx->prov->default_fabric, ctx->prov->default_domain)) {
+	if (copy_keys(ctx, info) || wf_info_set_names(info, ctx->prov->default_fabric,
+					    ctx->prov->default_domain)) {
 		fi_freeinfo(info);
 		return NULL;
 	}

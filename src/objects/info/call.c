@@ -3,8 +3,6 @@
 
 #include <stdlib.h>
 
-#define KNOWN_FLAGS (FI_SOURCE | FI_NUMERICHOST | FI_RESCAN | FI_PROV_ATTR_ONLY)
-
 int wf_info_call_match(struct wf_info_call *call, const struct wf_info_ask *ask,
 	const struct fi_info *const *templates)
 {
@@ -32,32 +30,22 @@ int wf_info_call_match(struct wf_info_call *call, const struct wf_info_ask *ask,
 	return call->matched_count ? 0 : -FI_ENODATA;
 }
 
-int wf_info_call_init(
-	struct wf_info_call *call, const struct wf_info_ask *ask, uint64_t flags)
+void wf_info_call_init(struct wf_info_call *call)
 {
 	*call = (struct wf_info_call){ .tail = &call->head };
-	/* For API versions before 2.0 unknown flags are ignored. */
-	if (ask->version >= FI_VERSION(2, 0) && flags & ~KNOWN_FLAGS) {
-		FI_WARN(ask->prov->fi, FI_LOG_CORE,
-			"refused: flags: asked 0x%llx, possible FI_SOURCE, "
-			"FI_NUMERICHOST, FI_RESCAN, FI_PROV_ATTR_ONLY\n",
-			(unsigned long long)(flags & ~KNOWN_FLAGS));
-		return -FI_EBADFLAGS;
-	}
-	return 0;
 }
 
 int wf_info_call_begin(struct wf_info_call *call, const struct wf_prov *prov,
-	uint32_t version, uint64_t flags, const struct fi_info *hints)
+	uint32_t version, const struct fi_info *hints)
 {
 	const struct wf_info_ask ask = {
 		.prov = prov,
 		.version = version,
 		.hints = hints,
 	};
-	int err = wf_info_call_init(call, &ask, flags);
 
-	return err ? err : wf_info_call_match(call, &ask, prov->templates);
+	wf_info_call_init(call);
+	return wf_info_call_match(call, &ask, prov->templates);
 }
 
 void wf_info_call_add(

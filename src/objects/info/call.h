@@ -23,10 +23,9 @@ struct wf_info_ask {
 	const struct fi_info *hints; /* may be NULL */
 };
 
-/* Begin a call: check the flags. -FI_EBADFLAGS with the reason logged. The caller calls
- * wf_info_call_end after a failure, too. */
-int wf_info_call_init(
-	struct wf_info_call *call, const struct wf_info_ask *ask, uint64_t flags);
+/* Begin a call. wf_info_call_end ends it. The flags of fi_getinfo are checked in the
+ * core: layers of other libraries call providers with flags of their own. */
+void wf_info_call_init(struct wf_info_call *call);
 
 /* Match the hints with @templates (NULL-terminated) anew. -FI_ENODATA: none meets them,
  * and the reasons are logged; -FI_ENOMEM. */
@@ -36,7 +35,7 @@ int wf_info_call_match(struct wf_info_call *call, const struct wf_info_ask *ask,
 /* wf_info_call_init and wf_info_call_match, for a provider with one set of templates
  * (wf_prov.templates). */
 int wf_info_call_begin(struct wf_info_call *call, const struct wf_prov *prov,
-	uint32_t version, uint64_t flags, const struct fi_info *hints);
+	uint32_t version, const struct fi_info *hints);
 
 /* Append @info, an answer with all its addresses and names, and take ownership of it.
  */

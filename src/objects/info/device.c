@@ -193,11 +193,10 @@ int wf_device_getinfo(const struct wf_prov *prov, uint32_t version, const char *
 		.devices = prov->devices(flags & FI_RESCAN),
 	};
 	struct wf_info_call call;
-	int err = wf_info_call_init(&call, &ask, flags);
+	int err = -FI_ENODEV;
 
-	if (!err && !question.devices->count)
-		err = -FI_ENODEV;
-	if (!err)
+	wf_info_call_init(&call);
+	if (question.devices->count)
 		err = answer_all(&call, &question, &ask);
 	return wf_info_call_end(&call, err, ret_info);
 }

@@ -29,6 +29,8 @@
  * - mem_tag_format: 0 stands for 64 bits, each of which may be ignored.
  * - max_ep_auth_key: nonzero if the AV may hold authorization keys.
  * - tx_ctx_cnt, rx_ctx_cnt: FI_SHARED_CONTEXT if every endpoint needs a shared context.
+ * - prov_name: none. The core fills it in each answer, other libraries append the name
+ * to what is there.
  * - addr_format: FI_SOCKADDR_IP for IPv4 and IPv6, one of the two, or FI_ADDR_STR.
  */
 

@@ -219,7 +219,7 @@ int wf_ip_getinfo(const struct wf_prov *prov, uint32_t version, const char *node
 	struct ip_call call = { .nics = NULL };
 	int err;
 
-	err = wf_info_call_begin(&call.base, prov, version, flags, hints);
+	err = wf_info_call_begin(&call.base, prov, version, hints);
 	if (!err)
 		err = wf_routes_init(&call.routes, prov);
 	if (!err)

@@ -143,7 +143,7 @@ int wf_str_getinfo(const struct wf_prov *prov, uint32_t version, const char *nod
 	struct str_names names;
 	int err;
 
-	err = wf_info_call_begin(&call, prov, version, flags, hints);
+	err = wf_info_call_begin(&call, prov, version, hints);
 	if (!err)
 		err = resolve(call.matched, node, service, flags, &names);
 	if (!err)

@@ -49,10 +49,7 @@ static struct fi_domain_attr domain_attr = {
 	.caps = FI_PEER,
 };
 
-static struct fi_fabric_attr fabric_attr = {
-	.prov_name = (char *)COLL_NAME,
-	.prov_version = WF_PROV_VERSION,
-};
+static struct fi_fabric_attr fabric_attr = { .prov_version = WF_PROV_VERSION };
 
 #define INFO(mode_)                                                                    \
 	{                                                                              \

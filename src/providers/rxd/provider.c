@@ -50,10 +50,7 @@ static struct fi_domain_attr domain_attr = {
 	.max_err_data = RXD_NAME_MAX, /* address of an unknown source */
 };
 
-static struct fi_fabric_attr fabric_attr = {
-	.prov_name = (char *)"ofi_rxd",
-	.prov_version = WF_PROV_VERSION,
-};
+static struct fi_fabric_attr fabric_attr = { .prov_version = WF_PROV_VERSION };
 
 /* The address formats are those of the provider below. */
 static const struct fi_info info = {

@@ -53,10 +53,7 @@ static struct fi_domain_attr domain_attr = {
 	.max_err_data = SHM_NAME_MAX,
 };
 
-static struct fi_fabric_attr fabric_attr = {
-	.prov_name = (char *)"shm",
-	.prov_version = WF_PROV_VERSION,
-};
+static struct fi_fabric_attr fabric_attr = { .prov_version = WF_PROV_VERSION };
 
 static const struct fi_info info = {
 	.caps = TX_CAPS | RX_CAPS | DOMAIN_CAPS,

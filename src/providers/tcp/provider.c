@@ -26,7 +26,7 @@
 				      .iov_limit = TCP_IOV_LIMIT,                      \
 				      .rma_iov_limit = TCP_RMA_LIMIT,                  \
 	}
-static struct fi_tx_attr msg_tx_attr = TX_ATTR(MSG_TX_CAPS, 1024);
+static struct fi_tx_attr msg_tx_attr = TX_ATTR(MSG_TX_CAPS, 65536);
 static struct fi_tx_attr rdm_tx_attr = TX_ATTR(RDM_TX_CAPS, 65536);
 
 #define RX_ATTR(caps_, size_)                                                          \
@@ -34,7 +34,7 @@ static struct fi_tx_attr rdm_tx_attr = TX_ATTR(RDM_TX_CAPS, 65536);
 		WF_OFFER_RELIABLE_RX, .caps = (caps_), .size = (size_),                \
 				      .iov_limit = TCP_IOV_LIMIT,                      \
 	}
-static struct fi_rx_attr msg_rx_attr = RX_ATTR(MSG_RX_CAPS, 1024);
+static struct fi_rx_attr msg_rx_attr = RX_ATTR(MSG_RX_CAPS, 65536);
 static struct fi_rx_attr rdm_rx_attr = RX_ATTR(RDM_RX_CAPS, 65536);
 
 #define EP_ATTR(type_, protocol_, version_)                                            \
@@ -57,10 +57,7 @@ static struct fi_ep_attr rdm_ep_attr = EP_ATTR(FI_EP_RDM, FI_PROTO_XNET, 1);
 static struct fi_domain_attr msg_domain_attr = DOMAIN_ATTR(1);
 static struct fi_domain_attr rdm_domain_attr = DOMAIN_ATTR(TCP_CONTEXTS_MAX);
 
-static struct fi_fabric_attr fabric_attr = {
-	.prov_name = (char *)"tcp",
-	.prov_version = WF_PROV_VERSION,
-};
+static struct fi_fabric_attr fabric_attr = { .prov_version = WF_PROV_VERSION };
 
 #define INFO(kind, KIND, format)                                                       \
 	{                                                                              \
@@ -119,6 +116,26 @@ static void read_params(void)
 	}
 }
 
+/* A program that asks for no size may take the answer's for each of many connections.
+ */
+static void set_msg_sizes(struct fi_info *list, const struct fi_info *hints)
+{
+	enum { SIZE = 1024 };
+	bool tx = !tcp_params.tx_size &&
+		  !(hints && hints->tx_attr && hints->tx_attr->size);
+	bool rx = !tcp_params.rx_size &&
+		  !(hints && hints->rx_attr && hints->rx_attr->size);
+
+	for (struct fi_info *info = list; info; info = info->next) {
+		if (info->ep_attr->type != FI_EP_MSG)
+			continue;
+		if (tx)
+			info->tx_attr->size = SIZE;
+		if (rx)
+			info->rx_attr->size = SIZE;
+	}
+}
+
 static bool has_rdm(const struct fi_info *info)
 {
 	while (info && info->ep_attr->type != FI_EP_RDM)
@@ -134,6 +151,7 @@ static int tcp_getinfo(const struct wf_prov *prov, uint32_t version, const char 
 
 	if (ret)
 		return ret;
+	set_msg_sizes(*ret_info, hints);
 	if (has_rdm(*ret_info))
 		wf_local_log_mode(&tcp_fi);
 	return 0;

@@ -47,10 +47,7 @@ static struct fi_domain_attr domain_attr = {
 	.max_err_data = sizeof(struct sockaddr_in6), /* address of an unknown source */
 };
 
-static struct fi_fabric_attr fabric_attr = {
-	.prov_name = (char *)"udp",
-	.prov_version = WF_PROV_VERSION,
-};
+static struct fi_fabric_attr fabric_attr = { .prov_version = WF_PROV_VERSION };
 
 #define INFO(family, format)                                                           \
 	{                                                                              \

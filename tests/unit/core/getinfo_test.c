@@ -274,6 +274,25 @@ static void question_is_passed_on(void **state)
 	fi_freeinfo(hints);
 }
 
+/* GI-038. The upper bits belong to layers of other libraries, which ask while they open
+ * objects as well. */
+static void stray_flags(void **state)
+{
+	struct fi_info *list = NULL;
+
+	start_with(NULL, NULL);
+	assert_int_equal(
+		fi_getinfo(FI_VERSION(2, 0), NULL, NULL, 8 | FI_SOURCE, NULL, &list),
+		-FI_EBADFLAGS);
+	assert_null(list);
+	assert_logged("refused: flags: asked 0x8, possible FI_SOURCE, FI_NUMERICHOST, "
+		      "FI_RESCAN, FI_PROV_ATTR_ONLY");
+	(void)list_of(FI_VERSION(1, 9), 8, NULL);
+	assert_int_equal(seen.flags, 8);
+	(void)list_of(FAKE_VERSION, 1ULL << 59, NULL);
+	assert_true(seen.flags == 1ULL << 59);
+}
+
 /* GI-045, GI-046, GI-047 */
 static void names_lead_to_layers(void **state)
 {
@@ -425,6 +444,7 @@ int main(void)
 		cmocka_unit_test(older_provider_is_left_out),
 		cmocka_unit_test(who_is_there),
 		cmocka_unit_test(question_is_passed_on),
+		cmocka_unit_test(stray_flags),
 		cmocka_unit_test(names_lead_to_layers),
 		cmocka_unit_test(no_such_name),
 		cmocka_unit_test(provider_version),

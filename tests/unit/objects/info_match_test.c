@@ -247,7 +247,6 @@ static void fixed_names(void **state)
 	info = wf_info_answer(&prov, V2(6), &rdm, hints);
 	assert_non_null(info);
 	assert_string_equal(info->fabric_attr->name, "FAKE-IP");
-	assert_string_equal(info->fabric_attr->prov_name, "fake");
 	assert_string_equal(info->domain_attr->name, "fake");
 	fi_freeinfo(info);
 	hints->domain_attr->name[0] = 'x';

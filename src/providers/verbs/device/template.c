@@ -124,10 +124,7 @@ void verbs_template_msg(
 		.tx_ctx_cnt = 1,
 		.rx_ctx_cnt = 1,
 	};
-	ret->fabric = (struct fi_fabric_attr){
-		.prov_name = (char *)(uintptr_t)verbs_fi.name,
-		.prov_version = WF_PROV_VERSION,
-	};
+	ret->fabric = (struct fi_fabric_attr){ .prov_version = WF_PROV_VERSION };
 	ret->info = (struct fi_info){
 		.caps = ret->tx.caps | ret->rx.caps | DOMAIN_CAPS,
 		.addr_format = format,
@@ -215,10 +212,7 @@ static struct fi_ep_attr any_ep = {
 	.tx_ctx_cnt = 1,
 	.rx_ctx_cnt = 1,
 };
-static struct fi_fabric_attr any_fabric = {
-	.prov_name = (char *)"verbs",
-	.prov_version = WF_PROV_VERSION,
-};
+static struct fi_fabric_attr any_fabric = { .prov_version = WF_PROV_VERSION };
 static const struct fi_info any_info = {
 	.caps = TX_CAPS | RX_CAPS | FI_ATOMIC | DOMAIN_CAPS,
 	.addr_format = FI_SOCKADDR_IP,
