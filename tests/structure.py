@@ -25,7 +25,7 @@ below = {
 # The layers inside objects, lowest first: a folder (or a file of its own) includes its
 # own layer and those below.
 layers = [
-    {"provider", "param", "absent", "op"},
+    {"provider", "notice", "param", "absent", "op"},
     {"atomic"},
     {"wait"},
     {"progress"},

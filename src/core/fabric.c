@@ -6,6 +6,7 @@
 #include "core/fabric.h"
 #include "core/init.h"
 #include "core/log/log.h"
+#include "core/missing.h"
 #include "core/compat/old_peer.h"
 #include "core/registry.h"
 #include "core/params/settings.h"
@@ -43,8 +44,7 @@ static void put_hook(const struct wf_layer *name, const struct fi_fabric_attr *a
 	int err;
 
 	if (!entry) {
-		FI_WARN(&wf_core_prov, FI_LOG_FABRIC,
-			"FI_HOOK: there is no hook %.*s\n", (int)name->len, name->text);
+		wf_missing_hook(name);
 		return;
 	}
 	hooked.fabric = *fabric;

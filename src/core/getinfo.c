@@ -405,8 +405,8 @@ int wf_getinfo(uint32_t version, const char *node, const char *service, uint64_t
 		return -FI_EINVAL;
 	*ret_info = NULL;
 	if (FI_VERSION_LT(fi_version(), version)) {
-		FI_WARN(&wf_core_prov, FI_LOG_CORE,
-			"refused: version: asked %u.%u, possible up to %u.%u\n",
+		wf_log_notice(&wf_core_prov,
+			"refused: version: asked %u.%u, possible up to %u.%u",
 			FI_MAJOR(version), FI_MINOR(version), FI_MAJOR(fi_version()),
 			FI_MINOR(fi_version()));
 		return -FI_ENOSYS;

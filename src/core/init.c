@@ -54,6 +54,7 @@ static void start(void)
 	add_builtin(wf_load_providers());
 	wf_stand_ins_register();
 	wf_missing_in_filter(&wf_settings.providers);
+	wf_missing_in_log();
 	wf_params_warn_unknown();
 	starting = false;
 	atomic_store_explicit(&started, true, memory_order_relaxed);

@@ -140,18 +140,19 @@ static void register_library(
 static void load_file(const struct loader *loader, const char *path, bool preferred)
 {
 	const char *why = file_defect(loader, path);
-	void *dl;
+	void *dl = why ? NULL : dlopen(path, RTLD_NOW | RTLD_LOCAL);
 
-	if (why) {
+	if (dl) {
+		register_library(loader, dl, path, preferred);
+		return;
+	}
+	if (!why)
+		why = dlerror();
+	if (preferred)
+		wf_log_notice(&wf_core_prov, "FI_PROVIDER_PATH: %s is not loaded: %s",
+			path, why);
+	else
 		refuse(path, why);
-		return;
-	}
-	dl = dlopen(path, RTLD_NOW | RTLD_LOCAL);
-	if (!dl) {
-		refuse(path, dlerror());
-		return;
-	}
-	register_library(loader, dl, path, preferred);
 }
 
 static void load_preferred(const struct loader *loader, const char *path)
@@ -159,7 +160,10 @@ static void load_preferred(const struct loader *loader, const char *path)
 	if (*path == '/')
 		load_file(loader, path, true);
 	else
-		refuse(path, "the path of a preferred provider must begin with /");
+		wf_log_notice(&wf_core_prov,
+			"FI_PROVIDER_PATH: %s is not loaded: the path of a preferred "
+			"provider must begin with /",
+			path);
 }
 
 static int is_library(const struct dirent *entry)
@@ -177,18 +181,22 @@ static void load_dir(const struct loader *loader, const char *dir, bool named)
 	const char *why = distrust_path(loader, dir);
 	struct dirent **entries;
 	char path[PATH_MAX];
-	int count;
+	int count = 0;
 
 	if (!why) {
 		count = scandir(dir, &entries, is_library, alphasort);
 		if (count < 0)
 			why = strerror(errno);
 	}
-	if (why) {
-		FI_LOG(&wf_core_prov, named ? FI_LOG_WARN : FI_LOG_INFO, FI_LOG_CORE,
+	if (why && named)
+		wf_log_notice(&wf_core_prov,
+			"FI_PROVIDER_PATH: no providers are loaded from %s: %s", dir,
+			why);
+	else if (why)
+		FI_INFO(&wf_core_prov, FI_LOG_CORE,
 			"no providers are loaded from %s: %s\n", dir, why);
+	if (why)
 		return;
-	}
 	for (int i = 0; i < count; i++) {
 		if (snprintf(path, sizeof(path), "%s/%s", dir, entries[i]->d_name) <
 			(int)sizeof(path))
@@ -211,19 +219,6 @@ static void log_loader_path(const char *file, const char *error)
 		refuse(file, error);
 }
 
-static const char *short_name(const char *name)
-{
-	switch (wf_prov_kind(name)) {
-	case WF_PROV_CORE:
-		return name;
-	case WF_PROV_UTIL:
-	case WF_PROV_HOOK:
-	case WF_PROV_OFFLOAD:
-		break;
-	}
-	return name + strlen("ofi_");
-}
-
 static void load_from_loader_path(const struct loader *loader)
 {
 	for (const struct wf_known_prov *known = wf_known_provs; known->name; known++) {
@@ -232,8 +227,8 @@ static void load_from_loader_path(const struct loader *loader)
 
 		if (strchr(known->name, ';'))
 			continue;
-		(void)snprintf(
-			file, sizeof(file), "lib%s" SUFFIX, short_name(known->name));
+		(void)snprintf(file, sizeof(file), "lib%s" SUFFIX,
+			wf_prov_short_name(known->name));
 		dl = dlopen(file, RTLD_NOW | RTLD_LOCAL);
 		if (dl)
 			register_library(loader, dl, file, false);
@@ -283,10 +278,9 @@ static const char *provider_path(void)
 		return NULL;
 	if (!getauxval(AT_SECURE))
 		return path;
-	FI_WARN(&wf_core_prov, FI_LOG_CORE,
-		"FI_PROVIDER_PATH is ignored: this program has rights that its user "
-		"has "
-		"not\n");
+	wf_log_notice(&wf_core_prov, "FI_PROVIDER_PATH is ignored: this program has "
+				     "rights that its user has "
+				     "not");
 	return NULL;
 }
 

@@ -8,8 +8,50 @@
 #include "core/missing.h"
 #include "core/params/settings.h"
 #include "core/registry.h"
+#include "sys/nearest.h"
 
-enum { TEXT_SIZE = 192 };
+enum { TEXT_SIZE = 192, HINT_SIZE = 96 };
+
+/* "; did you mean tcp?", or nothing: the provider whose name is most similar to @name,
+ * with its prefix or without it. */
+static const char *similar(const struct wf_layer *name, char hint[HINT_SIZE])
+{
+	char word[FI_NAME_MAX];
+	struct wf_nearest nearest, brief;
+
+	(void)snprintf(word, sizeof(word), "%.*s", (int)name->len, name->text);
+	nearest = wf_nearest_to(word);
+	wf_nearest_offer(&nearest, wf_core_prov.name);
+	wf_registry_foreach(entry)
+	{
+		wf_nearest_offer(&nearest, entry->prov->name);
+		brief = nearest;
+		wf_nearest_offer(&brief, wf_prov_short_name(entry->prov->name));
+		if (brief.distance == nearest.distance)
+			continue;
+		nearest = brief;
+		nearest.name = entry->prov->name;
+	}
+	return wf_nearest_hint(&nearest, hint, HINT_SIZE);
+}
+
+/* The same for hooks, with the names that FI_HOOK accepts. */
+static const char *similar_hook(const struct wf_layer *name, char hint[HINT_SIZE])
+{
+	char word[FI_NAME_MAX];
+	struct wf_nearest nearest;
+
+	(void)snprintf(word, sizeof(word), "%.*s", (int)name->len, name->text);
+	nearest = wf_nearest_to(word);
+	wf_registry_foreach(entry)
+	{
+		if (wf_prov_kind(entry->prov->name) == WF_PROV_HOOK)
+			wf_nearest_offer(
+				&nearest, wf_prov_short_name(entry->prov->name) +
+						  strlen("hook_"));
+	}
+	return wf_nearest_hint(&nearest, hint, HINT_SIZE);
+}
 
 /* The warning that a provider does not exist, or has no device: "there is no @what
  * verbs here; tcp would serve". */
@@ -17,11 +59,14 @@ static const char *describe(
 	char text[TEXT_SIZE], const char *what, const struct wf_layer *name)
 {
 	const struct wf_known_prov *known = wf_prov_known(name);
-	bool serves = known && known->instead;
+	char hint[HINT_SIZE] = "";
 
-	(void)snprintf(text, TEXT_SIZE, "there is no %s %.*s here%s%s%s", what,
-		(int)name->len, name->text, serves ? "; " : "",
-		serves ? known->instead : "", serves ? " would serve" : "");
+	if (known && known->instead)
+		(void)snprintf(hint, sizeof(hint), "; %s would serve", known->instead);
+	else if (!known)
+		(void)similar(name, hint);
+	(void)snprintf(text, TEXT_SIZE, "there is no %s %.*s here%s", what,
+		(int)name->len, name->text, hint);
 	return text;
 }
 
@@ -44,14 +89,13 @@ static bool names_any(const struct wf_prov_filter *filter)
 
 static void tell_missing(const char *what, const struct wf_layer *name, bool useless)
 {
-	char text[TEXT_SIZE], line[TEXT_SIZE + 16];
+	char text[TEXT_SIZE];
 
-	(void)snprintf(
-		line, sizeof(line), "FI_PROVIDER: %s", describe(text, what, name));
-	if (useless)
-		wf_log_notice(line);
+	(void)describe(text, what, name);
+	if (useless || !wf_prov_known(name))
+		wf_log_notice(&wf_core_prov, "FI_PROVIDER: %s", text);
 	else
-		FI_WARN(&wf_core_prov, FI_LOG_CORE, "%s\n", line);
+		FI_WARN(&wf_core_prov, FI_LOG_CORE, "FI_PROVIDER: %s\n", text);
 }
 
 void wf_missing_in_filter(const struct wf_prov_filter *filter)
@@ -63,6 +107,30 @@ void wf_missing_in_filter(const struct wf_prov_filter *filter)
 			if (!wf_registry_find(&filter->items[i].layer[j]))
 				tell_missing("provider", &filter->items[i].layer[j],
 					useless);
+}
+
+void wf_missing_in_log(void)
+{
+	char hint[HINT_SIZE];
+
+	for (const char *text = wf_log_next_prov(NULL); text;
+		text = wf_log_next_prov(text)) {
+		struct wf_layer name = { text, strlen(text) };
+
+		if (wf_registry_find(&name) || wf_prov_known(&name) ||
+			wf_layer_is(&name, wf_core_prov.name))
+			continue;
+		wf_log_notice(&wf_core_prov, "FI_LOG_PROV: no provider is called %s%s",
+			text, similar(&name, hint));
+	}
+}
+
+void wf_missing_hook(const struct wf_layer *name)
+{
+	char hint[HINT_SIZE];
+
+	wf_log_notice(&wf_core_prov, "FI_HOOK: there is no hook %.*s%s", (int)name->len,
+		name->text, similar_hook(name, hint));
 }
 
 /* Is this the first message about the provider? Safe for any thread. */

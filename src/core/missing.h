@@ -5,9 +5,16 @@
 #include "core/prov_filter.h"
 
 /* Warn of each name in FI_PROVIDER whose provider does not exist; the line suggests a
- * provider to use instead. If none of the names has a provider, the warning is printed
- * without FI_LOG_LEVEL, too. Called once, by wf_core_init. */
+ * provider to use instead. If none of the names has a provider, or nothing is known of
+ * the name, the warning is printed without FI_LOG_LEVEL, too. Called once, by
+ * wf_core_init. */
 void wf_missing_in_filter(const struct wf_prov_filter *filter);
+
+/* Tell of names in FI_LOG_PROV that no provider has. Called once, by wf_core_init. */
+void wf_missing_in_log(void);
+
+/* Tell that FI_HOOK has the name of no hook. */
+void wf_missing_hook(const struct wf_layer *name);
 
 /* Log each name in hints whose provider does not exist, once per process and known
  * provider, at FI_LOG_INFO, because programs try names. Any thread may call it. */

@@ -26,6 +26,12 @@ enum wf_prov_kind wf_prov_kind(const char *name)
 	return WF_PROV_CORE;
 }
 
+const char *wf_prov_short_name(const char *name)
+{
+	return strncasecmp(name, "ofi_", 4) && strncasecmp(name, "off_", 4) ? name
+									    : name + 4;
+}
+
 bool wf_prov_name_valid(const char *name)
 {
 	size_t len = name ? strnlen(name, FI_NAME_MAX) : 0;

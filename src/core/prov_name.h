@@ -20,6 +20,9 @@ enum wf_prov_kind {
 
 enum wf_prov_kind wf_prov_kind(const char *name);
 
+/* The name without the prefix "ofi_" or "off_": "rxm", "hook_monitor". */
+const char *wf_prov_short_name(const char *name);
+
 /* Is @name a valid provider name? Letters, digits, "_", "-" and ".", in all fewer than
  * FI_NAME_MAX. */
 bool wf_prov_name_valid(const char *name);

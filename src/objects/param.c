@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "objects/param.h"
 
+#include <errno.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -8,31 +9,73 @@
 #include <strings.h>
 #include <rdma/providers/fi_log.h>
 
-static bool in_range(
-	const struct fi_provider *prov, const struct wf_param *param, size_t value)
+#include "objects/notice.h"
+#include "sys/nearest.h"
+
+enum { VAR_SIZE = 128 };
+
+/* The whole text as a number, as strtoull reads it: -1 means no limit. */
+static bool parse_size(const char *text, size_t *ret)
 {
-	if (value >= param->min && value <= param->max)
-		return true;
-	FI_WARN(prov, FI_LOG_CORE,
-		"parameter %s: asked %zu, possible %zu to %zu; ignored\n", param->name,
-		value, param->min, param->max);
-	return false;
+	unsigned long long value;
+	char *end;
+
+	errno = 0;
+	value = strtoull(text, &end, 0);
+	*ret = (size_t)value;
+	return !errno && end != text && !*end && value <= SIZE_MAX;
+}
+
+static void tell_size(const struct fi_provider *prov, const struct wf_param *param,
+	const char *text, bool is_number, size_t value)
+{
+	char var[VAR_SIZE], range[64], nearest[48] = "";
+
+	if (param->max == SIZE_MAX)
+		(void)snprintf(range, sizeof(range), "%zu or more", param->min);
+	else
+		(void)snprintf(
+			range, sizeof(range), "%zu to %zu", param->min, param->max);
+	if (is_number)
+		(void)snprintf(nearest, sizeof(nearest), ", nearest %zu",
+			value < param->min ? param->min : param->max);
+	wf_notice(prov, "%s is \"%s\": possible %s%s; the default is used",
+		wf_notice_var(prov, param->name, var, sizeof(var)), text, range,
+		nearest);
+}
+
+static void read_size(struct fi_provider *prov, const struct wf_param *param)
+{
+	const char *text;
+	char number[24];
+	size_t value;
+	bool is_number;
+
+	if (wf_notice_value(prov, param->name, &text)) {
+		is_number = parse_size(text, &value);
+	} else {
+		/* This is another library, or the parameter is not set. */
+		if (fi_param_get(prov, param->name, &value))
+			return;
+		is_number = true;
+		(void)snprintf(number, sizeof(number), "%zu", value);
+		text = number;
+	}
+	if (is_number && value >= param->min && value <= param->max)
+		*(size_t *)param->value = value;
+	else
+		tell_size(prov, param, text, is_number, value);
 }
 
 static void read_one(struct fi_provider *prov, const struct wf_param *param)
 {
-	size_t size;
-	int number;
+	int truth;
 
 	(void)fi_param_define(prov, param->name, param->type, "%s", param->help);
-	if (param->type == FI_PARAM_SIZE_T) {
-		if (!fi_param_get(prov, param->name, &size) &&
-			in_range(prov, param, size))
-			*(size_t *)param->value = size;
-	} else if (!fi_param_get(prov, param->name, &number) &&
-		   in_range(prov, param, number < 0 ? SIZE_MAX : (size_t)number)) {
-		*(int *)param->value = number;
-	}
+	if (param->type == FI_PARAM_SIZE_T)
+		read_size(prov, param);
+	else if (!fi_param_get(prov, param->name, &truth))
+		*(int *)param->value = truth;
 }
 
 void wf_params_read(
@@ -103,21 +146,25 @@ void wf_params_read_fixed(
 void wf_param_read_name(struct fi_provider *prov, const char *param,
 	const char *const *names, size_t count, int *ret_index)
 {
-	char possible[64], *text;
+	char possible[128] = "", hint[96], var[VAR_SIZE], *text;
+	struct wf_nearest nearest;
 	size_t used = 0;
 
 	if (fi_param_get_str(prov, param, &text))
 		return;
+	nearest = wf_nearest_to(text);
 	for (size_t i = 0; i < count; i++) {
 		if (!strcasecmp(text, names[i])) {
 			*ret_index = (int)i;
 			return;
 		}
+		wf_nearest_offer(&nearest, names[i]);
 		if (used < sizeof(possible))
 			used += (size_t)snprintf(possible + used,
 				sizeof(possible) - used, "%s%s", i ? ", " : "",
 				names[i]);
 	}
-	FI_WARN(prov, FI_LOG_CORE, "parameter %s: asked %s, possible %s; ignored\n",
-		param, text, possible);
+	wf_notice(prov, "%s is \"%s\": possible %s; %s is used%s",
+		wf_notice_var(prov, param, var, sizeof(var)), text, possible,
+		names[*ret_index], wf_nearest_hint(&nearest, hint, sizeof(hint)));
 }

@@ -7,7 +7,7 @@
 
 /*
  * A provider's parameters, read from the environment as FI_<PROVIDER>_<NAME>: one row
- * for each. A value outside the range is logged and ignored.
+ * for each. A value that is not in the range is told to the user and ignored.
  */
 struct wf_param {
 	const char *name;
@@ -46,8 +46,8 @@ void wf_params_read_fixed(
 	struct fi_provider *prov, const struct wf_param_fixed *params, size_t count);
 
 /* Read the parameter @param, which is defined and whose value is one of @count @names,
- * in upper or lower case: *@ret_index is the index of the name, or stays as it is.
- * Other values are logged and ignored. */
+ * in upper or lower case: *@ret_index, at first that of the default, becomes the index
+ * of the name. Other values are told to the user and ignored. */
 void wf_param_read_name(struct fi_provider *prov, const char *param,
 	const char *const *names, size_t count, int *ret_index);
 

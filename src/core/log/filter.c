@@ -6,6 +6,7 @@
 #include <strings.h>
 
 #include "core/strings/strings.h"
+#include "sys/compiler.h"
 
 /* Debug messages exist only in builds with ENABLE_DEBUG; in others FI_LOG_LEVEL=debug
  * means info. */
@@ -17,11 +18,25 @@
 
 static const char separators[] = ", \t";
 
+/* Levels below warn, of which there are no messages. */
+static bool is_quiet(const char *level)
+{
+	static const char *const words[] = { "silent", "none", "off", "error", "0" };
+
+	for (size_t i = 0; i < WF_ARRAY_SIZE(words); i++)
+		if (!strcasecmp(level, words[i]))
+			return true;
+	return false;
+}
+
 static void set_level(struct wf_log_filter *filter, const char *level)
 {
 	unsigned int i;
 
-	if (!level)
+	if (!level || !*level)
+		return;
+	filter->quiet = is_quiet(level);
+	if (filter->quiet)
 		return;
 	for (i = 0; i < wf_names_log_level.count; i++) {
 		if (strcasecmp(level, wf_names_log_level.rows[i].name) == 0)

@@ -12,6 +12,7 @@ struct wf_log_filter {
 	uint32_t subsys_mask;
 	bool prov_negated;
 	char *provs; /* "tcp\0shm\0\0"; NULL: all providers */
+	bool quiet;  /* The level is set to no messages at all. */
 
 	/* Settings that are invalid or have no effect; log.c warns of them. */
 	bool bad_level, debug_absent;

@@ -16,8 +16,10 @@
 #include "core/log/filter.h"
 #include "core/log/line.h"
 #include "core/strings/strbuf.h"
+#include "core/strings/strings.h"
 #include "sys/calls.h"
 #include "sys/clock.h"
+#include "sys/nearest.h"
 
 /*
  * The gate, one atomic word, is the number of levels that may be logged, so that a
@@ -71,22 +73,47 @@ static int log_fd_now(void)
 	return atomic_load_explicit(&log_fd, memory_order_relaxed);
 }
 
-WF_PRINTF(2, 3)
-static void note(enum fi_log_level level, const char *fmt, ...)
+/* Write a line of the core as this filter admits it. */
+static void write_line(const struct wf_log_filter *filter,
+	const struct fi_provider *prov, enum fi_log_level level, const char *text)
 {
-	char text[WF_LOG_LINE_SIZE];
+	char line[WF_LOG_LINE_SIZE];
 	struct wf_strbuf sb;
+
+	if (!wf_log_filter_pass(filter, wf_log_prov_name(prov), level, FI_LOG_CORE))
+		return;
+	wf_strbuf_init(&sb, line, sizeof(line));
+	wf_log_line_begin(&sb, prov, level, FI_LOG_CORE, "log", 0);
+	wf_strbuf_printf(&sb, "%s", text);
+	wf_log_line_end(log_fd_now(), &sb);
+}
+
+void wf_log_write_notice(const struct fi_provider *prov, const char *text)
+{
+	struct wf_log_filter filter = log_conf.filter;
+
+	if (filter.quiet)
+		return;
+	filter.level_count = FI_LOG_WARN + 1;
+	write_line(&filter, prov, FI_LOG_WARN, text);
+}
+
+/* A notice about the settings of the log, which do not filter it. */
+WF_PRINTF(1, 2)
+static void note(const char *fmt, ...)
+{
+	const struct wf_log_filter all = {
+		.level_count = FI_LOG_WARN + 1,
+		.subsys_mask = UINT32_MAX,
+	};
+	char text[WF_LOG_LINE_SIZE];
 	va_list args;
 
-	if (!wf_log_filter_pass(
-		    &log_conf.filter, wf_core_prov.name, level, FI_LOG_CORE))
-		return;
-	wf_strbuf_init(&sb, text, sizeof(text));
-	wf_log_line_begin(&sb, &wf_core_prov, level, FI_LOG_CORE, "log", 0);
 	va_start(args, fmt);
-	wf_strbuf_vprintf(&sb, fmt, args);
+	(void)vsnprintf(text, sizeof(text), fmt, args);
 	va_end(args);
-	wf_log_line_end(log_fd_now(), &sb);
+	if (!log_conf.filter.quiet)
+		write_line(&all, &wf_core_prov, FI_LOG_WARN, text);
 }
 
 static long conf_number(const char *var, long fallback, long max)
@@ -101,8 +128,8 @@ static long conf_number(const char *var, long fallback, long max)
 	value = strtol(text, &end, 0);
 	if (!errno && end != text && *end == '\0' && value >= 0 && value <= max)
 		return value;
-	note(FI_LOG_WARN, "%s is \"%s\", not a number from 0 to %ld; %ld is used\n",
-		var, text, max, fallback);
+	note("%s is \"%s\", not a number from 0 to %ld; %ld is used", var, text, max,
+		fallback);
 	return fallback;
 }
 
@@ -115,8 +142,21 @@ static void open_file(void)
 	fd = wf_log_file_open(location, mode, &err);
 	atomic_store_explicit(&log_fd, fd, memory_order_relaxed);
 	if (err)
-		note(FI_LOG_WARN, "cannot log to %s: %s; stderr is used\n", location,
+		note("cannot log to %s: %s; stderr is used", location,
 			fi_strerror(err));
+}
+
+/* What the subsystem at the beginning of @text was probably meant to be. */
+static const char *subsys_hint(const char *text, char *buf, unsigned int len)
+{
+	char word[32];
+	struct wf_nearest nearest;
+
+	(void)snprintf(word, sizeof(word), "%.*s", (int)strcspn(text, ", \t"), text);
+	nearest = wf_nearest_to(word);
+	for (size_t i = 0; i < wf_names_log_subsys.count; i++)
+		wf_nearest_offer(&nearest, wf_names_log_subsys.rows[i].name);
+	return wf_nearest_hint(&nearest, buf, len);
 }
 
 static void log_init(void)
@@ -124,6 +164,7 @@ static void log_init(void)
 	struct wf_log_filter *filter = &log_conf.filter;
 	const char *level = wf_conf_value("FI_LOG_LEVEL");
 	int saved_errno = errno;
+	char hint[64];
 
 	wf_log_filter_init(filter, level, wf_conf_value("FI_LOG_PROV"),
 		wf_conf_value("FI_LOG_SUBSYS"));
@@ -133,15 +174,16 @@ static void log_init(void)
 	log_conf.interval_ms =
 		(uint64_t)conf_number("FI_LOG_INTERVAL", DEFAULT_INTERVAL_MS, INT_MAX);
 	if (filter->bad_level)
-		note(FI_LOG_WARN,
-			"FI_LOG_LEVEL is \"%s\", not warn, trace, info or debug; "
-			"warn is used\n",
+		note("FI_LOG_LEVEL is \"%s\", not silent, warn, trace, info or debug; "
+		     "warn is used",
 			level);
 	if (filter->bad_subsys)
-		note(FI_LOG_WARN, "FI_LOG_SUBSYS has no subsystem \"%.*s\"\n",
-			(int)strcspn(filter->bad_subsys, ", \t"), filter->bad_subsys);
+		note("FI_LOG_SUBSYS has no subsystem \"%.*s\"%s",
+			(int)strcspn(filter->bad_subsys, ", \t"), filter->bad_subsys,
+			subsys_hint(filter->bad_subsys, hint, sizeof(hint)));
 	if (filter->debug_absent)
-		note(FI_LOG_INFO, "this build has no debug messages\n");
+		write_line(filter, &wf_core_prov, FI_LOG_INFO,
+			"this build has no debug messages");
 	/* relaxed: a thread that passes the gate goes through pthread_once. */
 	atomic_store_explicit(&gate, filter->level_count, memory_order_relaxed);
 	errno = saved_errno;
@@ -287,34 +329,6 @@ WF_EXPORT void fi_log(const struct fi_provider *prov, enum fi_log_level level,
 	errno = saved_errno;
 }
 
-/* Does the process log nothing: no level set, no logger imported? */
-static bool is_silent(void)
-{
-	(void)pthread_once(&log_once, log_init);
-	return !atomic_load_explicit(&gate, memory_order_relaxed);
-}
-
-void wf_log_notice(const char *text)
-{
-	struct wf_log_filter filter;
-	char line[WF_LOG_LINE_SIZE];
-	struct wf_strbuf sb;
-
-	if (!is_silent()) {
-		FI_WARN(&wf_core_prov, FI_LOG_CORE, "%s\n", text);
-		return;
-	}
-	filter = log_conf.filter;
-	filter.level_count = FI_LOG_WARN + 1;
-	if (!wf_log_filter_pass(&filter, wf_core_prov.name, FI_LOG_WARN, FI_LOG_CORE))
-		return;
-	wf_strbuf_init(&sb, line, sizeof(line));
-	wf_log_line_begin(
-		&sb, &wf_core_prov, FI_LOG_WARN, FI_LOG_CORE, __func__, __LINE__);
-	wf_strbuf_printf(&sb, "%s", text);
-	wf_log_line_end(log_fd_now(), &sb);
-}
-
 int wf_log_import(struct fid_logging *log)
 {
 	if (in_callback)
@@ -347,6 +361,21 @@ static void close_file(void)
 
 	if (fd != STDERR_FILENO && fd != STDOUT_FILENO)
 		(void)wf_sys_close(fd);
+}
+
+const char *wf_log_next_prov(const char *name)
+{
+	(void)pthread_once(&log_once, log_init);
+	if (!log_conf.filter.provs)
+		return NULL;
+	name = name ? name + strlen(name) + 1 : log_conf.filter.provs;
+	return *name ? name : NULL;
+}
+
+bool wf_log_has_warnings(void)
+{
+	(void)pthread_once(&log_once, log_init);
+	return atomic_load_explicit(&gate, memory_order_relaxed);
 }
 
 void wf_log_fini(void)

@@ -7,6 +7,9 @@
 #include <rdma/providers/fi_log.h>
 #include <rdma/providers/fi_prov.h>
 
+#include "sys/compiler.h"
+#include "sys/notice.h"
+
 /* The provider argument for log messages of the core. */
 extern struct fi_provider wf_core_prov;
 
@@ -25,15 +28,33 @@ int wf_log_import(struct fid_logging *log);
 int wf_log_restore(struct fid_logging *log);
 
 /*
- * Log a warning of the core, also in a process without FI_LOG_LEVEL: there it goes to
- * stderr, unless FI_LOG_PROV or FI_LOG_SUBSYS excludes the core. @text has no newline
- * at its end.
+ * Tell the user that a setting is wrong: a warning, also in a process without
+ * FI_LOG_LEVEL. There it goes to stderr, unless FI_LOG_PROV or FI_LOG_SUBSYS excludes
+ * it. FI_LOG_LEVEL=silent suppresses it. Each text is written once. No newline at the
+ * end.
  */
-void wf_log_notice(const char *text);
+WF_PRINTF(2, 3)
+void wf_log_notice(const struct fi_provider *prov, const char *fmt, ...);
+
+/* The same for providers: sys/notice.h. */
+extern struct wf_notice_ops wf_log_notice_ops;
+
+/* The names in FI_LOG_PROV, one after the other: the first for NULL, else the one
+ * behind
+ * @name. NULL: no more. */
+const char *wf_log_next_prov(const char *name);
+
+/* For notice.c. Does the environment have the process log warnings, or does a logger
+ * get them? If not, the second call writes a notice all the same. */
+bool wf_log_has_warnings(void);
+void wf_log_write_notice(const struct fi_provider *prov, const char *text);
 
 /* Close the log file and free the configuration, at the end of the process; later
  * messages are dropped. */
 void wf_log_fini(void);
+
+/* Notices are written again. For tests. */
+void wf_log_forget_notices(void);
 
 /* Read the configuration again. For tests, while the process has one thread. */
 void wf_log_reset(void);

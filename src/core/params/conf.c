@@ -194,10 +194,9 @@ void wf_conf_report(void)
 {
 	(void)pthread_once(&conf_once, read_installed_file);
 	if (conf.open_errno && conf.open_errno != ENOENT && conf.open_errno != ENOTDIR)
-		FI_WARN(&wf_core_prov, FI_LOG_CORE, "cannot read %s: %s\n", CONF_FILE,
+		wf_log_notice(&wf_core_prov, "cannot read %s: %s", CONF_FILE,
 			strerror(conf.open_errno));
 	if (conf.first_bad_line)
-		FI_WARN(&wf_core_prov, FI_LOG_CORE,
-			"%s line %u is not VAR=value, ignored\n", CONF_FILE,
-			conf.first_bad_line);
+		wf_log_notice(&wf_core_prov, "%s line %u is not VAR=value, ignored",
+			CONF_FILE, conf.first_bad_line);
 }

@@ -214,7 +214,7 @@ WF_EXPORT int fi_param_get(
 		FI_INFO(speaker, FI_LOG_CORE, "parameter %s was never defined\n",
 			param_name);
 	else if (problem)
-		FI_WARN(speaker, FI_LOG_CORE, "%s is \"%s\": %s\n", var, text, problem);
+		wf_log_notice(speaker, "%s is \"%s\": %s", var, text, problem);
 	else if (ret == 0)
 		FI_INFO(speaker, FI_LOG_CORE, "%s is \"%s\"\n", var, text);
 	return ret;

@@ -8,6 +8,7 @@
 
 #include "core/log/log.h"
 #include "core/params/settings.h"
+#include "sys/nearest.h"
 
 struct wf_settings wf_settings;
 
@@ -20,24 +21,45 @@ static const char *text_of(const char *name)
 	return fi_param_get_str(NULL, name, &text) ? NULL : text;
 }
 
+static const char *format_name(uint32_t format, char name[64])
+{
+	return fi_tostr_r(name, 64, &format, FI_TYPE_ADDR_FORMAT);
+}
+
+static void tell_format(const char *text)
+{
+	char name[64], closest[64] = "", hint[96];
+	struct wf_nearest nearest = wf_nearest_to(text), now;
+
+	for (uint32_t format = FI_SOCKADDR; format <= FI_SOCKADDR_IP; format++) {
+		now = nearest;
+		wf_nearest_offer(&now, format_name(format, name));
+		if (now.distance == nearest.distance)
+			continue;
+		(void)strcpy(closest, name);
+		nearest.distance = now.distance;
+		nearest.name = closest;
+	}
+	wf_log_notice(&wf_core_prov,
+		"FI_ADDR_FORMAT: \"%s\" is ignored: not the name of an address "
+		"format%s",
+		text, wf_nearest_hint(&nearest, hint, sizeof(hint)));
+}
+
 static void load_addr_format(const char *text)
 {
 	char name[64];
 
 	for (uint32_t format = FI_SOCKADDR; text && format <= FI_SOCKADDR_IP;
 		format++) {
-		(void)fi_tostr_r(name, sizeof(name), &format, FI_TYPE_ADDR_FORMAT);
-		if (strcasecmp(name, text))
+		if (strcasecmp(format_name(format, name), text))
 			continue;
 		wf_settings.addr_format = format;
 		wf_settings.has_addr_format = true;
 		return;
 	}
 	if (text && *text)
-		FI_WARN(&wf_core_prov, FI_LOG_CORE,
-			"FI_ADDR_FORMAT: \"%s\" is ignored: not the name of an address "
-			"format\n",
-			text);
+		tell_format(text);
 }
 
 void wf_settings_load(void)

@@ -11,7 +11,7 @@
 
 #include "core/params/conf.h"
 #include "core/log/log.h"
-#include "core/nearest.h"
+#include "sys/nearest.h"
 #include "core/params/foreign.h"
 
 /*
@@ -39,22 +39,6 @@ static bool prefix_defined(const struct fi_param *params, const char *var, size_
 	return false;
 }
 
-/* The parameter whose variable is most similar to @var, or NULL. */
-static const char *nearest(const struct fi_param *params, const char *var)
-{
-	unsigned int best = (unsigned int)strlen(var) / 3 + 1, distance;
-	const char *name = NULL;
-
-	for (; params->name; params++) {
-		distance = wf_edit_distance(var, params->name);
-		if (distance < best) {
-			best = distance;
-			name = params->name;
-		}
-	}
-	return name;
-}
-
 /* Does @var belong to a provider that this library does not have? Then it is no typing
  * error. An unknown variable of a provider that exists is one. */
 static bool belongs_elsewhere(const struct fi_param *params, const char *var)
@@ -68,8 +52,8 @@ static bool belongs_elsewhere(const struct fi_param *params, const char *var)
 
 static void check(const struct fi_param *params, const char *var)
 {
-	char text[4 * MAX_VAR];
-	const char *name;
+	struct wf_nearest nearest = wf_nearest_to(var);
+	char hint[2 * MAX_VAR];
 
 	if (is_defined(params, var))
 		return;
@@ -78,10 +62,10 @@ static void check(const struct fi_param *params, const char *var)
 			"%s is set, nothing in this library reads it\n", var);
 		return;
 	}
-	name = nearest(params, var);
-	(void)snprintf(text, sizeof(text), "%s is set, but nothing reads it%s%s%s", var,
-		name ? "; did you mean " : "", name ? name : "", name ? "?" : "");
-	wf_log_notice(text);
+	for (; params->name; params++)
+		wf_nearest_offer(&nearest, params->name);
+	wf_log_notice(&wf_core_prov, "%s is set, but nothing reads it%s", var,
+		wf_nearest_hint(&nearest, hint, sizeof(hint)));
 }
 
 static void check_environment(const struct fi_param *params)

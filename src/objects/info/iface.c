@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "objects/info/iface.h"
 
+#include <stdio.h>
 #include <string.h>
-#include <rdma/providers/fi_log.h>
 
 #include "objects/info/route.h"
+#include "objects/notice.h"
 #include "objects/provider.h"
+#include "sys/nearest.h"
 #include "sys/netif.h"
 
 static const char separators[] = ", \t";
@@ -35,13 +37,20 @@ static bool has_any(const char *names, const struct wf_netifs *ifs)
 static void tell_unknown(
 	const struct wf_prov *prov, const char *names, const struct wf_netifs *ifs)
 {
-	char list[256] = "";
+	char list[256] = "", first[IF_NAMESIZE + 16], hint[64], var[64];
+	struct wf_nearest nearest;
 
-	for (size_t i = 0; i < ifs->link_count; i++)
+	names += strspn(names, separators);
+	(void)snprintf(
+		first, sizeof(first), "%.*s", (int)strcspn(names, separators), names);
+	nearest = wf_nearest_to(first);
+	for (size_t i = 0; i < ifs->link_count; i++) {
 		wf_route_list_add(list, sizeof(list), ifs->links[i].name);
-	FI_WARN(prov->fi, FI_LOG_CORE,
-		"parameter %s: asked %s, possible %s; using all interfaces\n",
-		prov->iface_param, names, list);
+		wf_nearest_offer(&nearest, ifs->links[i].name);
+	}
+	wf_notice(prov->fi, "%s is \"%s\": possible %s; all are used%s",
+		wf_notice_var(prov->fi, prov->iface_param, var, sizeof(var)), names,
+		list, wf_nearest_hint(&nearest, hint, sizeof(hint)));
 }
 
 struct wf_ifaces wf_ifaces_read(const struct wf_prov *prov, const struct wf_netifs *ifs)

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <strings.h>
 
+#include "objects/notice.h"
 #include "objects/param.h"
 #include "providers/coll/coll.h"
 #include "providers/coll/sched/choose.h"
@@ -121,11 +122,12 @@ const char *coll_kind_name(enum fi_collective_op kind)
 	return kinds[kind].name;
 }
 
-static void warn(const char *param, const char *text, const char *possible)
+static void tell(const char *param, const char *text, const char *possible)
 {
-	coll_log(FI_LOG_WARN, FI_LOG_CORE,
-		"parameter %s: asked %s, possible %s; ignored\n", param, text,
-		possible);
+	char var[64];
+
+	wf_notice(&coll_fi, "%s is \"%s\": possible %s; the default is used",
+		wf_notice_var(&coll_fi, param, var, sizeof(var)), text, possible);
 }
 
 static void read_engine(void)
@@ -184,7 +186,7 @@ static void read_algo(enum fi_collective_op kind)
 		coll_params.algo[kind] = (enum coll_algo)algo;
 		return;
 	}
-	warn(param, text, possible);
+	tell(param, text, possible);
 }
 
 static void read_settings(

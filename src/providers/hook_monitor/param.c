@@ -6,6 +6,7 @@
 #include <rdma/providers/fi_log.h>
 #include <rdma/providers/fi_prov.h>
 
+#include "objects/notice.h"
 #include "providers/hook_monitor/monitor.h"
 
 #define DEFAULT_BASEPATH "/dev/shm/ofi"
@@ -28,13 +29,15 @@ struct mon_params mon_params = {
 static void read_int(const char *name, int max, int *value, const char *help)
 {
 	int given;
+	char var[64];
 
 	(void)fi_param_define(&mon_fi, name, FI_PARAM_INT, "%s", help);
 	if (fi_param_get_int(&mon_fi, name, &given))
 		return;
 	if (given < 0 || given > max)
-		FI_WARN(&mon_fi, FI_LOG_CORE, "%s is %d, must be 0 to %d: %d is used\n",
-			name, given, max, *value);
+		wf_notice(&mon_fi, "%s is %d: possible 0 to %d; %d is used",
+			wf_notice_var(&mon_fi, name, var, sizeof(var)), given, max,
+			*value);
 	else
 		*value = given;
 }

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "objects/notice.h"
 #include "providers/lnx/lnx.h"
 #include "providers/lnx/members.h"
 #include "providers/lnx/param.h"
@@ -113,10 +114,7 @@ static int make_link(const struct lnx_spec_link *spec)
 		if (!provider->domain_count)
 			lnx_members_drop_loopback(&found);
 		if (!found.count) {
-			lnx_log(FI_LOG_WARN, FI_LOG_CORE,
-				"a link of FI_LNX_PROV_LINKS is left out: nothing to "
-				"link of %.*s\n",
-				(int)provider->name.len, provider->name.at);
+			lnx_members_tell_none(provider);
 			ret = -FI_ENODATA;
 		}
 		for (unsigned int k = 0; k < found.count; k++)
@@ -185,9 +183,9 @@ static int find_links(void)
 	int ret = 0;
 
 	if (!lnx_spec_parse(text, &spec, &why, &where)) {
-		lnx_log(FI_LOG_WARN, FI_LOG_CORE,
+		wf_notice(&lnx_fi,
 			"FI_LNX_PROV_LINKS: \"%.*s\" in \"%s\": %s; possible is "
-			"provider[:domain,...]+...|...\n",
+			"provider[:domain,...]+...|...",
 			(int)where.len, where.at, text, why);
 		return -FI_EINVAL;
 	}

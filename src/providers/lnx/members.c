@@ -7,8 +7,10 @@
 #include <strings.h>
 
 #include "objects/lower/find.h"
+#include "objects/notice.h"
 #include "providers/lnx/lnx.h"
 #include "providers/lnx/locality.h"
+#include "sys/nearest.h"
 
 /*
  * Finds the provider domains that can be members of a link, by fi_getinfo, as any
@@ -331,4 +333,24 @@ int lnx_members_find(
 	}
 	*ret_found = found;
 	return 0;
+}
+
+void lnx_members_tell_none(const struct lnx_spec_provider *provider)
+{
+	const struct lnx_text *name = &provider->name, *domain = provider->domain;
+	struct fi_info *offers = find_infos(name, NULL);
+	char word[FI_NAME_MAX] = "", hint[FI_NAME_MAX + 32];
+	struct wf_nearest nearest;
+
+	if (offers && provider->domain_count)
+		(void)snprintf(
+			word, sizeof(word), "%.*s", (int)domain->len, domain->at);
+	nearest = wf_nearest_to(word);
+	for (struct fi_info *it = offers; it && *word; it = it->next)
+		wf_nearest_offer(&nearest, it->domain_attr->name);
+	wf_notice(&lnx_fi,
+		"FI_LNX_PROV_LINKS: a link is left out: nothing to link of %.*s%s%s%s",
+		(int)name->len, name->at, *word ? ":" : "", word,
+		wf_nearest_hint(&nearest, hint, sizeof(hint)));
+	fi_freeinfo(offers);
 }

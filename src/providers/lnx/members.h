@@ -24,4 +24,7 @@ void lnx_members_drop_loopback(struct lnx_members *found);
 /* Free the list and its infos. */
 void lnx_members_free(struct lnx_members *found);
 
+/* Tell the user that nothing of @provider can be linked. */
+void lnx_members_tell_none(const struct lnx_spec_provider *provider);
+
 #endif

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include <strings.h>
 #include <rdma/providers/fi_log.h>
 #include <rdma/providers/fi_prov.h>
 
+#include "objects/param.h"
 #include "providers/lnx/lnx.h"
 #include "providers/lnx/param.h"
+#include "sys/compiler.h"
 
 struct lnx_params lnx_params;
 
@@ -15,17 +16,12 @@ static void define(const char *name, enum fi_param_type type, const char *help)
 
 static void read_policy(void)
 {
-	char *text;
+	static const char *const names[] = { "PER_PEER", "PER_MSG" };
+	int policy = 0;
 
-	if (fi_param_get_str(&lnx_fi, "multi_rail_selection", &text))
-		return;
-	if (!strcasecmp(text, "PER_MSG"))
-		lnx_params.per_msg = true;
-	else if (strcasecmp(text, "PER_PEER"))
-		lnx_log(FI_LOG_WARN, FI_LOG_CORE,
-			"parameter multi_rail_selection: asked %s, possible PER_PEER, "
-			"PER_MSG; ignored\n",
-			text);
+	wf_param_read_name(
+		&lnx_fi, "multi_rail_selection", names, WF_ARRAY_SIZE(names), &policy);
+	lnx_params.per_msg = policy == 1;
 }
 
 static bool read_bool(const char *name)

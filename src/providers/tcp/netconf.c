@@ -5,6 +5,7 @@
 #include <stddef.h>
 #include <rdma/providers/fi_prov.h>
 
+#include "objects/notice.h"
 #include "providers/tcp/log.h"
 #include "sys/compiler.h"
 
@@ -68,8 +69,9 @@ static void check_range(struct tcp_netconf *conf)
 		return;
 	if (conf->port_low && conf->port_low <= conf->port_high)
 		return;
-	tcp_log(FI_LOG_WARN, FI_LOG_CORE,
-		"ports from %d to %d are no range: ignored, the system chooses\n",
+	wf_notice(&tcp_fi,
+		"FI_TCP_PORT_LOW_RANGE and FI_TCP_PORT_HIGH_RANGE: ports from %d to %d "
+		"are no range; the system chooses",
 		conf->port_low, conf->port_high);
 	conf->port_low = conf->port_high = 0;
 }
@@ -81,14 +83,14 @@ struct tcp_netconf tcp_netconf_read(void)
 	for (size_t i = 0; i < WF_ARRAY_SIZE(rows); i++) {
 		const struct row *row = &rows[i];
 		int value = row->fallback;
+		char var[64];
 
-		/* The core has logged a value that is not a number. */
+		/* The core tells of a value that is not a number. */
 		if (!fi_param_get(&tcp_fi, row->name, &value) &&
 			(value < row->min || value > row->max)) {
-			tcp_log(FI_LOG_WARN, FI_LOG_CORE,
-				"parameter %s: %d is not within %d to %d, taken is "
-				"%d\n",
-				row->name, value, row->min, row->max, row->fallback);
+			wf_notice(&tcp_fi, "%s is %d: possible %d to %d; %d is used",
+				wf_notice_var(&tcp_fi, row->name, var, sizeof(var)),
+				value, row->min, row->max, row->fallback);
 			value = row->fallback;
 		}
 		*field(&conf, row) = value;

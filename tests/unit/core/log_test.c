@@ -84,7 +84,10 @@ static void levels(void **state)
 		{ "INFO", 3 },
 		{ "debug", 4 },
 		{ "loud", 1 },
-		{ "", 1 },
+		{ "", 0 },
+		{ "silent", 0 },
+		{ "error", 0 },
+		{ "0", 0 },
 	};
 	size_t i;
 	int level, on;
@@ -102,6 +105,86 @@ static void levels(void **state)
 	assert_non_null(strstr(file_text(log_path), "FI_LOG_LEVEL is \"loud\""));
 	start(NULL, NULL, NULL);
 	assert_null(file_text(log_path));
+}
+
+/* The standard error, while it is a file. */
+static int stderr_fd;
+
+static void hold_stderr(void)
+{
+	int fd = open(log_path, O_CREAT | O_TRUNC | O_WRONLY, 0600);
+
+	stderr_fd = dup(STDERR_FILENO);
+	assert_int_equal(dup2(fd, STDERR_FILENO), STDERR_FILENO);
+	(void)close(fd);
+}
+
+static const char *release_stderr(void)
+{
+	(void)dup2(stderr_fd, STDERR_FILENO);
+	(void)close(stderr_fd);
+	return file_text(log_path);
+}
+
+static unsigned int count_of(const char *text, const char *part)
+{
+	unsigned int count = 0;
+
+	while ((text = strstr(text, part))) {
+		count++;
+		text++;
+	}
+	return count;
+}
+
+/* A wrong setting is told once, without a level as well, and not to a user who wants to
+ * hear nothing. */
+static void notices(void **state)
+{
+	static const struct {
+		const char *level, *provs, *subsys;
+		unsigned int count;
+	} rows[] = {
+		{ NULL, NULL, NULL, 1 },
+		{ "warn", NULL, NULL, 1 },
+		{ NULL, "tcp", NULL, 1 },
+		{ NULL, "^tcp", NULL, 0 },
+		{ NULL, NULL, "cq", 0 },
+		{ "silent", NULL, NULL, 0 },
+		{ "error", NULL, NULL, 0 },
+		{ "0", NULL, NULL, 0 },
+	};
+
+	for (size_t i = 0; i < WF_ARRAY_SIZE(rows); i++) {
+		start(NULL, NULL, NULL);
+		hold_stderr();
+		assert_int_equal(setenv("FI_LOG_LOCATION", "stderr", 1), 0);
+		for (int again = 0; again < 2; again++) {
+			if (rows[i].level)
+				(void)setenv("FI_LOG_LEVEL", rows[i].level, 1);
+			if (rows[i].provs)
+				(void)setenv("FI_LOG_PROV", rows[i].provs, 1);
+			if (rows[i].subsys)
+				(void)setenv("FI_LOG_SUBSYS", rows[i].subsys, 1);
+			if (!again)
+				wf_log_reset();
+			wf_log_notice(&tcp, "%s is wrong", "FI_TCP_X");
+		}
+		assert_int_equal(
+			count_of(release_stderr(), "tcp:core:"), rows[i].count);
+		wf_log_forget_notices();
+	}
+}
+
+/* Nor does a wrong filter hide itself. */
+static void notices_of_the_log(void **state)
+{
+	hold_stderr();
+	assert_int_equal(setenv("FI_LOG_SUBSYS", "corre", 1), 0);
+	assert_int_equal(unsetenv("FI_LOG_LEVEL"), 0);
+	wf_log_reset();
+	assert_non_null(strstr(release_stderr(), "\"corre\"; did you mean core?"));
+	assert_int_equal(unsetenv("FI_LOG_SUBSYS"), 0);
 }
 
 static bool passes(const struct fi_provider *prov, enum fi_log_subsys subsys)
@@ -450,6 +533,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(levels),
+		cmocka_unit_test(notices),
+		cmocka_unit_test(notices_of_the_log),
 		cmocka_unit_test(filters),
 		cmocka_unit_test(line_format),
 		cmocka_unit_test(long_messages),

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "core/nearest.h"
+#include "sys/nearest.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "sys/compiler.h"
@@ -35,4 +36,31 @@ unsigned int wf_edit_distance(const char *a, const char *b)
 		}
 	}
 	return rows[a_len % 3][b_len];
+}
+
+struct wf_nearest wf_nearest_to(const char *word)
+{
+	return (struct wf_nearest){
+		.word = word,
+		.distance = (unsigned int)strlen(word) / 3 + 1,
+	};
+}
+
+void wf_nearest_offer(struct wf_nearest *nearest, const char *name)
+{
+	unsigned int distance = wf_edit_distance(nearest->word, name);
+
+	if (distance >= nearest->distance)
+		return;
+	nearest->distance = distance;
+	nearest->name = name;
+}
+
+const char *wf_nearest_hint(
+	const struct wf_nearest *nearest, char *buf, unsigned int len)
+{
+	*buf = '\0';
+	if (nearest->name)
+		(void)snprintf(buf, len, "; did you mean %s?", nearest->name);
+	return buf;
 }
