@@ -56,18 +56,38 @@ static void put_hook(const struct wf_layer *name, const struct fi_fabric_attr *a
 		*fabric = front;
 }
 
+/* The next name in FI_HOOK. False at the end. */
+static bool next_hook(const char **cursor, struct wf_layer *ret_name)
+{
+	const char *text = *cursor;
+
+	while (text && *text == ';')
+		text++;
+	if (!text || !*text)
+		return false;
+	*ret_name = (struct wf_layer){ text, strcspn(text, ";") };
+	*cursor = text + ret_name->len;
+	return true;
+}
+
 static void put_hooks(
 	const struct fi_fabric_attr *attr, struct fid_fabric **fabric, void *context)
 {
 	const char *text = wf_settings.hooks;
+	struct wf_layer name;
 
-	while (text && *text) {
-		struct wf_layer name = { text, strcspn(text, ";") };
+	while (next_hook(&text, &name))
+		put_hook(&name, attr, fabric, context);
+}
 
-		if (name.len)
-			put_hook(&name, attr, fabric, context);
-		text += name.len + (text[name.len] == ';');
-	}
+void wf_core_check_hooks(void)
+{
+	const char *text = wf_settings.hooks;
+	struct wf_layer name;
+
+	while (next_hook(&text, &name))
+		if (!find_hook(&name))
+			wf_missing_hook(&name);
 }
 
 /* The provider on top of the layers that @prov_name names. */

@@ -14,4 +14,7 @@ int wf_core_fabric(const struct fi_fabric_attr *attr, struct fid_fabric **ret_fa
 int wf_core_fabric_below(const struct fi_fabric_attr *attr,
 	struct fid_fabric **ret_fabric, void *context);
 
+/* Tell the user of names in FI_HOOK that no hook has. Called once, by wf_core_init. */
+void wf_core_check_hooks(void);
+
 #endif

@@ -8,6 +8,7 @@
 #include "core/getinfo.h"
 #include "core/info.h"
 #include "core/init.h"
+#include "core/log/line.h"
 #include "core/log/log.h"
 #include "core/missing.h"
 #include "core/question.h"
@@ -232,9 +233,10 @@ static bool worth_asking(const struct wf_question *q, const struct wf_prov_entry
 	}
 	if (!name_leads_to(&q->name, prov->name) ||
 		wf_layers_contain(&q->without, prov->name)) {
-		if ((q->name.count || q->without.count) && !is_from_transport(q))
-			wf_question_refused(
-				entry, "prov_name", q->asked_name, prov->name);
+		if (!is_from_transport(q))
+			wf_question_refused(entry, "prov_name",
+				q->asked_name ? q->asked_name : "none",
+				q->asked_name ? prov->name : "only by name");
 		return false;
 	}
 	if (entry->by_name_only && !is_named(q, entry) &&
@@ -388,42 +390,32 @@ const struct fi_provider *wf_getinfo_asked(void)
 	return asking->entry->prov;
 }
 
-int wf_getinfo(uint32_t version, const char *node, const char *service, uint64_t flags,
-	const struct fi_info *hints, struct fi_info **ret_info)
+static int answer_question(struct wf_question *q, struct fi_info **ret_info)
 {
-	struct wf_question q = { .version = version,
-		.node = node,
-		.service = service,
-		.flags = flags,
-		.hints = hints,
-		.nested = asking != NULL };
 	struct answer answer = { 0 };
 	struct fi_info *list;
 	int err = 0;
 
-	if (!ret_info)
-		return -FI_EINVAL;
-	*ret_info = NULL;
-	if (FI_VERSION_LT(fi_version(), version)) {
+	if (FI_VERSION_LT(fi_version(), q->version)) {
 		wf_log_notice(&wf_core_prov,
 			"refused: version: asked %u.%u, possible up to %u.%u",
-			FI_MAJOR(version), FI_MINOR(version), FI_MAJOR(fi_version()),
-			FI_MINOR(fi_version()));
+			FI_MAJOR(q->version), FI_MINOR(q->version),
+			FI_MAJOR(fi_version()), FI_MINOR(fi_version()));
 		return -FI_ENOSYS;
 	}
 	wf_core_init();
-	if (flags == FI_PROV_ATTR_ONLY) {
+	if (q->flags == FI_PROV_ATTR_ONLY) {
 		err = list_providers(&answer);
 	} else {
-		err = check_flags(&q);
+		err = check_flags(q);
 		if (!err)
-			err = parse_hints(&q);
+			err = parse_hints(q);
 		if (err)
 			return err;
 		wf_registry_foreach(entry)
 		{
-			if (worth_asking(&q, entry))
-				ask(&q, entry, &answer);
+			if (worth_asking(q, entry))
+				ask(q, entry, &answer);
 		}
 	}
 	list = joined(&answer);
@@ -433,4 +425,26 @@ int wf_getinfo(uint32_t version, const char *node, const char *service, uint64_t
 	}
 	*ret_info = list;
 	return list ? 0 : -FI_ENODATA;
+}
+
+int wf_getinfo(uint32_t version, const char *node, const char *service, uint64_t flags,
+	const struct fi_info *hints, struct fi_info **ret_info)
+{
+	struct wf_question q = { .version = version,
+		.node = node,
+		.service = service,
+		.flags = flags,
+		.hints = hints,
+		.nested = asking != NULL };
+	const char *asker = wf_log_asker;
+	int ret;
+
+	if (!ret_info)
+		return -FI_EINVAL;
+	*ret_info = NULL;
+	if (asking)
+		wf_log_asker = asking->entry->prov->name;
+	ret = answer_question(&q, ret_info);
+	wf_log_asker = asker;
+	return ret;
 }

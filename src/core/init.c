@@ -5,6 +5,7 @@
 #include <rdma/providers/fi_log.h>
 
 #include "core/params/conf.h"
+#include "core/fabric.h"
 #include "core/init.h"
 #include "core/load.h"
 #include "core/log/log.h"
@@ -55,6 +56,7 @@ static void start(void)
 	wf_stand_ins_register();
 	wf_missing_in_filter(&wf_settings.providers);
 	wf_missing_in_log();
+	wf_core_check_hooks();
 	wf_params_warn_unknown();
 	starting = false;
 	atomic_store_explicit(&started, true, memory_order_relaxed);

@@ -150,11 +150,14 @@ void wf_missing_in_hints(const struct wf_layers *names)
 		const struct wf_layer *name = &names->layer[i];
 		const struct wf_known_prov *known = wf_prov_known(name);
 
-		if (!known || wf_registry_find(name) || !is_news(known))
+		if (wf_registry_find(name) || (known && !is_news(known)))
 			continue;
 		FI_INFO(&wf_core_prov, FI_LOG_CORE,
-			"refused: prov_name: asked %s, possible none: %s\n",
-			known->name, describe(text, "provider", name));
+			"refused: prov_name: asked %.*s, possible none: %s\n",
+			(int)name->len, name->text,
+			memchr(name->text, ',', name->len)
+				? "hints have one name, and FI_PROVIDER a list"
+				: describe(text, "provider", name));
 	}
 }
 

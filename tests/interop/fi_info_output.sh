@@ -125,7 +125,7 @@ expect 0 "$our_info" --why -p udp -t FI_EP_DGRAM
 has 'udp: [0-9]+ matching'
 expect 0 "$our_info" --why -p udp -t FI_EP_DGRAM -c FI_TAGGED
 has 'provider: udp'
-has '    refused: caps.*: asked .*, possible .*'
+has '    refused: caps: missing: FI_TAGGED \(FI_EP_DGRAM\)'
 expect 0 "$our_info" --why -t FI_EP_MSG -p udp
 has '    refused: .*: asked .*, possible .*'
 

@@ -62,10 +62,12 @@ done
 with ours "$our_info" --why >"$scratch/why"
 grep -A1 '^provider: sockets' "$scratch/why" | grep -q 'only by name' ||
 	fail "fi_info --why does not say when sockets answers"
-# A link asks its members again and again: a reason is given once.
+# A link asks its members again and again, which the user has not: a reason is given once.
 with ours env FI_LNX_PROV_LINKS=tcp+shm "$our_info" --why -c FI_HMEM >"$scratch/why"
-[ "$(grep -c 'asked shm, possible tcp$' "$scratch/why")" = 1 ] ||
+[ "$(grep -A9 '^provider: shm' "$scratch/why" | grep -B9 -m1 '^provider: udp' | grep -c missing)" = 1 ] ||
 	fail "fi_info --why gives a reason not at all, or more than once"
+grep -q 'asked shm, possible tcp$' "$scratch/why" &&
+	fail "fi_info --why tells what lnx asks"
 
 # One line for a name that is not here, and what would serve.
 with ours env FI_LOG_LEVEL=warn FI_PROVIDER=cxi "$our_info" >/dev/null 2>"$scratch/log"

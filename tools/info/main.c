@@ -5,17 +5,42 @@
  */
 #include "options.h"
 #include "print.h"
+#include "reasons.h"
 #include "why.h"
 
-static int query(const struct info_options *o)
+static int ask(const struct info_options *o, struct fi_info **ret_list)
+{
+	return fi_getinfo(
+		fi_version(), o->node, o->service, o->flags, info_hints(o), ret_list);
+}
+
+static int ask_again(void *arg)
+{
+	struct fi_info *list = NULL;
+	int ret = ask(arg, &list);
+
+	if (!ret)
+		fi_freeinfo(list);
+	return ret;
+}
+
+/* Print what has failed, and why. */
+static int fail(struct info_options *o, int error)
+{
+	int status = print_failure("fi_getinfo", error);
+
+	reasons_tell(stderr, o->hints->fabric_attr->prov_name, ask_again, o);
+	return status;
+}
+
+static int query(struct info_options *o)
 {
 	struct fi_info *list;
 	int ret;
 
-	ret = fi_getinfo(
-		fi_version(), o->node, o->service, o->flags, info_hints(o), &list);
+	ret = ask(o, &list);
 	if (ret)
-		return print_failure("fi_getinfo", ret);
+		return fail(o, ret);
 
 	if (o->env) {
 		ret = print_variables(o->env_text);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "link.h"
 #include "message.h"
+#include "reasons.h"
 
 #include <string.h>
 
@@ -74,21 +75,56 @@ static int ask_for_any(struct pp_link *link, struct fi_info *hints)
 	return ret == -FI_ENODATA ? ask(link, hints, FI_EP_UNSPEC) : ret;
 }
 
+struct question {
+	struct pp_link *link;
+	struct fi_info *hints;
+	int (*ask)(struct pp_link *link, struct fi_info *hints);
+};
+
+static int ask_again(void *arg)
+{
+	const struct question *question = arg;
+	int ret = question->ask(question->link, question->hints);
+
+	if (!ret)
+		fi_freeinfo(question->link->info);
+	question->link->info = NULL;
+	return ret;
+}
+
+/* Print what has failed, and why. */
+static int fail(const struct question *question, int error)
+{
+	struct question again = *question;
+	int ret = pp_fail("fi_getinfo", error);
+
+	reasons_tell(stderr, question->link->options->provider, ask_again, &again);
+	return ret;
+}
+
+static int ask_for_type(struct pp_link *link, struct fi_info *hints)
+{
+	return ask(link, hints, link->ep_type);
+}
+
 int pp_link_choose_type(struct pp_link *link)
 {
-	struct fi_info *hints;
+	struct question question = { link, pp_hints_new(link->options), ask_for_any };
 	int ret;
 
 	link->ep_type = link->options->ep_type;
-	if (link->ep_type)
+	if (link->ep_type) {
+		fi_freeinfo(question.hints);
 		return 0;
-	hints = pp_hints_new(link->options);
-	if (!hints)
+	}
+	if (!question.hints)
 		return pp_fail("hints", -FI_ENOMEM);
-	ret = ask_for_any(link, hints);
-	fi_freeinfo(hints);
+	ret = ask_for_any(link, question.hints);
 	if (ret)
-		return pp_fail("fi_getinfo", ret);
+		ret = fail(&question, ret);
+	fi_freeinfo(question.hints);
+	if (ret)
+		return ret;
 	link->ep_type = link->info->ep_attr->type;
 	fi_freeinfo(link->info);
 	link->info = NULL;
@@ -97,10 +133,11 @@ int pp_link_choose_type(struct pp_link *link)
 
 int pp_link_getinfo(struct pp_link *link, struct fi_info *hints)
 {
-	int ret = ask(link, hints, link->ep_type);
+	const struct question question = { link, hints, ask_for_type };
+	int ret = ask_for_type(link, hints);
 
 	if (ret)
-		return pp_fail("fi_getinfo", ret);
+		return fail(&question, ret);
 	pp_debug("using this interface:\n%s", fi_tostr(link->info, FI_TYPE_INFO));
 	return 0;
 }

@@ -12,6 +12,8 @@
 /* The most that a line may take, in bytes; longer ones are cut. */
 #define LINE_MAX_SIZE 65536
 
+_Thread_local const char *wf_log_asker;
+
 const char *wf_log_prov_name(const struct fi_provider *prov)
 {
 	return prov && prov->name ? prov->name : wf_core_prov.name;
@@ -20,9 +22,9 @@ const char *wf_log_prov_name(const struct fi_provider *prov)
 void wf_log_line_begin(struct wf_strbuf *sb, const struct fi_provider *prov,
 	enum fi_log_level level, enum fi_log_subsys subsys, const char *func, int line)
 {
-	/* The empty field is the prefix that other implementations fill for hooks. */
 	wf_strbuf_printf(sb, "libfabric:%ld:%lld:%s:%s:%s:%s():%d<%s> ", (long)getpid(),
-		(long long)time(NULL), "", wf_log_prov_name(prov),
+		(long long)time(NULL), wf_log_asker ? wf_log_asker : "",
+		wf_log_prov_name(prov),
 		wf_enum_name(&wf_names_log_subsys, (uint32_t)subsys), func ? func : "",
 		line, wf_enum_name(&wf_names_log_level, (uint32_t)level));
 }

@@ -7,10 +7,14 @@
 
 #include "core/strings/strbuf.h"
 
-/* The text of log lines. Stateless: any thread may call these. */
+/* The text of log lines. Any thread may call these. */
 
 /* Bytes on the stack for a line; longer lines are made in memory. */
 #define WF_LOG_LINE_SIZE 1024
+
+/* The layer whose question the calling thread answers, for the field before the
+ * provider's name; NULL: the application asks. Set by fi_getinfo. */
+extern _Thread_local const char *wf_log_asker;
 
 /* The provider's name; that of the core if it has none. */
 const char *wf_log_prov_name(const struct fi_provider *prov);

@@ -286,20 +286,31 @@ WF_EXPORT int fi_log_ready(const struct fi_provider *prov, enum fi_log_level lev
 	return enabled_slow(prov, level, subsys) && interval_over(showtime);
 }
 
+static void write_asker(struct wf_strbuf *sb)
+{
+	if (wf_log_asker)
+		wf_strbuf_printf(sb, "for %s: ", wf_log_asker);
+}
+
+/* What an imported logger gets has no field for the asker: it is part of the text. */
 static void pass_on(const struct fi_ops_log *ops, const struct fi_provider *prov,
 	enum fi_log_level level, enum fi_log_subsys subsys, const char *func, int line,
 	const char *fmt, va_list args)
 {
-	char text[WF_LOG_LINE_SIZE] = "", *long_text = NULL;
-	int len;
+	char text[WF_LOG_LINE_SIZE], *long_text;
+	struct wf_strbuf sb;
 	va_list again;
 
 	va_copy(again, args);
-	len = vsnprintf(text, sizeof(text), fmt, args);
-	if (len >= (int)sizeof(text) && len < TEXT_MAX_SIZE)
-		long_text = malloc((size_t)len + 1);
-	if (long_text)
-		(void)vsnprintf(long_text, (size_t)len + 1, fmt, again);
+	wf_strbuf_init(&sb, text, sizeof(text));
+	write_asker(&sb);
+	wf_strbuf_vprintf(&sb, fmt, args);
+	long_text = sb.cut ? malloc(TEXT_MAX_SIZE) : NULL;
+	if (long_text) {
+		wf_strbuf_init(&sb, long_text, TEXT_MAX_SIZE);
+		write_asker(&sb);
+		wf_strbuf_vprintf(&sb, fmt, again);
+	}
 	va_end(again);
 	ops->log(prov, level, subsys, func, line, long_text ? long_text : text);
 	free(long_text);

@@ -10,7 +10,8 @@ const struct wf_core_param wf_core_params[] = {
 	  "let " WF_SYSCONFDIR "/libfabric.conf win over the environment where both "
 	  "set a variable" },
 	{ "log_level", FI_PARAM_STRING, "unset: silent",
-	  "most detailed messages to log: warn, trace, info or debug" },
+	  "most detailed messages to log: warn, trace, info or debug; silent also "
+	  "suppresses lines on wrong settings" },
 	{ "log_prov", FI_PARAM_STRING, "all",
 	  "comma list of providers that may log; a leading ^ turns it into those that "
 	  "may not" },
