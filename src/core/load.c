@@ -149,8 +149,8 @@ static void load_file(const struct loader *loader, const char *path, bool prefer
 	if (!why)
 		why = dlerror();
 	if (preferred)
-		wf_log_notice(&wf_core_prov, "FI_PROVIDER_PATH: %s is not loaded: %s",
-			path, why);
+		wf_log_notice(&wf_core_prov,
+			"FI_PROVIDER_PATH: %.256s is not loaded: %s", path, why);
 	else
 		refuse(path, why);
 }
@@ -161,7 +161,8 @@ static void load_preferred(const struct loader *loader, const char *path)
 		load_file(loader, path, true);
 	else
 		wf_log_notice(&wf_core_prov,
-			"FI_PROVIDER_PATH: %s is not loaded: the path of a preferred "
+			"FI_PROVIDER_PATH: %.256s is not loaded: the path of a "
+			"preferred "
 			"provider must begin with /",
 			path);
 }
@@ -190,8 +191,8 @@ static void load_dir(const struct loader *loader, const char *dir, bool named)
 	}
 	if (why && named)
 		wf_log_notice(&wf_core_prov,
-			"FI_PROVIDER_PATH: no providers are loaded from %s: %s", dir,
-			why);
+			"FI_PROVIDER_PATH: no providers are loaded from %.256s: %s",
+			dir, why);
 	else if (why)
 		FI_INFO(&wf_core_prov, FI_LOG_CORE,
 			"no providers are loaded from %s: %s\n", dir, why);

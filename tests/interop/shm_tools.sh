@@ -42,7 +42,7 @@ first() {
 with ours env FI_SHM_USE_XPMEM=1 FI_SHM_BUFFER_THRESHOLD=4 FI_SHM_TX_SIZE=0 \
 	FI_LOG_LEVEL=info FI_LOG_PROV=shm "$our_info" -p shm >/dev/null 2>"$scratch/log"
 for line in 'parameter use_xpmem has no effect' 'parameter buffer_threshold has no effect' \
-	'parameter tx_size: asked 0, possible 1 to '; do
+	'FI_SHM_TX_SIZE is "0": possible 1 to '; do
 	[ "$(grep -c "$line" "$scratch/log")" = 1 ] || fail "not one line: $line"
 done
 grep -q 'max_gdrcopy_size' "$scratch/log" && fail "says what was not asked"

@@ -91,6 +91,6 @@ FI_TCP_LOCAL=auto with ours "$our_info" --why -p tcp -t FI_EP_MSG 2>/dev/null | 
 FI_PROVIDER=tcp FI_TCP_LOCAL=auto with ours "$our_info" 2>/dev/null | grep 'provider: shm' &&
 	fail 'FI_PROVIDER=tcp lets shm be seen'
 FI_TCP_LOCAL=fast with ours "$our_info" -p tcp 2>&1 >/dev/null |
-	grep -q 'parameter local: asked fast, possible tcp, auto, shm; ignored' ||
+	grep -q 'FI_TCP_LOCAL is "fast": possible tcp, auto, shm; auto is used' ||
 	fail 'no warning about a value that is none'
 finish

@@ -279,7 +279,7 @@ static void parameters(void **state)
 	assert_int_equal(mon_params.file_mode, 0640);
 	assert_int_equal(mon_params.tick_max, 1024);
 	assert_int_equal(mon_params.linger, 1);
-	assert_true(log_lines_have("tick_max is -1"));
+	assert_true(log_lines_have("FI_OFI_HOOK_MONITOR_TICK_MAX is -1"));
 	mon_params_done();
 	assert_string_equal(mon_params.basepath, "/dev/shm/ofi");
 }
