@@ -87,27 +87,6 @@ static void read_link(const char *name, const char *entry, char *buf, size_t len
 	buf[got < 0 ? 0 : got] = '\0';
 }
 
-/* The device path names every bus between the root and the device: the last PCI address
- * is that of the device. */
-static bool find_pci(const char *path, struct wf_netif_pci *ret)
-{
-	unsigned int domain, bus, device, function;
-	bool found = false;
-	int used;
-
-	for (const char *part = path; (part = strchr(part, '/')); part++) {
-		used = 0;
-		if (sscanf(part, "/%4x:%2x:%2x.%1x%n", &domain, &bus, &device,
-			    &function, &used) != 4 ||
-			part[used] != '/')
-			continue;
-		*ret = (struct wf_netif_pci){ (uint16_t)domain, (uint8_t)bus,
-			(uint8_t)device, (uint8_t)function };
-		found = true;
-	}
-	return found;
-}
-
 void wf_netif_read_device(struct wf_netif *link)
 {
 	char path[512], speed[32];
@@ -118,7 +97,6 @@ void wf_netif_read_device(struct wf_netif *link)
 	if (link->kind == WF_NETIF_ETHERNET || link->kind == WF_NETIF_INFINIBAND) {
 		read_link(link->name, "", path, sizeof(path));
 		link->hardware = *path && !strstr(path, "/virtual/");
-		link->has_pci = link->hardware && find_pci(path, &link->pci);
 		if (!link->hardware && link->kind == WF_NETIF_ETHERNET && *path)
 			link->kind = WF_NETIF_VIRTUAL;
 	}
@@ -130,25 +108,6 @@ void wf_netif_read_device(struct wf_netif *link)
 	/* -1 and UINT32_MAX both stand for unknown. */
 	if (mbps > 0 && mbps < UINT32_MAX)
 		link->speed_bps = (uint64_t)mbps * 1000000;
-}
-
-void wf_netif_details(const struct wf_netif *link, struct wf_netif_details *ret)
-{
-	char path[512];
-	const char *slash;
-
-	memset(ret, 0, sizeof(*ret));
-	if (!link->hardware)
-		return;
-	read_link(link->name, "/device/driver", path, sizeof(path));
-	slash = strrchr(path, '/');
-	if (slash)
-		(void)snprintf(ret->driver, sizeof(ret->driver), "%.*s",
-			(int)sizeof(ret->driver) - 1, slash + 1);
-	read_attr(
-		link->name, "device", "vendor", ret->vendor_id, sizeof(ret->vendor_id));
-	read_attr(
-		link->name, "device", "device", ret->device_id, sizeof(ret->device_id));
 }
 
 static void *grow(void *array, size_t count, size_t *capacity, size_t size)

@@ -28,26 +28,16 @@ enum wf_netif_kind {
 	WF_NETIF_LOOPBACK,
 };
 
-struct wf_netif_pci {
-	uint16_t domain;
-	uint8_t bus, device, function;
-};
-
 struct wf_netif {
 	char name[IF_NAMESIZE];
 	unsigned int index;
 	unsigned int
 		master; /* index of the bridge or bond that it belongs to; 0: none */
-	unsigned int mtu;
 	enum wf_netif_kind kind;
-	bool up;       /* up administratively, and has a carrier */
-	bool hardware; /* it belongs to a device on a bus */
-	bool uplinked; /* bridge: one of its ports is hardware */
-	bool has_pci;
-	struct wf_netif_pci pci;
+	bool up;            /* up administratively, and has a carrier */
+	bool hardware;      /* it belongs to a device on a bus */
+	bool uplinked;      /* bridge: one of its ports is hardware */
 	uint64_t speed_bps; /* 0: unknown */
-	uint8_t mac[20];
-	unsigned int mac_len;
 };
 
 struct wf_netaddr {
@@ -87,15 +77,6 @@ const struct wf_netaddr *wf_netifs_find(
 /* Do both have the same addresses, in the same order and on the same links? */
 bool wf_netifs_same_addrs(const struct wf_netifs *a, const struct wf_netifs *b);
 
-/* Details that are rarely needed, so each call reads them from sysfs. Empty strings if
- * the kernel does not tell them. */
-struct wf_netif_details {
-	char driver[32];
-	char vendor_id[16]; /* "0x8086" */
-	char device_id[16];
-};
-void wf_netif_details(const struct wf_netif *link, struct wf_netif_details *ret);
-
 /*
  * For the two sources (netif_nl.c with libnl, netif_sysfs.c without; one of them is
  * built) and for tests: fill an empty table, then rank it.
@@ -120,7 +101,7 @@ struct wf_netaddr *wf_netif_table_addr(struct wf_netif_table *table);
 bool wf_netif_table_find(
 	const struct wf_netif_table *table, unsigned int index, unsigned int *ret_link);
 
-/* hardware, has_pci, pci and, for links that have one, speed_bps: from sysfs. */
+/* hardware and, for links that have one, speed_bps: from sysfs. */
 void wf_netif_read_device(struct wf_netif *link);
 
 /* The kind for a kernel name ("veth", "bridge", ...); NULL: no name, and @arp_type

@@ -25,7 +25,6 @@ static int add_link(struct wf_netif_table *table, struct rtnl_link *from)
 {
 	struct wf_netif *link = wf_netif_table_link(table);
 	unsigned int flags = rtnl_link_get_flags(from);
-	struct nl_addr *mac = rtnl_link_get_addr(from);
 	const char *name = rtnl_link_get_name(from);
 
 	if (!link)
@@ -33,14 +32,9 @@ static int add_link(struct wf_netif_table *table, struct rtnl_link *from)
 	(void)snprintf(link->name, sizeof(link->name), "%s", name ? name : "");
 	link->index = (unsigned int)rtnl_link_get_ifindex(from);
 	link->master = (unsigned int)rtnl_link_get_master(from);
-	link->mtu = rtnl_link_get_mtu(from);
 	link->kind =
 		wf_netif_kind_of(rtnl_link_get_type(from), rtnl_link_get_arptype(from));
 	link->up = (flags & IFF_UP) && (flags & IFF_RUNNING);
-	if (mac) {
-		link->mac_len = WF_MIN(nl_addr_get_len(mac), sizeof(link->mac));
-		memcpy(link->mac, nl_addr_get_binary_addr(mac), link->mac_len);
-	}
 	wf_netif_read_device(link);
 	return 0;
 }

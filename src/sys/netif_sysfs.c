@@ -39,8 +39,6 @@ static void ask_driver(int fd, struct wf_netif *link, unsigned int arp_type)
 
 	link->kind = wf_netif_kind_of(NULL, arp_type);
 	memcpy(req.ifr_name, link->name, sizeof(req.ifr_name));
-	if (!ioctl(fd, SIOCGIFMTU, &req))
-		link->mtu = (unsigned int)req.ifr_mtu;
 	req.ifr_data = (void *)&info;
 	if (link->kind != WF_NETIF_ETHERNET || ioctl(fd, SIOCETHTOOL, &req))
 		return;
@@ -76,8 +74,6 @@ static int add_link(struct wf_netif_table *table, int fd, const struct ifaddrs *
 	(void)snprintf(link->name, sizeof(link->name), "%s", ifa->ifa_name);
 	link->index = (unsigned int)ll->sll_ifindex;
 	link->up = (ifa->ifa_flags & IFF_UP) && (ifa->ifa_flags & IFF_RUNNING);
-	link->mac_len = WF_MIN(ll->sll_halen, sizeof(ll->sll_addr));
-	memcpy(link->mac, ll->sll_addr, link->mac_len);
 	ask_driver(fd, link, ll->sll_hatype);
 	ask_master(link);
 	wf_netif_read_device(link);

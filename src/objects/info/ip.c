@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "objects/info/addr.h"
-#include "objects/info/nic.h"
 #include "objects/info/route.h"
 
 /*
@@ -17,7 +16,6 @@
 struct ip_call {
 	struct wf_info_call base;
 	struct wf_routes routes;
-	struct fid_nic **nics; /* NIC attributes by link; NULL: not made yet */
 };
 
 /* A refusal is logged once per field and endpoint type, not once per interface. */
@@ -88,20 +86,6 @@ static void note(
 			refusals->ifaces[i], sizeof(refusals->ifaces[i]), iface);
 }
 
-/* Set info->nic. The attributes of a device are read once per call, then copied. */
-static int give_nic(
-	struct ip_call *call, const struct wf_netaddr *at, struct fi_info *info)
-{
-	const struct wf_netif *link = at ? wf_netaddr_link(call->routes.ifs, at) : NULL;
-	int err = 0;
-
-	if (!link || !link->hardware)
-		return 0;
-	if (!call->nics[at->link])
-		err = wf_nic_new(link, &call->nics[at->link]);
-	return err ? err : fi_control(&call->nics[at->link]->fid, FI_DUP, &info->nic);
-}
-
 static int give_addr(const union wf_sockaddr *sa, void **ret_addr, size_t *ret_len)
 {
 	void *copy = malloc(wf_sockaddr_len(sa));
@@ -135,8 +119,6 @@ static int emit(struct ip_call *call, const struct wf_info_ctx *ctx,
 		err = give_addr(&route->src, &info->src_addr, &info->src_addrlen);
 	if (!err && route->has_dest)
 		err = give_addr(&route->dest, &info->dest_addr, &info->dest_addrlen);
-	if (!err)
-		err = give_nic(call, route->at, info);
 	if (err) {
 		fi_freeinfo(info);
 		return err;
@@ -203,33 +185,22 @@ static int answer_all(struct ip_call *call)
 	return err;
 }
 
-static void drop_routes(struct ip_call *call)
-{
-	for (size_t i = 0; call->nics && i < call->routes.ifs->link_count; i++)
-		if (call->nics[i])
-			(void)fi_close(&call->nics[i]->fid);
-	free(call->nics);
-	wf_routes_done(&call->routes);
-}
-
 int wf_ip_getinfo(const struct wf_prov *prov, uint32_t version, const char *node,
 	const char *service, uint64_t flags, const struct fi_info *hints,
 	struct fi_info **ret_info)
 {
-	struct ip_call call = { .nics = NULL };
+	struct ip_call call;
 	int err;
 
 	err = wf_info_call_begin(&call.base, prov, version, hints);
+	memset(&call.routes, 0, sizeof(call.routes));
 	if (!err)
 		err = wf_routes_init(&call.routes, prov);
 	if (!err)
 		err = wf_routes_gather(
 			&call.routes, call.base.matched, node, service, flags);
-	if (err)
-		goto out;
-	call.nics = calloc(call.routes.ifs->link_count + 1, sizeof(struct fid_nic *));
-	err = call.nics ? answer_all(&call) : -FI_ENOMEM;
-out:
-	drop_routes(&call);
+	if (!err)
+		err = answer_all(&call);
+	wf_routes_done(&call.routes);
 	return wf_info_call_end(&call.base, err, ret_info);
 }

@@ -47,7 +47,7 @@ static void set_pointers(struct nic *nic)
 	nic->device.driver = known(facts->driver);
 	nic->device.firmware = known(facts->firmware);
 	nic->link.address = known(facts->address);
-	nic->link.network_type = facts->network;
+	nic->link.network_type = known(facts->network);
 }
 
 static int nic_dup(const struct nic *nic, struct fid_nic **ret_nic)
@@ -95,36 +95,4 @@ int wf_nic_make(const struct wf_nic_facts *facts, struct fid_nic **ret_nic)
 	set_pointers(nic);
 	*ret_nic = &nic->fid;
 	return 0;
-}
-
-static void write_address(struct wf_nic_facts *facts, const struct wf_netif *link)
-{
-	char *at = facts->address;
-
-	for (unsigned int i = 0; i < link->mac_len; i++)
-		at += sprintf(at, i ? ":%02x" : "%02x", link->mac[i]);
-}
-
-int wf_nic_new(const struct wf_netif *link, struct fid_nic **ret_nic)
-{
-	struct wf_nic_facts facts = {
-		.mtu = link->mtu,
-		.speed_bps = link->speed_bps,
-		.state = link->up ? FI_LINK_UP : FI_LINK_DOWN,
-		.has_pci = link->has_pci,
-		.pci = link->pci,
-	};
-	struct wf_netif_details details;
-
-	static_assert(sizeof(facts.name) >= sizeof(link->name), "the name fits");
-	static_assert(sizeof(facts.address) >= 3 * sizeof(link->mac), "so does this");
-	memcpy(facts.name, link->name, sizeof(link->name));
-	write_address(&facts, link);
-	strcpy(facts.network,
-		link->kind == WF_NETIF_INFINIBAND ? "InfiniBand" : "Ethernet");
-	wf_netif_details(link, &details);
-	memcpy(facts.driver, details.driver, sizeof(details.driver));
-	memcpy(facts.vendor_id, details.vendor_id, sizeof(details.vendor_id));
-	memcpy(facts.device_id, details.device_id, sizeof(details.device_id));
-	return wf_nic_make(&facts, ret_nic);
 }

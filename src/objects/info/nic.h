@@ -2,9 +2,9 @@
 #ifndef WF_OBJECTS_INFO_NIC_H
 #define WF_OBJECTS_INFO_NIC_H
 
+#include <stdbool.h>
+#include <stdint.h>
 #include <rdma/fabric.h>
-
-#include "sys/netif.h"
 
 /* Attributes of a NIC as texts and numbers. An empty text or a 0 is unknown. */
 struct wf_nic_facts {
@@ -17,14 +17,14 @@ struct wf_nic_facts {
 	uint64_t speed_bps;
 	enum fi_link_state state;
 	bool has_pci;
-	struct wf_netif_pci pci;
+	struct {
+		uint16_t domain;
+		uint8_t bus, device, function;
+	} pci;
 };
 
 /* Make an object with NIC attributes, for fi_info.nic; fi_nic(3). fi_freeinfo closes
  * it, fi_dupinfo copies it (FI_DUP). -FI_ENOMEM. */
 int wf_nic_make(const struct wf_nic_facts *facts, struct fid_nic **ret_nic);
-
-/* Make an object with the NIC attributes of an interface. -FI_ENOMEM. */
-int wf_nic_new(const struct wf_netif *link, struct fid_nic **ret_nic);
 
 #endif

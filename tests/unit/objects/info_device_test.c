@@ -92,7 +92,7 @@ static struct fi_rx_attr small_rx;
 
 static int setup(void **state)
 {
-	const struct wf_netif card = { .name = "card", .speed_bps = 1000 };
+	const struct wf_nic_facts card = { .name = "card", .speed_bps = 1000 };
 
 	big_info = small_info = rdm;
 	big_info.addr_format = small_info.addr_format = FI_ADDR_EFA;
@@ -112,7 +112,7 @@ static int setup(void **state)
 	list[1] = (struct wf_device){
 		.fabric = "net", .domain = "dev1", .templates = small
 	};
-	assert_int_equal(wf_nic_new(&card, &list[0].nic), 0);
+	assert_int_equal(wf_nic_make(&card, &list[0].nic), 0);
 	devices = (struct wf_devices){
 		.list = list, .count = 2, .resolve = resolve, .addr_ok = addr_ok
 	};

@@ -104,12 +104,10 @@ static void read_bus(const struct ibv_device *ibv, struct wf_nic_facts *facts)
 	if (sscanf(name, "%x:%x:%x.%x", &domain, &bus, &device, &function) != 4)
 		return;
 	facts->has_pci = true;
-	facts->pci = (struct wf_netif_pci){
-		.domain = (uint16_t)domain,
-		.bus = (uint8_t)bus,
-		.device = (uint8_t)device,
-		.function = (uint8_t)function,
-	};
+	facts->pci.domain = (uint16_t)domain;
+	facts->pci.bus = (uint8_t)bus;
+	facts->pci.device = (uint8_t)device;
+	facts->pci.function = (uint8_t)function;
 }
 
 struct fid_nic *verbs_nic_new(
