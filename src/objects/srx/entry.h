@@ -42,11 +42,16 @@ static inline uint64_t wf_srx_type(const struct wf_op *op)
 	return op->kind == WF_OP_TRECV ? FI_TAGGED : FI_MSG;
 }
 
-/* The source that a receive from @addr is matched by. */
-static inline uint64_t wf_srx_key(const struct wf_srx *srx, bool tagged, fi_addr_t addr)
+/* May receives of the application name a source? */
+static inline bool wf_srx_is_directed(const struct wf_srx *srx, bool tagged)
 {
-	bool directed = tagged ? srx->tag_directed : srx->msg_directed;
+	return tagged ? srx->tag_directed : srx->msg_directed;
+}
 
+/* The source that a receive from @addr is matched by. */
+static inline uint64_t wf_srx_key(
+	const struct wf_srx *srx, bool directed, fi_addr_t addr)
+{
 	return addr == FI_ADDR_UNSPEC || !directed ? WF_MATCH_ANY
 						   : addr & srx->addr_mask;
 }

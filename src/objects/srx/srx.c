@@ -34,6 +34,8 @@ void wf_srx_init_with(
 		.msg_directed = attr->caps & any,
 		.tag_directed = attr->caps & (any | FI_TAGGED_DIRECTED_RECV),
 		.exact = attr->caps & FI_EXACT_DIRECTED_RECV,
+		.transfer_directed =
+			attr->caps & (any | FI_TAGGED_DIRECTED_RECV | FI_SOURCE),
 		.addr_mask = UINT64_MAX,
 		.min_multi_recv = attr->min_multi_recv,
 	};

@@ -256,6 +256,8 @@ struct wf_srx {
 	/* Untagged and tagged receives may name a source; @exact: each must
 	 * (FI_EXACT_DIRECTED_RECV). */
 	bool msg_directed, tag_directed, exact;
+	/* Receives of peer transfers may name a source. */
+	bool transfer_directed;
 	/* FI_OPT_MIN_MULTI_RECV in bytes, of the endpoint or shared context. */
 	atomic_size_t *min_multi_recv;
 };
@@ -265,8 +267,8 @@ struct wf_srx_attr {
 	const struct fi_provider *prov;
 	size_t size;      /* Receives that may be posted at a time; 0: any number. */
 	size_t iov_limit; /* The most buffers of a receive. */
-	/* FI_DIRECTED_RECV, FI_TAGGED_DIRECTED_RECV, FI_EXACT_DIRECTED_RECV; other bits
-	 * are ignored. 0 if there is one peer. */
+	/* FI_DIRECTED_RECV, FI_TAGGED_DIRECTED_RECV, FI_EXACT_DIRECTED_RECV, FI_SOURCE;
+	 * other bits are ignored. 0 if there is one peer. */
 	uint64_t caps;
 	atomic_size_t *min_multi_recv; /* FI_OPT_MIN_MULTI_RECV in bytes. */
 };

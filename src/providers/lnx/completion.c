@@ -43,8 +43,9 @@ static ssize_t rx_write(struct fid_peer_cq *fid, void *context, uint64_t flags,
 	if (wf_likely(!is_transfer))
 		return wf_cq_write(port->cq, context, flags, len, buf, data, tag,
 			source(port, src));
+	/* The peer gets indices, also where the application has set ids. */
 	wf_ep_rx_done(&port->ep->wf, context, FI_PEER_TRANSFER | FI_COMPLETION, flags,
-		len, buf, data, tag, source(port, src));
+		len, buf, data, tag, port->sources ? src : FI_ADDR_NOTAVAIL);
 	return 0;
 }
 

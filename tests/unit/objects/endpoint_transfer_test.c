@@ -446,6 +446,52 @@ static void receives_beyond_the_limit(void **state)
 	assert_int_equal(receive(1, 0, &mark[1], 0), -FI_EAGAIN);
 }
 
+static int receive_from(fi_addr_t src, void *context, uint64_t flags)
+{
+	static char buf[64];
+
+	return (int)fk_trecvmsg(
+		&fk->ep.fid, buf, 8, src, flags ? BIT | 1 : 1, 0, context, flags);
+}
+
+/* Where sources are known, receives of the peer may name one, whatever the application
+ * asked for: its own take messages from all. P-71 */
+static void named_sources(void **state)
+{
+	char mark[4];
+
+	fk->ep.info->caps |= FI_SOURCE;
+	fk->ep.caps |= FI_SOURCE;
+	open_collective_peer();
+	assert_true(peer.owner_caps & FI_TAGGED_DIRECTED_RECV);
+	assert_int_equal(receive_from(2, &mark[0], XFER), 0);
+	fk_tagged(fk, 1, BIT | 1, 40, 3);
+	fk_expect_none(&around);
+	assert_int_equal(peer.calls, 0);
+	fk_tagged(fk, 2, BIT | 1, 40, 3);
+	fk_expect_none(&around);
+	assert_int_equal(peer.calls, 1);
+	assert_ptr_equal(peer.context[0], &mark[0]);
+	/* The one that waits, and one of a source that is in no AV. */
+	fk_arrive_from(fk, 3, true, BIT | 1, true, 40, 3);
+	assert_int_equal(receive_from(3, &mark[1], XFER), 0);
+	assert_int_equal(receive_from(1, &mark[2], XFER), 0);
+	fk_expect_none(&around);
+	assert_int_equal(peer.calls, 2);
+	assert_ptr_equal(peer.context[1], &mark[2]);
+
+	assert_int_equal(receive_from(2, &mark[3], 0), 0);
+	fk_tagged(fk, 1, 1, 40, 3);
+	fk_expect(&around, &mark[3], FI_RECV | FI_TAGGED, 3, 1);
+}
+
+/* Sources that are not known are not promised. */
+static void no_sources(void **state)
+{
+	open_collective_peer();
+	assert_false(peer.owner_caps & (FI_SOURCE | FI_TAGGED_DIRECTED_RECV));
+}
+
 /* Without a peer there is no callback. */
 static void nobody_there(void **state)
 {
@@ -472,6 +518,8 @@ int main(void)
 		TRANSFER_TEST(tags_refused),
 		TRANSFER_TEST(tags_of_the_peer_alone),
 		TRANSFER_TEST(receives_beyond_the_limit),
+		TRANSFER_TEST(named_sources),
+		TRANSFER_TEST(no_sources),
 		TRANSFER_TEST(nobody_there),
 	};
 

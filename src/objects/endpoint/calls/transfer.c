@@ -149,14 +149,19 @@ static int open_peer(struct wf_transfer *transfer, struct fid_domain *domain,
 	return 0;
 }
 
-/* With FI_COLLECTIVE the peer has tagged messages, also if the application did not ask
- * for FI_TAGGED. */
+/* What the peer gets, whatever the application asked for: with FI_COLLECTIVE tagged
+ * messages, and with FI_SOURCE the AV indices of sources, which receives may name. */
 static struct fi_info *info_for_peer(const struct wf_ep *ep)
 {
 	struct fi_info *info = fi_dupinfo(ep->info);
 
-	if (info && ep->caps & FI_COLLECTIVE)
+	if (!info)
+		return NULL;
+	if (ep->caps & FI_COLLECTIVE)
 		info->caps |= FI_TAGGED | FI_SEND | FI_RECV;
+	if (info->caps & FI_SOURCE && ep->type == FI_EP_RDM)
+		info->caps |= FI_TAGGED_DIRECTED_RECV;
+	info->caps &= ~FI_AV_USER_ID;
 	return info;
 }
 

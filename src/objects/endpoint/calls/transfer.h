@@ -19,6 +19,10 @@
  * the peer has WF_OP_PEER_TAG in its tag and no message of the application has it, so
  * that neither ever matches the other (peer_tag.c); the peer's receives do not count
  * against the limit of posted receives.
+ *
+ * On an endpoint with FI_SOURCE a tagged receive of the peer may name a source, also if
+ * the application's may not, and callbacks report sources as indices in the AV, also if
+ * the application has set ids.
  */
 
 /*

@@ -287,6 +287,9 @@ void wf_srx_end(struct wf_ep *ep, struct fi_peer_rx_entry *entry, uint64_t flags
 {
 	uint64_t op_flags = entry->flags;
 
+	/* A peer compares sources with members of AV sets, which are indices. */
+	if (wf_unlikely(op_flags & FI_PEER_TRANSFER && ep->transfer))
+		src = entry->addr;
 	/* A receive posted to a shared context does not know this endpoint's CQ. */
 	if (wf_likely(!(op_flags & WF_OP_WORK)))
 		op_flags |= ep->rx.forced;

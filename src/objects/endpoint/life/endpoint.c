@@ -358,8 +358,8 @@ int wf_ep_init(struct wf_ep *ep, struct wf_domain *domain, struct fi_info *info,
 	ep->info = fi_dupinfo(info);
 	if (!ep->info)
 		return -FI_ENOMEM;
-	/* By the sources of its messages an engine of collectives tells groups apart
-	 * that are joined at the same time. */
+	/* By the sources of its messages an engine of collectives knows members from
+	 * others, and tells groups apart that are joined at the same time. */
 	if (ep->info->caps & FI_COLLECTIVE)
 		ep->info->caps |= FI_SOURCE;
 	ret = wf_lock_init(&ep->lock, xfer->lock_kind);
