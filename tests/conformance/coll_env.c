@@ -47,8 +47,9 @@ static void open_member(
 }
 
 /* Endpoint i is at index i of each AV, or at another one in each. */
-static void exchange_names(struct cl_env *env, bool mixed)
+static void exchange_names(struct cl_env *env, const struct cl_options *options)
 {
+	uint64_t flags = options->ids ? FI_AV_USER_ID : 0;
 	static char name[CL_MEMBERS_MAX][256];
 
 	for (uint32_t i = 0; i < env->count; i++) {
@@ -60,10 +61,13 @@ static void exchange_names(struct cl_env *env, bool mixed)
 		struct cl_member *member = &env->member[i];
 
 		for (uint32_t k = 0; k < env->count; k++) {
-			uint32_t j = mixed ? (env->count + i - k) % env->count : k;
+			uint32_t j =
+				options->mixed ? (env->count + i - k) % env->count : k;
 
+			/* An id, which becomes the address. */
+			member->addr[j] = 1000 + j;
 			CHECK_EQ(fi_av_insert(member->av, name[j], 1, &member->addr[j],
-					 0, NULL),
+					 flags, NULL),
 				1);
 		}
 	}
@@ -87,7 +91,7 @@ void cl_open(struct cl_env *env, uint32_t count, const struct cl_options *option
 	env->count = count;
 	for (uint32_t i = 0; i < count; i++)
 		open_member(env, &env->member[i], options);
-	exchange_names(env, options->mixed);
+	exchange_names(env, options);
 }
 
 void cl_close(struct cl_env *env)

@@ -48,6 +48,7 @@ struct cl_options {
 	uint64_t cq_flags; /* flags of the binding */
 	bool counters; /* bound to the direction of FI_COLLECTIVE, which is FI_SEND */
 	bool mixed;    /* Each AV has the addresses in a different order. */
+	bool ids;      /* Completions report ids instead of the addresses. */
 	bool room;     /* Queues are large, for many operations in flight. */
 	bool sleeps;   /* Threads can sleep on the queues. */
 	enum fi_progress progress;

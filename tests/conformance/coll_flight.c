@@ -281,7 +281,7 @@ static void threads_share_an_endpoint(void)
 /* ---- leaving ---- */
 
 /* What is in progress ends when its group is closed, with an error. */
-static void leaving_with_operations_in_progress(void)
+static void leave_with_operations(const struct cl_options *options)
 {
 	static struct cl_group group, next;
 	struct cl_work work = { .group = &group,
@@ -291,7 +291,7 @@ static void leaving_with_operations_in_progress(void)
 			.members = 3,
 			.count = 20000 } };
 
-	cl_open(&env, 3, NULL);
+	cl_open(&env, 3, options);
 	cl_range(&group, 3, 0, 1);
 	cl_form(&env, &group);
 	cl_prepare(&work);
@@ -316,6 +316,20 @@ static void leaving_with_operations_in_progress(void)
 	cl_run(&env, &work);
 	cl_leave(&next);
 	cl_close(&env);
+}
+
+static void leaving_with_operations_in_progress(void)
+{
+	leave_with_operations(NULL);
+}
+
+/* Members know each other by their addresses, whatever completions report. */
+static void leaving_members_that_have_ids(void)
+{
+	const struct cl_options options = { .ids = true };
+
+	NEED_API(1, 20);
+	leave_with_operations(&options);
 }
 
 /* ---- completions ---- */
@@ -463,6 +477,7 @@ CF_SUITE(coll_flight,
 	CF_CASE(sleepers_are_woken, "COL-010", FI_COLLECTIVE),
 	CF_CASE(threads_share_an_endpoint, "COL-005", FI_COLLECTIVE),
 	CF_CASE(leaving_with_operations_in_progress, "COL-016", FI_COLLECTIVE),
+	CF_CASE(leaving_members_that_have_ids, "AV-048 COL-016", FI_COLLECTIVE),
 	CF_CASE(completions_that_are_asked_for, "COL-010", FI_COLLECTIVE),
 	CF_CASE(messages_and_collectives_do_not_meet, "COL-005", FI_COLLECTIVE),
 	CF_CASE(tags_of_the_application, "COL-005", FI_COLLECTIVE));

@@ -77,6 +77,7 @@
 	X(coll_op)                                                                     \
 	X(coll_flight)                                                                 \
 	X(coll_refuse)                                                                 \
+	X(coll_strangers)                                                              \
 	X(limits)
 
 #define DECLARE(name) extern const struct cf_case cf_##name##_cases[];

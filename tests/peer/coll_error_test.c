@@ -133,10 +133,10 @@ static void too_many_in_flight(void **state)
  * nothing else happens. */
 struct bad_record {
 	size_t len;
-	uint32_t word[3]; /* magic; id and base; error */
+	uint32_t word[3]; /* magic; error; lower half of the secret */
 };
 
-enum { RECORD_LEN = 92, MAGIC = 0x6c6f6301 };
+enum { RECORD_LEN = 96, MAGIC = 0x6c6f6302 };
 
 static void send_raw(struct coll_rig *rig, struct coll_node *from, fi_addr_t to,
 	uint64_t tag, const void *buf, size_t len)
@@ -165,15 +165,14 @@ static void bad_records(void **state)
 	static const struct bad_record bad[] = {
 		{ 0, { 0 } },
 		{ 4, { MAGIC } },
-		{ RECORD_LEN - 1, { MAGIC, 1 } },
-		{ RECORD_LEN, { 0, 1 } },
-		{ RECORD_LEN, { MAGIC + 1, 1 } },
-		{ RECORD_LEN, { MAGIC, 0 } },
-		{ RECORD_LEN, { MAGIC, 0x4000 } },
-		{ RECORD_LEN, { MAGIC, 1, FI_ENOMEM } },
-		{ RECORD_LEN, { MAGIC, 1, UINT32_MAX } },
-		{ RECORD_LEN + 1, { MAGIC, 1 } },
-		{ 4096, { MAGIC, 1 } },
+		{ RECORD_LEN - 1, { MAGIC, 0, 1 } },
+		{ RECORD_LEN, { 0, 0, 1 } },
+		{ RECORD_LEN, { MAGIC + 1, 0, 1 } },
+		{ RECORD_LEN, { MAGIC, 0, 0 } },
+		{ RECORD_LEN, { MAGIC, FI_ENOMEM, 1 } },
+		{ RECORD_LEN, { MAGIC, UINT32_MAX, 1 } },
+		{ RECORD_LEN + 1, { MAGIC, 0, 1 } },
+		{ 4096, { MAGIC, 0, 1 } },
 	};
 	const uint64_t tag = UINT64_C(1) << 63 | UINT64_C(1) << 61 | UINT64_C(2) << 41 |
 			     UINT64_C(1) << 21;
@@ -216,15 +215,16 @@ static void bad_control_messages(void **state)
 	for (int i = 0; i < 3000; i++) {
 		for (size_t k = 0; k < sizeof(buf); k++)
 			buf[k] = (unsigned char)(rand() >> 8);
-		/* Kinds and ids that exist, ranks that do not or are others'. */
+		/* Kinds that exist, and ranks that do not or are others'; as to a group
+		 * that is joining, or with any secret. */
 		buf[0] = (unsigned char)(i % 4);
 		buf[1] = 0;
-		buf[2] = (unsigned char)(i % 3);
-		buf[3] = 0;
 		if (i % 5 == 0)
-			memset(buf + 12, 0, 12);
+			memset(buf + 4, 0, 12);
+		if (i % 2)
+			memset(buf + 16, 0, 8);
 		send_raw(rig, &rig->node[2], rig->node[2].addr[0], tag, buf,
-			i % 7 ? 24 : (size_t)(rand() % (int)sizeof(buf)));
+			i % 7 ? 32 : (size_t)(rand() % (int)sizeof(buf)));
 	}
 	coll_rig_every_kind(rig, mc, 2);
 	coll_rig_leave(mc, 2);

@@ -135,12 +135,16 @@ static void enable(struct coll_node *node)
 	node->is_open = true;
 }
 
-static void meet(struct coll_rig *rig, struct coll_node *node)
+/* @known: so many nodes are in all AVs. */
+static void meet(struct coll_rig *rig, struct coll_node *node, unsigned int known)
 {
 	for (unsigned int i = 0; i < rig->count; i++) {
 		char name[NAME_ROOM];
 		size_t len = sizeof(name);
 
+		node->addr[i] = FI_ADDR_NOTAVAIL;
+		if (i >= known && i != node->self)
+			continue;
 		assert_int_equal(fi_getname(&rig->node[i].ep->fid, name, &len), 0);
 		assert_int_equal(
 			fi_av_insert(node->av, name, 1, &node->addr[i], 0, NULL), 1);
@@ -153,15 +157,17 @@ struct coll_rig *coll_rig_open(unsigned int count, const struct coll_options *op
 	struct coll_rig *rig = calloc(1, sizeof(*rig));
 
 	assert_non_null(rig);
+	if (!options)
+		options = &none;
 	rig->count = count;
 	for (unsigned int i = 0; i < count; i++) {
 		rig->node[i].self = i;
-		open_main(&rig->node[i], options ? options : &none);
+		open_main(&rig->node[i], options);
 		open_coll(&rig->node[i]);
 		enable(&rig->node[i]);
 	}
 	for (unsigned int i = 0; i < count; i++)
-		meet(rig, &rig->node[i]);
+		meet(rig, &rig->node[i], count - options->strangers);
 	return rig;
 }
 
@@ -194,6 +200,8 @@ void coll_rig_close(struct coll_rig *rig)
 
 void coll_rig_progress(struct coll_rig *rig)
 {
+	if (rig->each_time)
+		rig->each_time(rig);
 	for (unsigned int i = 0; i < rig->count; i++) {
 		struct coll_node *node = &rig->node[i];
 

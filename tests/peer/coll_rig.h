@@ -30,7 +30,8 @@ struct coll_node {
 	struct fid_ep *ep, *coll_ep;
 	struct fid_peer_cq peer_cq;
 	struct fid_peer_av peer_av;
-	fi_addr_t addr[NODES_MAX]; /* addresses of the nodes, in this node's AV */
+	/* Addresses of the nodes in this node's AV; FI_ADDR_NOTAVAIL: not there. */
+	fi_addr_t addr[NODES_MAX];
 	unsigned int self;
 	bool is_open;
 };
@@ -38,6 +39,8 @@ struct coll_node {
 struct coll_rig {
 	struct coll_node node[NODES_MAX];
 	unsigned int count;
+	/* Called whenever all nodes make progress; NULL: nothing is. */
+	void (*each_time)(struct coll_rig *rig);
 };
 
 /* Differences between the main endpoints. */
@@ -45,9 +48,12 @@ struct coll_options {
 	size_t max_msg_size;    /* in bytes; 0: the provider's limit */
 	unsigned int unordered; /* bit by node: its messages may match out of order */
 	bool no_source;         /* sources are not reported */
+	unsigned int strangers; /* so many of the last nodes are in no other AV */
 };
 
-/* Open @count nodes, each with the addresses of all. @options may be NULL. */
+/* Open @count nodes, each with the addresses of all but strangers. @options may be
+ * NULL.
+ */
 struct coll_rig *coll_rig_open(unsigned int count, const struct coll_options *options);
 void coll_rig_close(struct coll_rig *rig);
 /* Close a node before the other nodes. */

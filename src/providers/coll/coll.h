@@ -43,8 +43,9 @@ struct coll_group;
 struct coll_ep {
 	struct wf_ep ep;
 	struct fid_ep *owner;
-	size_t max_msg_size;  /* of the owner, in bytes */
-	bool has_sources;     /* The owner reports the sources of messages. */
+	size_t max_msg_size; /* of the owner, in bytes */
+	/* The owner reports the sources of messages, and a receive can name one. */
+	bool has_sources;
 	bool is_ordered;      /* Messages between two endpoints match in order. */
 	struct wf_pool xfers; /* memory of struct coll_xfer */
 	struct wf_pool ops;   /* memory of struct coll_op */
@@ -57,6 +58,7 @@ struct coll_ep {
 	bool is_retrying;        /* coll_xfer_retry is running */
 	struct coll_group **ids; /* open groups by id; NULL before the first join */
 	uint32_t last_id; /* the latest id; ids ascend, so that an id is reused late */
+	uint32_t id_mask; /* random number that hides ids in secrets (tag.h) */
 	uint64_t joins;   /* number of joins so far */
 	struct wf_list groups; /* open groups, by coll_group.link */
 	/* Groups that are joining, in the order of their calls, by join_link. */
@@ -65,17 +67,15 @@ struct coll_ep {
 	struct coll_group *
 		reporting; /* group whose callback runs, in thread @reporter; or NULL */
 	pthread_t reporter;
-	bool has_ended_joins;     /* Joins that waited for another one may begin. */
-	struct wf_list exchanges; /* exchanges of joins that wait for a message */
-	/* Join messages that arrived before this endpoint joined their group. */
-	struct wf_list early;
-	size_t early_bytes;
+	bool has_ended_joins;       /* Joins that waited for another one may begin. */
+	struct wf_list exchanges;   /* exchanges of joins that wait for a message */
 	struct wf_list node_groups; /* groups with an operation in the node engine */
 	struct wf_list stopped;     /* stopped exchanges that cannot be freed yet */
 	struct wf_list ending;      /* operations that have ended for the application */
 	/* The standing receive for control messages; NULL before the first join. */
 	struct coll_control *control;
 	struct wf_list controls; /* control messages that are being sent */
+	struct wf_list answers;  /* the same for answers to probes */
 	/* Flags with which a probe ends when the member has received it. */
 	uint64_t probe_flags;
 

@@ -12,16 +12,16 @@ enum { CONTROL_PROBE = 1, CONTROL_ABORT };
 /* A control message; all fields are little-endian. */
 struct message {
 	uint16_t kind;
-	/* The group in the receiver's numbers; id 0: it is joining, and the ranks below
-	 * identify it. */
-	uint16_t id, base;
-	uint16_t from_id, from_base; /* the group in the sender's numbers */
-	uint16_t err;                /* in an abort: positive fi_errno */
+	uint16_t err; /* in an abort: positive fi_errno */
 	uint32_t members;
 	uint32_t from, to; /* ranks of sender and receiver */
+	/* The receiver's secret of the group (tag.h); 0: the sender has not got it yet,
+	 * and the ranks identify the group. */
+	uint64_t secret;
+	uint64_t from_secret; /* the sender's secret, for the answer */
 };
 
-_Static_assert(sizeof(struct message) == 24, "layout of control messages");
+_Static_assert(sizeof(struct message) == 32, "layout of control messages");
 
 /* A control message and its transfer. */
 struct coll_control {
@@ -29,7 +29,7 @@ struct coll_control {
 	struct message message;
 	/* Group of a probe; NULL: it was closed, or the message is no probe. */
 	struct coll_group *group;
-	struct wf_list link; /* link in coll_ep.controls */
+	struct wf_list link; /* link in coll_ep.controls or coll_ep.answers */
 };
 
 static void send_done(struct coll_xfer *xfer, int err, size_t len, fi_addr_t src)
@@ -51,7 +51,8 @@ static void send_done(struct coll_xfer *xfer, int err, size_t len, fi_addr_t src
 	coll_group_fail(group, err);
 }
 
-static void send_message(struct coll_ep *ep, fi_addr_t addr,
+/* @list: coll_ep.controls or coll_ep.answers. */
+static void send_message(struct coll_ep *ep, struct wf_list *list, fi_addr_t addr,
 	const struct message *message, struct coll_group *group)
 {
 	struct coll_control *control = calloc(1, sizeof(*control));
@@ -70,7 +71,7 @@ static void send_message(struct coll_ep *ep, fi_addr_t addr,
 	xfer->len = sizeof(control->message);
 	/* The end is reported when the member has received it, or cannot receive it. */
 	xfer->flags = group ? ep->probe_flags : 0;
-	wf_list_push(&ep->controls, &control->link);
+	wf_list_push(list, &control->link);
 	if (group)
 		group->probe = control;
 	ret = coll_xfer_post(xfer);
@@ -81,19 +82,14 @@ static void send_message(struct coll_ep *ep, fi_addr_t addr,
 static struct message message_of(
 	const struct coll_group *group, uint32_t rank, uint16_t kind, int err)
 {
-	/* Ids are exchanged when the group is joined. */
-	bool is_known = group->has_records;
-
 	return (struct message){
 		.kind = htole16(kind),
-		.id = htole16(is_known ? group->member[rank].id : 0),
-		.base = htole16(is_known ? group->member[rank].base : 0),
-		.from_id = htole16(group->id),
-		.from_base = htole16(group->base),
 		.err = htole16((uint16_t)-err),
 		.members = htole32(group->members),
 		.from = htole32(group->rank),
 		.to = htole32(rank),
+		.secret = htole64(group->member[rank].secret),
+		.from_secret = htole64(group->secret),
 	};
 }
 
@@ -106,7 +102,8 @@ void coll_control_probe(struct coll_group *group, uint32_t rank)
 	if (group->probe || rank >= group->members)
 		return;
 	message = message_of(group, rank, CONTROL_PROBE, 0);
-	send_message(group->ep, group->member[rank].addr, &message, group);
+	send_message(group->ep, &group->ep->controls, group->member[rank].addr,
+		&message, group);
 }
 
 void coll_control_abort(struct coll_group *group, int err)
@@ -115,8 +112,8 @@ void coll_control_abort(struct coll_group *group, int err)
 		struct message message = message_of(group, rank, CONTROL_ABORT, err);
 
 		if (rank != group->rank)
-			send_message(
-				group->ep, group->member[rank].addr, &message, NULL);
+			send_message(group->ep, &group->ep->controls,
+				group->member[rank].addr, &message, NULL);
 	}
 }
 
@@ -132,17 +129,15 @@ static struct coll_group *group_of(
 	const struct coll_ep *ep, const struct message *message, fi_addr_t src)
 {
 	uint32_t from = le32toh(message->from), to = le32toh(message->to);
-	uint16_t id = le16toh(message->id);
+	uint64_t secret = le64toh(message->secret);
 	struct coll_group *group;
 
-	if (!id)
+	if (!secret)
 		return coll_join_find(ep, le32toh(message->members), to, from, src);
-	group = coll_group_by_id(ep, id, le16toh(message->base));
-	if (!group || from >= group->members || to != group->rank)
-		return NULL;
-	if (src != FI_ADDR_NOTAVAIL && src != group->member[from].addr)
-		return NULL;
-	return group;
+	group = coll_group_by_secret(ep, secret);
+	return group && group->rank == to && coll_group_is_from(group, from, src)
+		       ? group
+		       : NULL;
 }
 
 /* The negative fi_errno in a message of another member. */
@@ -151,35 +146,57 @@ static int read_err(uint16_t err)
 	return err && err < FI_ERRNO_MAX ? -(int)err : -FI_ECONNRESET;
 }
 
+/* Is an answer to @addr under way? */
+static bool is_answering(const struct coll_ep *ep, fi_addr_t addr)
+{
+	wf_list_foreach(link, &ep->answers)
+	{
+		struct coll_control *control =
+			wf_list_entry(link, struct coll_control, link);
+
+		if (control->xfer.addr == addr)
+			return true;
+	}
+	return false;
+}
+
 /* The sender of a probe waits in a group that does not exist, or has failed: answer
- * with an abort. */
+ * with an abort. One at a time for each sender, which may be a process that sends many
+ * probes and reads nothing. A member whose probe gets no answer sends the next one. */
 static void answer(struct coll_ep *ep, const struct message *probe,
 	const struct coll_group *group, fi_addr_t src)
 {
 	struct message message = {
 		.kind = htole16(CONTROL_ABORT),
-		.id = probe->from_id,
-		.base = probe->from_base,
 		.err = htole16((uint16_t)(group ? -group->err : FI_ECONNRESET)),
 		.members = probe->members,
 		.from = probe->to,
 		.to = probe->from,
+		.secret = probe->from_secret,
 	};
 
 	if (group)
 		src = group->member[le32toh(probe->from)].addr;
-	if (src != FI_ADDR_NOTAVAIL)
-		send_message(ep, src, &message, NULL);
+	if (src != FI_ADDR_NOTAVAIL && !is_answering(ep, src))
+		send_message(ep, &ep->answers, src, &message, NULL);
 }
 
 static void receive(struct coll_ep *ep, const struct message *message, fi_addr_t src)
 {
-	struct coll_group *group = group_of(ep, message, src);
+	struct coll_group *group;
 
+	/* Groups are not searched for a process in no AV. The log tells why a member
+	 * is not heard that has another address in the AV than it sends from. */
+	if (ep->has_sources && src == FI_ADDR_NOTAVAIL) {
+		coll_log(FI_LOG_DEBUG, FI_LOG_EP_CTRL,
+			"a control message of an address in no AV is dropped\n");
+		return;
+	}
+	group = group_of(ep, message, src);
 	switch (le16toh(message->kind)) {
 	case CONTROL_PROBE:
 		/* A group that is unknown to this member may still be joined later. */
-		if (group ? group->state == COLL_FAILED : message->id != 0)
+		if (group ? group->state == COLL_FAILED : message->secret != 0)
 			answer(ep, message, group, src);
 		break;
 	case CONTROL_ABORT:
@@ -237,13 +254,16 @@ void coll_control_withdraw(struct coll_ep *ep)
 		wf_list_remove(&ep->control->xfer.all);
 }
 
+static void free_list(struct wf_list *list)
+{
+	while (!wf_list_empty(list))
+		free(wf_list_entry(wf_list_pop(list), struct coll_control, link));
+}
+
 void coll_control_free(struct coll_ep *ep)
 {
-	while (!wf_list_empty(&ep->controls)) {
-		struct wf_list *link = wf_list_pop(&ep->controls);
-
-		free(wf_list_entry(link, struct coll_control, link));
-	}
+	free_list(&ep->controls);
+	free_list(&ep->answers);
 }
 
 void coll_control_free_standing(struct coll_ep *ep)

@@ -12,8 +12,11 @@
  * abort.
  *
  * Every endpoint has one standing receive for control messages, from its first join on,
- * so that messages for groups that were closed are received, too. The endpoint's lock
- * is held in all functions.
+ * so that messages for groups that were closed are received, too. It matches messages
+ * of any source, so each is checked: it has the receiver's secret of the group, once
+ * the sender has that, and comes from the address of the member that it names, if the
+ * owner reports sources. All others are dropped. The endpoint's lock is held in all
+ * functions.
  */
 
 /* Time in nanoseconds after which a member that waits sends a probe. */

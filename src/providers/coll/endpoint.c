@@ -213,6 +213,13 @@ static int check_owner(
 	return 0;
 }
 
+/* With user ids the sources are not indices. */
+static bool reports_sources(const struct fi_info *owner)
+{
+	return owner->caps & FI_SOURCE && !(owner->caps & FI_AV_USER_ID) &&
+	       owner->caps & (FI_DIRECTED_RECV | FI_TAGGED_DIRECTED_RECV);
+}
+
 static void read_owner(struct coll_ep *ep, const struct fi_info *owner)
 {
 	ep->max_msg_size = SIZE_MAX;
@@ -220,8 +227,7 @@ static void read_owner(struct coll_ep *ep, const struct fi_info *owner)
 		return;
 	if (owner->ep_attr && owner->ep_attr->max_msg_size)
 		ep->max_msg_size = owner->ep_attr->max_msg_size;
-	/* With user ids the sources are not indices. */
-	ep->has_sources = owner->caps & FI_SOURCE && !(owner->caps & FI_AV_USER_ID);
+	ep->has_sources = reports_sources(owner);
 	ep->is_ordered =
 		owner->tx_attr && owner->rx_attr &&
 		owner->tx_attr->msg_order & owner->rx_attr->msg_order & FI_ORDER_SAS;
@@ -242,12 +248,12 @@ static void init(struct coll_ep *ep, const struct fi_peer_transfer_context *cont
 	wf_list_init(&ep->joining);
 	wf_list_init(&ep->joined);
 	wf_list_init(&ep->exchanges);
-	wf_list_init(&ep->early);
 	wf_list_init(&ep->node_groups);
 	wf_list_init(&ep->ending);
 	wf_list_init(&ep->stopped);
 	wf_list_init(&ep->remains_link);
 	wf_list_init(&ep->controls);
+	wf_list_init(&ep->answers);
 	wf_timer_init(&ep->timer);
 }
 

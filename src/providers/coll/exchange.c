@@ -6,8 +6,6 @@
 
 #include "providers/coll/xfer.h"
 
-enum { EARLY_BYTES_MAX = 1 << 20 };
-
 struct coll_exchange {
 	/* Link in coll_ep.exchanges while @recv is set, or in coll_ep.stopped. */
 	struct wf_list link;
@@ -15,20 +13,11 @@ struct coll_exchange {
 	/* Called with 0 and the blocks of all members, by rank. */
 	void (*done)(struct coll_group *group, int err, const void *blocks);
 	size_t len;    /* length of a block in bytes */
-	bool second;   /* the second exchange of a join; its tags differ */
+	bool second;   /* the second exchange of a join, with the members' secrets */
 	uint32_t dist; /* ranks from this member to its partners in this step */
 	uint64_t tag;  /* tag of the message that @recv waits for */
 	struct coll_xfer *send, *recv; /* transfers under way, or NULL */
 	uint8_t blocks[]; /* blocks of this member and of the members after it */
-};
-
-/* A message that arrived before this endpoint joined the group. */
-struct early {
-	struct wf_list link; /* link in coll_ep.early */
-	fi_addr_t src;       /* the member that sent it */
-	uint64_t tag;
-	size_t len; /* bytes of @data */
-	uint8_t data[];
 };
 
 static void step(struct coll_exchange *exchange);
@@ -50,6 +39,16 @@ static uint32_t source_rank(const struct coll_exchange *exchange)
 static fi_addr_t source_of(const struct coll_exchange *exchange)
 {
 	return exchange->group->member[source_rank(exchange)].addr;
+}
+
+/* The tag of the message from the member @from to the member @to. */
+static uint64_t tag_of(const struct coll_exchange *exchange, uint32_t from, uint32_t to)
+{
+	const struct coll_group *group = exchange->group;
+
+	return exchange->second ? coll_tag_data(group->member[to].secret, from,
+					  COLL_SECOND_EXCHANGE, 0)
+				: coll_tag_join(group->members, from, to);
 }
 
 /* Free a stopped exchange that no transfer uses any more. */
@@ -114,58 +113,18 @@ static void take(struct coll_exchange *exchange, const void *data, size_t len)
 	advance(exchange);
 }
 
-/* Find the exchange that waits for a message with @tag from @src or, if the source is
- * not known, any exchange that waits for @tag. */
-static struct coll_exchange *find(const struct coll_ep *ep, uint64_t tag, fi_addr_t src)
+/* The exchange that waits for a message like the one that completed @xfer; NULL: none.
+ */
+static struct coll_exchange *find_other(const struct coll_xfer *xfer)
 {
-	wf_list_foreach(link, &ep->exchanges)
+	wf_list_foreach(link, &xfer->ep->exchanges)
 	{
 		struct coll_exchange *exchange =
 			wf_list_entry(link, struct coll_exchange, link);
 
-		if (exchange->tag == tag &&
-			(src == FI_ADDR_NOTAVAIL || src == source_of(exchange)))
+		if (exchange->tag == xfer->tag &&
+			(!xfer->ep->has_sources || source_of(exchange) == xfer->addr))
 			return exchange;
-	}
-	return NULL;
-}
-
-static void keep_early(
-	struct coll_ep *ep, const struct coll_xfer *xfer, size_t len, fi_addr_t src)
-{
-	struct early *early = NULL;
-
-	if (ep->early_bytes + len <= EARLY_BYTES_MAX)
-		early = malloc(sizeof(*early) + len);
-	if (!early) {
-		coll_log(FI_LOG_WARN, FI_LOG_EP_CTRL,
-			"a record of a group that was not joined is dropped\n");
-		return;
-	}
-	early->src = src;
-	early->tag = xfer->tag;
-	early->len = len;
-	memcpy(early->data, xfer->buf, len);
-	ep->early_bytes += len + sizeof(*early);
-	wf_list_push(&ep->early, &early->link);
-}
-
-static void free_early(struct coll_ep *ep, struct early *early)
-{
-	wf_list_remove(&early->link);
-	ep->early_bytes -= early->len + sizeof(*early);
-	free(early);
-}
-
-static struct early *find_early(
-	const struct coll_ep *ep, const struct coll_exchange *exchange)
-{
-	wf_list_foreach(link, &ep->early)
-	{
-		struct early *early = wf_list_entry(link, struct early, link);
-
-		if (early->tag == exchange->tag && early->src == source_of(exchange))
-			return early;
 	}
 	return NULL;
 }
@@ -184,37 +143,11 @@ static void set_recv(struct coll_exchange *exchange, struct coll_xfer *xfer)
 		wf_list_push(&exchange->group->ep->exchanges, &exchange->link);
 }
 
-/* The message that completed @xfer, the receive of @exchange, is for another group. */
-static void pass_on(struct coll_exchange *exchange, struct coll_xfer *xfer, size_t len,
-	fi_addr_t src)
+/* A message completed @xfer, the receive of a stopped exchange. It may be for the next
+ * group of the same members, whose receive is then cancelled instead. */
+static void save(struct coll_exchange *exchange, struct coll_xfer *xfer, size_t len)
 {
-	struct coll_ep *ep = xfer->ep;
-	struct coll_exchange *other = find(ep, xfer->tag, src);
-	int ret;
-
-	if (other) {
-		/* This exchange takes over the receive of the other one. */
-		set_recv(exchange, other->recv);
-		set_recv(other, NULL);
-		take(other, xfer->buf, len);
-		free_recv(xfer);
-		return;
-	}
-	keep_early(ep, xfer, len, src);
-	ret = coll_xfer_post(xfer);
-	if (ret) {
-		set_recv(exchange, NULL);
-		free_recv(xfer);
-		fail(exchange, ret);
-	}
-}
-
-/* A message completed @xfer, the receive of a stopped exchange. It may be for another
- * group, whose receive is then cancelled instead. */
-static void save(struct coll_exchange *exchange, struct coll_xfer *xfer, size_t len,
-	fi_addr_t src)
-{
-	struct coll_exchange *other = find(xfer->ep, xfer->tag, src);
+	struct coll_exchange *other = find_other(xfer);
 	struct coll_xfer *spare = other ? other->recv : NULL;
 
 	exchange->recv = spare;
@@ -233,12 +166,9 @@ static void recv_done(struct coll_xfer *xfer, int err, size_t len, fi_addr_t src
 {
 	struct coll_exchange *exchange = xfer->user;
 
+	(void)src;
 	if (!err && !exchange->group) {
-		save(exchange, xfer, len, src);
-		return;
-	}
-	if (!err && src != FI_ADDR_NOTAVAIL && src != source_of(exchange)) {
-		pass_on(exchange, xfer, len, src);
+		save(exchange, xfer, len);
 		return;
 	}
 	set_recv(exchange, NULL);
@@ -283,7 +213,7 @@ static int post_send(struct coll_exchange *exchange)
 	if (!xfer)
 		return -FI_ENOMEM;
 	xfer->addr = group->member[to].addr;
-	xfer->tag = coll_tag_join(group->members, group->rank, to, exchange->second);
+	xfer->tag = tag_of(exchange, group->rank, to);
 	xfer->buf = exchange->blocks;
 	xfer->len = count_of(exchange) * exchange->len;
 	ret = coll_xfer_post(xfer);
@@ -318,26 +248,18 @@ static void finish(struct coll_exchange *exchange)
 static void step(struct coll_exchange *exchange)
 {
 	struct coll_group *group = exchange->group;
-	struct early *early;
 	int ret;
 
 	if (exchange->dist >= group->members) {
 		finish(exchange);
 		return;
 	}
-	exchange->tag = coll_tag_join(
-		group->members, source_rank(exchange), group->rank, exchange->second);
+	exchange->tag = tag_of(exchange, source_rank(exchange), group->rank);
 	ret = post_send(exchange);
-	early = find_early(group->ep, exchange);
-	if (!ret && !early)
+	if (!ret)
 		ret = post_recv(exchange);
-	if (ret) {
+	if (ret)
 		fail(exchange, ret);
-	} else if (early) {
-		wf_list_remove(&early->link);
-		take(exchange, early->data, early->len);
-		free_early(group->ep, early);
-	}
 }
 
 int coll_exchange_start(struct coll_group *group, const void *mine, size_t len,
@@ -392,8 +314,6 @@ uint32_t coll_exchange_awaits(const struct coll_group *group)
 
 void coll_exchange_free(struct coll_ep *ep)
 {
-	while (!wf_list_empty(&ep->early))
-		free_early(ep, wf_list_entry(ep->early.next, struct early, link));
 	while (!wf_list_empty(&ep->stopped)) {
 		struct coll_exchange *exchange = wf_list_entry(
 			wf_list_pop(&ep->stopped), struct coll_exchange, link);

@@ -9,17 +9,16 @@
  * in each step a member sends all blocks that it has to the member @dist ranks before
  * it, and gets as many from the member @dist ranks after it.
  *
- * Groups of one size that are joined at the same time may use the same tags. A message
- * then may complete the receive of any of them, and its source tells which group it
- * belongs to. A message for a group that this endpoint has not begun to join is kept.
- * The endpoint's lock is held in all functions.
+ * Groups of one size that are joined at the same time may use the same tags: then the
+ * sources tell their messages apart. A message for a group that this endpoint has not
+ * begun to join waits at the owner. The endpoint's lock is held in all functions.
  */
 
 /*
  * Gather the @len bytes at @mine, which are copied, of each member. @second: it is the
- * second exchange of this join. Returns 0: @done is called with 0 and the members'
- * blocks by rank, which are valid inside it, perhaps before this function returns; or
- * the group fails. -FI_ENOMEM.
+ * second exchange of this join, whose tags have the members' secrets. Returns 0: @done
+ * is called with 0 and the members' blocks by rank, which are valid inside it, perhaps
+ * before this function returns; or the group fails. -FI_ENOMEM.
  */
 int coll_exchange_start(struct coll_group *group, const void *mine, size_t len,
 	bool second,

@@ -229,10 +229,9 @@ static int post(struct coll_op *op, uint32_t peer, bool is_recv, void *buf, size
 	if (!xfer)
 		return -FI_ENOMEM;
 	xfer->addr = member->addr;
-	xfer->tag = is_recv ? coll_tag_data(group->id, peer,
-				      (uint16_t)(group->base + op->number), step)
-			    : coll_tag_data(member->id, group->rank,
-				      (uint16_t)(member->base + op->number), step);
+	xfer->tag =
+		is_recv ? coll_tag_data(group->secret, peer, op->number, step)
+			: coll_tag_data(member->secret, group->rank, op->number, step);
 	xfer->buf = buf;
 	xfer->len = len;
 	xfer->is_recv = is_recv;

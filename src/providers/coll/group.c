@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "providers/coll/group.h"
 
+#include <errno.h>
 #include <sched.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/random.h>
 
 #include "objects/absent/absent.h"
 #include "objects/av/set.h"
 #include "providers/coll/control.h"
 #include "providers/coll/exec.h"
 #include "providers/coll/join.h"
-#include "sys/clock.h"
 
 /*
  * Groups: finding them and their members, opening and closing.
@@ -31,12 +32,12 @@ struct coll_group *coll_group_at(const struct coll_ep *ep, fi_addr_t addr)
 	return group && group->mc.fi_addr == addr ? group : NULL;
 }
 
-struct coll_group *coll_group_by_id(
-	const struct coll_ep *ep, uint32_t id, uint16_t base)
+struct coll_group *coll_group_by_secret(const struct coll_ep *ep, uint64_t secret)
 {
-	struct coll_group *group = ep->ids && id < COLL_GROUPS_MAX ? ep->ids[id] : NULL;
+	struct coll_group *group =
+		ep->ids ? ep->ids[coll_secret_id(secret, ep->id_mask)] : NULL;
 
-	return group && group->base == base ? group : NULL;
+	return group && group->secret == secret ? group : NULL;
 }
 
 static int by_addr(const void *a, const void *b, void *arg)
@@ -135,15 +136,28 @@ static int find_self(struct coll_group *group)
 	return 0;
 }
 
-/* Give the group an id, in ascending order, so that an id is reused late. */
+static int open_ids(struct coll_ep *ep)
+{
+	if (ep->ids)
+		return 0;
+	if (getrandom(&ep->id_mask, sizeof(ep->id_mask), 0) < 0)
+		return -errno;
+	ep->ids = calloc(COLL_GROUPS_MAX, sizeof(struct coll_group *));
+	return ep->ids ? 0 : -FI_ENOMEM;
+}
+
+/* Give the group an id, in ascending order, so that an id is reused late, and a secret.
+ */
 static int take_id(struct coll_group *group)
 {
 	struct coll_ep *ep = group->ep;
+	int ret = open_ids(ep);
+	uint64_t random;
 
-	if (!ep->ids)
-		ep->ids = calloc(COLL_GROUPS_MAX, sizeof(struct coll_group *));
-	if (!ep->ids)
-		return -FI_ENOMEM;
+	if (!ret && getrandom(&random, sizeof(random), 0) < 0)
+		ret = -errno;
+	if (ret)
+		return ret;
 	for (uint32_t i = 1; i < COLL_GROUPS_MAX; i++) {
 		uint32_t id = (ep->last_id + i) % COLL_GROUPS_MAX;
 
@@ -153,20 +167,11 @@ static int take_id(struct coll_group *group)
 		ep->last_id = id;
 		ep->ids[id] = group;
 		group->id = (uint16_t)id;
+		group->secret = coll_secret(random, id, ep->id_mask);
 		group->mc.fi_addr = ++ep->joins << COLL_ID_BITS | id;
 		return 0;
 	}
 	return refuse(-FI_EAGAIN, "too many groups are open");
-}
-
-static uint16_t random_base(const struct coll_group *group)
-{
-	/* A different number for each group with the same id, because its address
-	 * differs. */
-	uint64_t x = wf_now_ns() ^ (uintptr_t)group ^ group->mc.fi_addr;
-
-	x *= UINT64_C(0x9e3779b97f4a7c15);
-	return (uint16_t)(x >> 48);
 }
 
 static void group_free(struct coll_group *group)
@@ -236,6 +241,7 @@ static struct coll_group *group_new(
 	group->main_mc = context->mc;
 	group->joined = context->joined;
 	group->join_context = context->context;
+	group->operations = COLL_FIRST_OPERATION;
 	wf_list_init(&group->link);
 	wf_list_init(&group->ops);
 	wf_list_init(&group->node_ops);
@@ -268,7 +274,6 @@ static int begin(struct coll_group *group)
 	wf_lock(&ep->ep.lock);
 	ret = take_id(group);
 	if (!ret) {
-		group->base = random_base(group);
 		wf_list_push(&ep->groups, &group->link);
 		coll_join_start(group);
 	}

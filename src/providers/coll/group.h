@@ -18,9 +18,8 @@ enum coll_state {
 /* A member of a group, as this endpoint knows it. */
 struct coll_member {
 	fi_addr_t addr; /* index in the owner's AV */
-	/* From the member's record: its id of the group, and the number of the first
-	 * operation in messages to it. */
-	uint16_t id, base;
+	/* The secret of messages to it (tag.h), from its record; 0: not known yet. */
+	uint64_t secret;
 };
 
 /*
@@ -36,9 +35,10 @@ struct coll_group {
 	struct coll_member *member; /* by rank */
 	/* Ranks ordered by address; NULL: each rank equals its address. */
 	uint32_t *by_addr;
-	uint16_t id, base;      /* as in struct coll_member, of this member */
+	uint16_t id;            /* index in coll_ep.ids */
+	uint64_t secret;        /* the secret of messages to this member */
 	bool is_ordered;        /* Messages match in order at all members. */
-	uint16_t operations;    /* number of operations started, modulo 2^16 */
+	uint16_t operations;    /* number of the next operation, modulo 2^16 */
 	unsigned int in_flight; /* number of operations that have not ended */
 	struct wf_list ops;     /* operations in the point-to-point engine */
 	/* Operations with actions for the node engine, in an order that is the same at
@@ -55,7 +55,6 @@ struct coll_group {
 	struct wf_list joined_link;     /* link in coll_ep.joined */
 	struct coll_exchange *exchange; /* the exchange that is under way; NULL: none */
 	struct coll_node *node;         /* NULL: the group has no node engine */
-	bool has_records; /* The ids and bases of the members are known. */
 	/* The members of each node have attached each other's memory: @nodes is used.
 	 */
 	bool has_node;
@@ -75,9 +74,17 @@ static inline struct coll_group *coll_group_of(struct fid_mc *mc)
 /* The open or failed group whose fi_mc_addr() is @addr; NULL: none. */
 struct coll_group *coll_group_at(const struct coll_ep *ep, fi_addr_t addr);
 
-/* The group with @id and @base, from a member's message; NULL: none. */
-struct coll_group *coll_group_by_id(
-	const struct coll_ep *ep, uint32_t id, uint16_t base);
+/* The group whose own secret is @secret, which may be any number; NULL: none. */
+struct coll_group *coll_group_by_secret(const struct coll_ep *ep, uint64_t secret);
+
+/* May a message that claims to be from the member @rank come from @src, or is the
+ * source unknown because the owner does not report sources? */
+static inline bool coll_group_is_from(
+	const struct coll_group *group, uint32_t rank, fi_addr_t src)
+{
+	return rank < group->members &&
+	       (!group->ep->has_sources || group->member[rank].addr == src);
+}
 
 /* The rank of the member at @addr; @group->members: none. */
 uint32_t coll_group_rank(const struct coll_group *group, fi_addr_t addr);

@@ -11,7 +11,7 @@
 #include "providers/coll/node/locality.h"
 #include "providers/coll/nodes.h"
 
-#define RECORD_MAGIC UINT32_C(0x6c6f6301) /* "\1col"; contains the version */
+#define RECORD_MAGIC UINT32_C(0x6c6f6302) /* "\2col"; contains the version */
 
 enum {
 	RECORD_ORDERED = 1,
@@ -20,18 +20,19 @@ enum {
 	NODES_MAX = 1 << 14,
 };
 
-/* The record that a member sends to all others; little-endian. */
+/* The record that a member sends to all others; little-endian. It reaches the others
+ * only from members, whose sources are checked by the receives. */
 struct record {
 	uint32_t magic;    /* RECORD_MAGIC */
-	uint16_t id, base; /* the group in this member's numbers (tag.h) */
 	uint32_t err;      /* positive fi_errno: this member cannot join; 0: it can */
+	uint64_t secret;   /* the secret of messages to this member (tag.h) */
 	uint32_t flags;    /* RECORD_ bits */
 	uint32_t has_card; /* 1: @card is valid */
 	struct coll_node_card card;
 	struct coll_locality locality;
 };
 
-_Static_assert(sizeof(struct record) == 92, "layout of join records");
+_Static_assert(sizeof(struct record) == 96, "layout of join records");
 
 /* Block of the second exchange: the positive fi_errno of attaching, or 0. */
 struct attached {
@@ -74,21 +75,20 @@ static bool has_to_wait(const struct coll_group *group)
 static int read_record(
 	struct coll_group *group, uint32_t rank, const struct record *record)
 {
-	uint16_t id = le16toh(record->id);
+	uint64_t secret = le64toh(record->secret);
 
-	if (le32toh(record->magic) != RECORD_MAGIC || id >= COLL_GROUPS_MAX) {
+	if (le32toh(record->magic) != RECORD_MAGIC) {
 		coll_log(FI_LOG_WARN, FI_LOG_EP_CTRL,
 			"join failed: member %u sent no record of this version\n",
 			rank);
 		return -FI_EINVAL;
 	}
-	if (record->err || !id) {
+	if (record->err || !secret) {
 		coll_log(FI_LOG_WARN, FI_LOG_EP_CTRL,
 			"join failed: member %u could not join\n", rank);
 		return -FI_ECONNREFUSED;
 	}
-	group->member[rank].id = id;
-	group->member[rank].base = le16toh(record->base);
+	group->member[rank].secret = secret;
 	if (!(le32toh(record->flags) & RECORD_ORDERED))
 		group->is_ordered = false;
 	return 0;
@@ -199,7 +199,6 @@ static void records_done(struct coll_group *group, int err, const void *blocks)
 	group->is_ordered = true;
 	for (uint32_t i = 0; !err && i < group->members; i++)
 		err = read_record(group, i, &records[i]);
-	group->has_records = !err;
 	if (!err)
 		note_oversubscribed(group, records);
 	if (!err && is_divided(group, records))
@@ -228,8 +227,7 @@ static void begin(struct coll_group *group)
 {
 	struct record record = {
 		.magic = htole32(RECORD_MAGIC),
-		.id = htole16(group->id),
-		.base = htole16(group->base),
+		.secret = htole64(group->secret),
 		.flags = htole32(group->ep->is_ordered ? RECORD_ORDERED : 0),
 	};
 	struct coll_locality locality;
@@ -286,13 +284,20 @@ void coll_join_stop(struct coll_group *group)
 struct coll_group *coll_join_find(const struct coll_ep *ep, uint32_t members,
 	uint32_t to, uint32_t from, fi_addr_t src)
 {
+	struct coll_group *group;
+
+	wf_list_foreach(link, &ep->joining)
+	{
+		group = wf_list_entry(link, struct coll_group, join_link);
+		if (group->members == members && group->rank == to &&
+			coll_group_is_from(group, from, src))
+			return group;
+	}
 	wf_list_foreach(link, &ep->groups)
 	{
-		struct coll_group *group = wf_list_entry(link, struct coll_group, link);
-
-		if (group->state != COLL_OPEN && group->members == members &&
-			group->rank == to && from < members &&
-			(src == FI_ADDR_NOTAVAIL || src == group->member[from].addr))
+		group = wf_list_entry(link, struct coll_group, link);
+		if (group->state == COLL_FAILED && group->members == members &&
+			group->rank == to && coll_group_is_from(group, from, src))
 			return group;
 	}
 	return NULL;

@@ -6,9 +6,9 @@
 
 /*
  * Joining: what the members of a new group exchange. First a record of each member,
- * with its id of the group; then, if the node engine is possible, whether each member
- * could attach the others' memory. Both are allgathers over peer transfers. The
- * endpoint's lock is held in all functions.
+ * with the secret of messages to it (tag.h); then, if the node engine is possible,
+ * whether each member could attach the others' memory. Both are allgathers over peer
+ * transfers. The endpoint's lock is held in all functions.
  */
 
 /* Begin the join, or wait for an earlier join of the same members. coll_group_joined
@@ -21,9 +21,9 @@ void coll_join_next(struct coll_ep *ep);
 /* Stop joining; then @group may be freed. */
 void coll_join_stop(struct coll_group *group);
 
-/* Find the group of @members members that is joining, or could not be joined, in which
- * this endpoint has rank @to, and the member at @src has rank @from; @src is not
- * checked if it is FI_ADDR_NOTAVAIL. NULL: there is none. */
+/* Find the group of @members members that is joining or, if there is none, has failed,
+ * in which this endpoint has rank @to, and the member at @src has rank @from; @src is
+ * not checked if the owner does not report sources. NULL: there is none. */
 struct coll_group *coll_join_find(const struct coll_ep *ep, uint32_t members,
 	uint32_t to, uint32_t from, fi_addr_t src);
 

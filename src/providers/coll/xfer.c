@@ -30,11 +30,12 @@ void coll_xfer_free(struct coll_xfer *xfer)
 
 static ssize_t post(struct coll_xfer *xfer)
 {
+	bool is_undirected = xfer->is_recv && !xfer->ep->has_sources;
 	struct iovec iov = { xfer->buf, xfer->len };
 	struct fi_msg_tagged msg = {
 		.msg_iov = &iov,
 		.iov_count = xfer->len != 0,
-		.addr = xfer->is_recv ? FI_ADDR_UNSPEC : xfer->addr,
+		.addr = is_undirected ? FI_ADDR_UNSPEC : xfer->addr,
 		.tag = xfer->tag,
 		.context = &xfer->context,
 	};

@@ -17,8 +17,10 @@ struct coll_xfer {
 	 * from @src; FI_ADDR_NOTAVAIL: the source is not known. Has to free @xfer or
 	 * post it again. */
 	void (*done)(struct coll_xfer *xfer, int err, size_t len, fi_addr_t src);
-	void *user;     /* argument for @done */
-	fi_addr_t addr; /* the other member; a receive is not limited to it */
+	void *user; /* argument for @done */
+	/* The other member. A receive of FI_ADDR_UNSPEC matches messages of any
+	 * source, and so does each one if the owner does not report sources. */
+	fi_addr_t addr;
 	uint64_t tag;
 	void *buf;
 	size_t len;     /* length of @buf in bytes */
