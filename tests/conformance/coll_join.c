@@ -284,6 +284,44 @@ static void no_member_has_joined_before_all_have_called(void)
 	cl_close(&env);
 }
 
+/* The others' messages wait until their addresses are inserted. */
+static void members_that_are_inserted_late(void)
+{
+	struct cl_member *late = &env.member[0];
+	char name[3][256];
+
+	cl_open(&env, 3, NULL);
+	for (uint32_t i = 1; i < 3; i++) {
+		size_t len = sizeof(name[i]);
+
+		CHECK_OK(fi_getname(&env.member[i].ep->fid, name[i], &len));
+		CHECK_OK(fi_av_remove(late->av, &late->addr[i], 1, 0));
+	}
+	cl_range(&group, 3, 0, 1);
+	for (uint32_t r = 1; r < 3; r++) {
+		group.set[r] = cl_empty_set(&env.member[r]);
+		for (uint32_t s = 0; s < 3; s++)
+			CHECK_OK(fi_av_set_insert(group.set[r], env.member[r].addr[s]));
+		cl_start_join(&env, &group, r);
+	}
+	for (int i = 0; i < 200; i++)
+		cl_step(&env);
+	group.set[0] = cl_empty_set(late);
+	for (uint32_t i = 0; i < 3; i++) {
+		if (i)
+			CHECK_EQ(fi_av_insert(
+					 late->av, name[i], 1, &late->addr[i], 0, NULL),
+				1);
+		CHECK_OK(fi_av_set_insert(group.set[0], late->addr[i]));
+	}
+	cl_start_join(&env, &group, 0);
+	for (uint32_t r = 0; r < 3; r++)
+		cl_end_join(&env, &group, r);
+	check_group(&group);
+	cl_leave(&group);
+	cl_close(&env);
+}
+
 /* The events of all members are read without a buffer, and nothing else is called. */
 static void events_without_a_buffer(void)
 {
@@ -467,6 +505,7 @@ CF_SUITE(coll_join,
 	CF_CASE(groups_within_groups, "COL-004 COL-005", FI_COLLECTIVE),
 	CF_CASE(joins_in_any_order, "COL-002", FI_COLLECTIVE),
 	CF_CASE(no_member_has_joined_before_all_have_called, "COL-003", FI_COLLECTIVE),
+	CF_CASE(members_that_are_inserted_late, "COL-003", FI_COLLECTIVE),
 	CF_CASE(events_without_a_buffer, "COL-002", FI_COLLECTIVE),
 	CF_CASE(a_sleeper_joins, "COL-002", FI_COLLECTIVE),
 	CF_CASE(sleepers_join_on_their_own, "COL-002", FI_COLLECTIVE),
