@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include "providers/shm/conn/peer.h"
+#include "providers/shm/data/verdict.h"
 #include "sys/clock.h"
 
 /*
@@ -131,6 +132,8 @@ static __attribute__((noinline)) void chores(struct shm_ep *ep)
 {
 	if (!wf_list_empty(&ep->pulls))
 		shm_bulk_progress(ep);
+	if (!wf_list_empty(&ep->verdicts))
+		shm_verdict_progress(ep);
 	if (!wf_list_empty(&ep->dirty))
 		flush_dirty(ep);
 	if (is_time(ep))
@@ -140,7 +143,7 @@ static __attribute__((noinline)) void chores(struct shm_ep *ep)
 	if (!wf_list_empty(&ep->dead))
 		shm_conn_free_dead(ep);
 	ep->chores = !wf_list_empty(&ep->pulls) || !wf_list_empty(&ep->dirty) ||
-		     !wf_list_empty(&ep->failed);
+		     !wf_list_empty(&ep->failed) || !wf_list_empty(&ep->verdicts);
 }
 
 /* wf_progress.moved: an endpoint that completes nothing, such as the target of atomics,

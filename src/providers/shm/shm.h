@@ -26,7 +26,7 @@
  *   reach.c           connections that a provider above makes and ends
  *   conn.c            a connection in use and its end
  *   replay.c          sending again messages that a dead peer has not processed
- *   small.c           RMA and atomic operations that fit one slot
+ *   small.c, verdict.c   RMA and atomic operations that fit one slot
  *   tx.c, send.c      operations of the application
  *   out.c, out_answer.c, out_op.c, out_stream.c   writing records into the lane
  *   rx.c, recv.c, unexp.c, access.c, answer.c   handling of peers' records
@@ -75,13 +75,15 @@ struct shm_ep {
 	/* Number of records read from hot connections, at the last call of
 	 * shm_progress_moved. */
 	uint32_t read_before;
-	/* Progress has to visit the lists failed, dirty and pulls. */
+	/* Progress has to visit the lists failed, dirty, verdicts and pulls. */
 	bool chores;
 	struct wf_list failed; /* struct shm_conn to be taken down, by failed_link */
 	/* struct shm_conn to be freed at the end of progress, by failed_link. */
 	struct wf_list dead;
 	/* struct shm_conn with records to send, by dirty_link. */
 	struct wf_list dirty;
+	/* struct shm_conn with operations that wait for a verdict, by verdict_link. */
+	struct wf_list verdicts;
 	/* struct shm_sink that may be read from the peer's memory, by pull_link. */
 	struct wf_list pulls;
 	struct wf_unexp unexp;

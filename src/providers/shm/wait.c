@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "providers/shm/conn/peer.h"
+#include "providers/shm/data/verdict.h"
 #include "sys/clock.h"
 
 /*
@@ -93,13 +94,14 @@ bool shm_arm(struct wf_ep *wf)
 		arm_conn(ep->conns[i]);
 	if (!await_space(ep))
 		return false;
+	shm_verdict_arm(ep);
 	/* Full fence between the stores to armed and waiting and the loads from the
 	 * lanes; pairs with that in shm_out_ring. */
 	atomic_thread_fence(memory_order_seq_cst);
 	for (uint32_t i = 0; i < ep->conn_count; i++)
 		if (shm_reader_head(&ep->conns[i]->in))
 			return false;
-	if (has_space(ep) || shm_share_has_news(ep))
+	if (has_space(ep) || shm_share_has_news(ep) || shm_verdict_has_news(ep))
 		return false;
 	wf_watches_set_timer(&ep->watches, next_deadline(ep));
 	return true;

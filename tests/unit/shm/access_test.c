@@ -7,7 +7,7 @@
 
 enum { STREAM = 60000, PIECE = 7001 };
 
-static uint8_t local[64], result[64];
+static uint8_t local[SHM_INLINE_MAX], result[64];
 
 /* ---- requests of the peer ---- */
 
@@ -35,9 +35,20 @@ static void expect_error(struct pair *p, uint64_t word, uint32_t err)
 	assert_int_equal(code, err);
 }
 
+/* The error that the endpoint stored for the peer's last record, before its position.
+ */
+static int refusal(struct pair *p)
+{
+	uint32_t last = p->out.next - 1;
+	struct shm_lane *lane = p->out.lane;
+
+	assert_int_equal(atomic_load(&lane->reader.slots), last);
+	return atomic_exchange(&lane->refused[last % SHM_SLOTS], 0);
+}
+
 /* Memory that is not the peer's: the first byte before it, the first one behind it, an
- * overflow, another key. The refusal names the operation's id, or its kind if it has
- * none; nothing is changed, and the connection goes on. */
+ * overflow, another key. The refusal names the operation's id, or is in the entry of
+ * its record if it has none; nothing is changed, and the connection goes on. */
 static void refused(void **state)
 {
 	static const struct fi_rma_iov segs[] = { { REGION - 7, 8, KEY },
@@ -49,17 +60,17 @@ static void refused(void **state)
 	struct pair *p = *state;
 
 	for (size_t i = 0; i < WF_ARRAY_SIZE(segs); i++) {
-		for (uint64_t id = SHM_ID_SILENT; id <= 2; id++) {
-			uint64_t write = id == 2 ? 2 : SHM_REC_WRITE | id << 8;
-			uint64_t atomic = id == 2 ? 2 : SHM_REC_ATOMIC | id << 8;
-
-			request(p, SHM_REC_WRITE, 0, plain, id, segs[i], 8);
-			pair_progress(p);
-			assert_int_equal(peer_expect(p, SHM_REC_ERROR).word, write);
-			request(p, SHM_REC_ATOMIC, 0, sum, id, segs[i], 8);
-			pair_progress(p);
-			assert_int_equal(peer_expect(p, SHM_REC_ERROR).word, atomic);
-		}
+		request(p, SHM_REC_WRITE, 0, plain, 2, segs[i], 8);
+		request(p, SHM_REC_ATOMIC, 0, sum, 3, segs[i], 8);
+		pair_progress(p);
+		for (uint64_t id = 2; id <= 3; id++)
+			assert_int_equal(peer_expect(p, SHM_REC_ERROR).word, id);
+		request(p, SHM_REC_WRITE, 0, plain, SHM_ID_NONE, segs[i], 8);
+		pair_progress(p);
+		assert_int_not_equal(refusal(p), 0);
+		request(p, SHM_REC_ATOMIC, 0, sum, SHM_ID_NONE, segs[i], 8);
+		pair_progress(p);
+		assert_int_not_equal(refusal(p), 0);
 		request(p, SHM_REC_READ, 0, plain, 5, segs[i], 0);
 		request(p, SHM_REC_FETCH, 0, sum, 6, segs[i], 8);
 		request(p, SHM_REC_COMPARE, 0, swap, 7, segs[i], 16);
@@ -72,6 +83,11 @@ static void refused(void **state)
 	pair_progress(p);
 	peer_expect_ack(p, 9);
 	assert_memory_not_equal(p->region, before, 8);
+	request(p, SHM_REC_WRITE, 0, plain, SHM_ID_NONE,
+		(struct fi_rma_iov){ 8, 8, KEY }, 8);
+	pair_progress(p);
+	assert_int_equal(refusal(p), 0);
+	assert_false(peer_has_record(p));
 }
 
 /* Requests that are none: each ends the connection, and memory is as it was. */
@@ -91,15 +107,15 @@ static void malformed(void **state)
 		{ SHM_REC_WRITE, SHM_FLAG_MORE, 1, 0, 0, 5, 8, 8 },
 		{ SHM_REC_WRITE, SHM_FLAG_MORE, 1, 0, 0, 5, 0, 0 },
 		{ SHM_REC_READ, 0, 1, 0, 0, 5, 8, 1 },
-		{ SHM_REC_READ, 0, 1, 0, 0, SHM_ID_REPORTED, 8, 0 },
-		{ SHM_REC_READ, 0, 1, 0, 0, SHM_ID_SILENT, 8, 0 },
+		{ SHM_REC_WRITE, SHM_FLAG_MORE, 1, 0, 0, SHM_ID_NONE, 8, 0 },
+		{ SHM_REC_READ, 0, 1, 0, 0, SHM_ID_NONE, 8, 0 },
 		{ SHM_REC_ATOMIC, 0, 1, FI_UINT64, FI_SUM, 5, 8, 16 },
 		{ SHM_REC_ATOMIC, 0, 1, FI_UINT64, FI_SUM, 5, 12, 12 },
 		{ SHM_REC_ATOMIC, 0, 1, FI_UINT64, FI_SUM, 5, 0, 0 },
 		{ SHM_REC_ATOMIC, 0, 1, 99, FI_SUM, 5, 8, 8 },
 		{ SHM_REC_ATOMIC, 0, 1, FI_UINT64, 99, 5, 8, 8 },
 		{ SHM_REC_ATOMIC, 0, 1, FI_UINT64, FI_CSWAP, 5, 8, 8 },
-		{ SHM_REC_FETCH, 0, 1, FI_UINT64, FI_SUM, SHM_ID_REPORTED, 8, 8 },
+		{ SHM_REC_FETCH, 0, 1, FI_UINT64, FI_SUM, SHM_ID_NONE, 8, 8 },
 		{ SHM_REC_FETCH, 0, 1, FI_UINT64, FI_ATOMIC_READ, 5, 8, 8 },
 		{ SHM_REC_COMPARE, 0, 1, FI_UINT64, FI_CSWAP, 5, 8, 8 },
 		{ SHM_REC_COMPARE, 0, 1, FI_UINT64, FI_SUM, 5, 8, 16 },
@@ -283,18 +299,11 @@ static uint64_t post_fetch(struct pair *p)
 	return taken_id(p, SHM_REC_FETCH);
 }
 
+/* It has an id, because it does not fit one slot. */
 static uint64_t post_write(struct pair *p)
 {
-	struct iovec iov = { local, 8 };
-	struct fi_rma_iov seg = { 0, 8, KEY };
-	struct fi_msg_rma msg = { .msg_iov = &iov,
-		.iov_count = 1,
-		.addr = p->addr,
-		.rma_iov = &seg,
-		.rma_iov_count = 1,
-		.context = local };
-
-	assert_int_equal(fi_writemsg(p->ep, &msg, FI_DELIVERY_COMPLETE), 0);
+	assert_int_equal(
+		fi_write(p->ep, local, sizeof(local), NULL, p->addr, 0, KEY, local), 0);
 	return taken_id(p, SHM_REC_WRITE);
 }
 
@@ -352,37 +361,6 @@ static void errors_of_the_peer(void **state)
 	}
 }
 
-/* The failure of an operation without an id is told once for each that was sent, and
- * only of those kinds. */
-static void failures_without_an_id(void **state)
-{
-	const uint32_t code = FI_EACCES;
-	const uint64_t silent = SHM_REC_WRITE | SHM_ID_SILENT << 8;
-	static const uint64_t none[] = { SHM_REC_READ, SHM_REC_FETCH, 0,
-		SHM_REC_WRITE | 2 << 8 };
-	struct pair *p = *state;
-
-	for (int i = 0; i < 2; i++)
-		assert_int_equal(fi_inject_write(p->ep, local, 8, p->addr, 0, KEY), 0);
-	for (int i = 0; i < 2; i++) {
-		peer_record(p, SHM_REC_ERROR, 0, silent, &code, sizeof(code));
-		pair_progress(p);
-		assert_int_equal(p->ended_count, 1);
-		assert_int_equal(p->ended[0].err, FI_EACCES);
-		assert_true(p->ended[0].flags & FI_WRITE);
-		p->ended_count = 0;
-	}
-	peer_record(p, SHM_REC_ERROR, 0, silent, &code, sizeof(code));
-	assert_refused(p);
-	for (size_t i = 0; i < WF_ARRAY_SIZE(none); i++) {
-		pair_again(p);
-		assert_int_equal(fi_inject_write(p->ep, local, 8, p->addr, 0, KEY), 0);
-		peer_record(p, SHM_REC_ERROR, 0, none[i], &code, sizeof(code));
-		assert_refused(p);
-		assert_int_equal(p->ended_count, 0);
-	}
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -393,7 +371,6 @@ int main(void)
 		PAIR_TEST(pieces_of_no_write),
 		PAIR_TEST(answers_that_do_not_fit),
 		PAIR_TEST(errors_of_the_peer),
-		PAIR_TEST(failures_without_an_id),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

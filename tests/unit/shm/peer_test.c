@@ -33,25 +33,8 @@ static void acknowledge(struct raw *raw, uint64_t id)
 	raw_drive(raw);
 }
 
-/* Levels that speak of the peer wait for its word. */
-static void writes_wait_for_the_peer(void **state)
-{
-	static const uint64_t levels[] = { FI_TRANSMIT_COMPLETE, FI_DELIVERY_COMPLETE };
-	struct raw raw;
-
-	(void)state;
-	raw_open(&raw, FI_WAIT_NONE);
-	for (unsigned int i = 0; i < WF_ARRAY_SIZE(levels); i++) {
-		raw_post_write(&raw, levels[i] | FI_COMPLETION);
-		raw_drive(&raw);
-		assert_int_equal(raw.completions, i);
-		acknowledge(&raw, take_request(&raw, SHM_REC_WRITE));
-		assert_int_equal(raw.completions, i + 1);
-	}
-	raw_close(&raw);
-}
-
-/* The answer to an operation that is over is none to the next one. */
+/* The answer to an operation that is over is none to the next one. Small writes with a
+ * fence have ids. */
 static void an_answer_twice(void **state)
 {
 	uint64_t first, second;
@@ -59,11 +42,11 @@ static void an_answer_twice(void **state)
 
 	(void)state;
 	raw_open(&raw, FI_WAIT_NONE);
-	raw_post_write(&raw, FI_DELIVERY_COMPLETE | FI_COMPLETION);
+	raw_post_write(&raw, FI_FENCE | FI_COMPLETION);
 	first = take_request(&raw, SHM_REC_WRITE);
 	acknowledge(&raw, first);
 	assert_int_equal(raw.completions, 1);
-	raw_post_write(&raw, FI_DELIVERY_COMPLETE | FI_COMPLETION);
+	raw_post_write(&raw, FI_FENCE | FI_COMPLETION);
 	second = take_request(&raw, SHM_REC_WRITE);
 	assert_int_not_equal(first, second);
 	assert_true(raw_put(&raw, SHM_REC_ACK, 0, 0, &first, sizeof(first)));
@@ -421,7 +404,6 @@ static void what_the_peer_does(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(writes_wait_for_the_peer),
 		cmocka_unit_test(an_answer_twice),
 		cmocka_unit_test(tokens_are_used_again),
 		cmocka_unit_test(buffers_of_another_length),

@@ -203,7 +203,7 @@ static void malformed(void **state)
 		put = make_put(local);
 		switch (i) {
 		case 0:
-			put.rts.id = SHM_ID_REPORTED;
+			put.rts.id = SHM_ID_NONE;
 			break;
 		case 1:
 			put.rts.token = SHM_TOKENS;

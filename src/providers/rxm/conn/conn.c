@@ -373,17 +373,16 @@ ssize_t rxm_conn_inject(struct rxm_conn *conn, const void *packet, size_t len)
 
 ssize_t rxm_conn_rma(struct rxm_conn *conn, struct wf_op *op, struct rxm_call *call)
 {
-	const uint64_t own = WF_OP_WORK | FI_PEER_TRANSFER | FI_COMPLETION;
+	const uint64_t own = WF_OP_WORK | FI_PEER_TRANSFER | FI_INJECT;
 	struct wf_op below = *op;
 	ssize_t ret;
 
 	if (wf_unlikely(conn->state != RXM_CONN_UP))
 		return -FI_EAGAIN;
 	below.flags &= ~own;
-	below.flags |= call ? FI_COMPLETION : FI_INJECT;
+	below.flags |= FI_COMPLETION;
 	below.context = call;
-	if (call)
-		call->promised = false; /* the provider below heeds FI_INJECT */
+	call->promised = op->flags & FI_INJECT;
 	ret = wf_lower_start(&conn->below, &below, FI_ADDR_UNSPEC);
 	return result(conn, call, ret);
 }

@@ -116,7 +116,8 @@ ssize_t rxm_conn_inject(struct rxm_conn *conn, const void *packet, size_t len);
 
 /* Start @op, an RMA operation, on the connection, with its own flags and FI_COMPLETION,
  * and with @call as its context. @op is unchanged afterwards. Results as for
- * rxm_conn_send. @call is NULL for an injected write, which has no done(). */
+ * rxm_conn_send. An injected write, whose buffers stay valid until done() is called, is
+ * not injected below: its failure there would name no operation. */
 ssize_t rxm_conn_rma(struct rxm_conn *conn, struct wf_op *op, struct rxm_call *call);
 
 /* Called before an operation after a pause: fail the connection if the peer has closed

@@ -59,26 +59,20 @@ static int describe(struct rxm_op *op)
 static ssize_t rma_send(struct rxm_conn *conn, struct rxm_work *work)
 {
 	struct rxm_op *op = rxm_op_of(work);
-	bool inject = op->op.flags & FI_INJECT;
-	bool below = inject && op->op.len <= conn->ep->domain->inject_size &&
-		     !wf_op_is_reported(op->op.flags);
 	struct wf_op call;
-	ssize_t ret = below ? 0 : describe(op);
+	ssize_t ret = describe(op);
 
 	if (ret)
 		return ret;
 	call = op->op;
 	op->sending.call.done = rxm_op_sent;
-	if (!below)
-		call.flags &= ~FI_INJECT;
 	/* The operation has already waited for its fence. */
 	call.flags &= ~(WF_OP_WORK | FI_FENCE);
-	ret = rxm_conn_rma(conn, &call, below ? NULL : &op->sending.call);
+	ret = rxm_conn_rma(conn, &call, &op->sending.call);
 	if (ret)
 		return ret;
 	rxm_op_begun(op, conn);
-	if (!below)
-		op->refs++;
+	op->refs++;
 	rxm_op_unref(op);
 	return 0;
 }

@@ -9,6 +9,7 @@
 #include "providers/shm/data/pieces.h"
 #include "providers/shm/data/region.h"
 #include "providers/shm/data/reuse.h"
+#include "providers/shm/data/verdict.h"
 #include "sys/calls.h"
 
 /* A connection from its beginning to its end. */
@@ -127,6 +128,7 @@ struct shm_conn *shm_conn_new(struct shm_ep *ep, struct shm_peer *peer, int fd,
 	conn->watch = (struct wf_watch){ .ready = ready, .fd = fd };
 	wf_list_init(&conn->failed_link);
 	wf_list_init(&conn->dirty_link);
+	wf_list_init(&conn->verdict_link);
 	wf_list_init(&conn->answers);
 	wf_list_init(&conn->txq);
 	wf_list_init(&conn->streams);
@@ -236,6 +238,7 @@ void shm_conn_end(struct shm_conn *conn, int err)
 	shm_bulk_end(conn, err ? err : FI_ECANCELED, !err);
 	shm_pieces_end(conn, err ? err : FI_ECANCELED, !err);
 	wf_unexp_break(&conn->unexp, FI_ECONNRESET);
+	shm_verdict_end(conn, err);
 	end_list(conn, &conn->settling, err);
 	end_list(conn, &conn->shares, err);
 	end_list(conn, &conn->answers, 0);

@@ -15,6 +15,7 @@ struct shm_window;
 struct shm_methods;
 struct shm_lease;
 struct shm_sink;
+struct shm_verdicts;
 
 /* Local memory of a transfer: the application's buffers, or segments of registered
  * memory. */
@@ -219,7 +220,7 @@ struct shm_conn {
 	uint32_t heard;
 	struct shm_coming coming;
 	struct shm_reuse reuse;
-	struct wf_list failed_link, dirty_link;
+	struct wf_list failed_link, dirty_link, verdict_link;
 	struct wf_list answers, txq, streams;
 	/* struct shm_tx that were sent and that the peer has not answered, by link */
 	struct wf_list settling;
@@ -240,9 +241,9 @@ struct shm_conn {
 	uint32_t ack_count, ack_capacity, answer_count;
 	/* Number of operations with an id that the peer has not answered. */
 	uint32_t unsettled;
-	/* Number of writes and atomics that were sent without an id, less those that
-	 * failed. The peer answers them only if they fail. */
-	uint64_t silent;
+	/* Small writes and atomics, which have no id (data/verdict.h); NULL: there was
+	 * none. */
+	struct shm_verdicts *verdicts;
 	struct shm_id *ids;
 	uint32_t id_count, id_free;
 	/* Bit mask of the tokens that messages of this endpoint use. */
@@ -258,8 +259,8 @@ struct shm_conn {
 	struct shm_methods *methods[SHM_USES];
 	/* Number of a record; the peer is known to have read all records up to it. */
 	uint32_t drained;
-	/* The peer accesses memory directly: report the reader's position after every
-	 * batch of records. */
+	/* The peer accesses memory directly, or waits for verdicts: report the reader's
+	 * position after every batch of records. */
 	bool tells;
 	/* Process of the peer, in this process's PID namespace; 0: not visible. */
 	pid_t pid;
@@ -307,9 +308,20 @@ void shm_tx_complete(struct shm_ep *ep, struct shm_tx *tx);
 void shm_tx_fail(struct shm_ep *ep, struct shm_tx *tx, int err, const char *peer);
 /* The peer answered the operation: complete it, or fail it with @err (positive). */
 void shm_tx_settle(struct shm_conn *conn, struct shm_tx *tx, int err);
-/* An operation that was sent without an id failed: report an error without its context.
- */
-void shm_tx_fail_silent(struct shm_conn *conn, enum wf_op_kind kind, int err);
+
+/* An operation that failed: the fields are those of struct wf_op. */
+struct shm_failure {
+	enum wf_op_kind kind;
+	int err; /* positive fi_errno */
+	uint64_t op_flags;
+	void *context;
+	fi_addr_t addr;
+	const char *peer; /* its name */
+};
+
+/* Write the error entry, which contains the peer's fi_addr_t and its address, and count
+ * the failure. */
+void shm_tx_report_failure(struct shm_ep *ep, const struct shm_failure *failure);
 /* Queue an answer: a record of kind @kind with a blob of @len bytes, which is copied.
  * If there is no memory, the connection fails. */
 void shm_tx_answer(struct shm_conn *conn, uint8_t kind, uint64_t word, const void *blob,
@@ -336,6 +348,8 @@ void shm_out_dirty(struct shm_conn *conn);
 void shm_out_ring(struct shm_conn *conn, _Atomic uint32_t *asleep);
 /* Wake the peer if it sleeps; has to be called after every commit. */
 void shm_out_wake_slow(struct shm_conn *conn);
+/* Load the reader's position. False: it is impossible, and the connection failed. */
+bool shm_out_refresh(struct shm_conn *conn);
 bool shm_out_has_space_slow(struct shm_conn *conn);
 
 /* Is a slot of the lane free? */

@@ -6,6 +6,7 @@
 #include "objects/endpoint/life/target.h"
 #include "providers/shm/conn/conn.h"
 #include "providers/shm/data/put.h"
+#include "providers/shm/data/verdict.h"
 #include "sys/clock.h"
 
 /* Peers' RMA and atomic operations on local memory. */
@@ -63,11 +64,24 @@ static void set_span(struct shm_span *span, const struct request *req)
 	memcpy(span->seg, req->seg, req->segs * sizeof(req->seg[0]));
 }
 
-/* Report a failure to the peer: by the operation's id, or by its kind if it has none.
- */
-static void failed(struct shm_conn *conn, uint64_t id, uint8_t kind, int err)
+/* The operation of the record that is being read was executed. */
+static inline void executed(struct shm_conn *conn, uint64_t id)
 {
-	shm_tx_error(conn, id > SHM_ID_REPORTED ? id : kind | id << 8, -err);
+	if (id == SHM_ID_NONE)
+		conn->tells = true;
+	else
+		shm_tx_ack(conn, id);
+}
+
+/* It is refused with @err, a negative fi_errno. */
+static void refused(struct shm_conn *conn, uint64_t id, int err)
+{
+	if (id != SHM_ID_NONE) {
+		shm_tx_error(conn, id, -err);
+		return;
+	}
+	shm_verdict_refuse(conn, -err);
+	conn->tells = true;
 }
 
 static uint64_t with_data(const struct shm_record *rec, uint64_t comp_flags)
@@ -99,18 +113,16 @@ void shm_access_end_write(struct shm_conn *conn, const struct shm_span *to, uint
 	uint64_t comp_flags = FI_RMA | FI_REMOTE_WRITE;
 
 	if (err) {
-		failed(conn, id, SHM_REC_WRITE, err);
+		refused(conn, id, err);
 		return;
 	}
 	if (flags & SHM_FLAG_DATA)
 		comp_flags |= FI_REMOTE_CQ_DATA;
 	wf_target_done(&conn->ep->ep, to->seg, to->count, comp_flags, to->len, data,
 		shm_conn_source(conn));
-	if (id <= SHM_ID_REPORTED)
-		return;
 	if (to->len >= SHM_PUT_MIN)
 		store_time(conn, id);
-	shm_tx_ack(conn, id);
+	executed(conn, id);
 }
 
 void shm_access_written(struct shm_conn *conn, struct shm_sink *sink)
@@ -152,8 +164,7 @@ bool shm_recv_small_write(struct shm_conn *conn, uint64_t head)
 	wf_ep_remote_done(
 		&conn->ep->ep, mr, FI_RMA | FI_REMOTE_WRITE, len, 0, FI_ADDR_NOTAVAIL);
 	wf_target_release(map_of(conn));
-	if (id > SHM_ID_REPORTED)
-		shm_tx_ack(conn, id);
+	executed(conn, id);
 	return true;
 }
 
@@ -173,8 +184,7 @@ static bool write_at_once(
 		return false;
 	shm_copy(to, req->payload, req->len);
 	done_there(conn, mr, rec, FI_RMA | FI_REMOTE_WRITE, req->len);
-	if (req->id > SHM_ID_REPORTED)
-		shm_tx_ack(conn, req->id);
+	executed(conn, req->id);
 	return true;
 }
 
@@ -192,7 +202,8 @@ int shm_recv_write(struct shm_conn *conn, const struct shm_record *rec)
 	err = wf_target_check(map_of(conn), req.seg, req.segs, FI_REMOTE_WRITE);
 	set_span(&span, &req);
 	if (rec->flags & SHM_FLAG_MORE) {
-		if (conn->writing || req.payload_len || !req.len)
+		if (conn->writing || req.payload_len || !req.len ||
+			req.id == SHM_ID_NONE)
 			return -FI_EPROTO;
 		sink = shm_bulk_write(conn, req.id);
 		if (!sink)
@@ -238,7 +249,7 @@ int shm_recv_read(struct shm_conn *conn, const struct shm_record *rec)
 	struct shm_tx *tx;
 	int err, ret = parse(rec, &req);
 
-	if (ret || req.payload_len || req.id <= SHM_ID_REPORTED)
+	if (ret || req.payload_len || req.id == SHM_ID_NONE)
 		return -FI_EPROTO;
 	if (wf_likely(read_at_once(conn, rec, &req)))
 		return 0;
@@ -340,11 +351,11 @@ static void serve_atomic(struct shm_conn *conn, const struct shm_record *rec,
 		atomic->result = found;
 	ret = run_atomic(conn, rec, atomic);
 	if (ret)
-		failed(conn, req->id, rec->kind, ret);
+		refused(conn, req->id, ret);
 	else if (fetch)
 		shm_out_answer(conn, SHM_REC_RESP, req->id, found, req->len);
-	else if (req->id > SHM_ID_REPORTED)
-		shm_tx_ack(conn, req->id);
+	else
+		executed(conn, req->id);
 }
 
 static void serve_large_atomic(struct shm_conn *conn, const struct shm_record *rec,
@@ -371,7 +382,7 @@ int shm_recv_atomic(struct shm_conn *conn, const struct shm_record *rec)
 	atomic.datatype = req.datatype;
 	atomic.op = req.op;
 	if (check_atomic(&req, &atomic) ||
-		(atomic.kind != WF_OP_ATOMIC && req.id <= SHM_ID_REPORTED))
+		(atomic.kind != WF_OP_ATOMIC && req.id == SHM_ID_NONE))
 		return -FI_EPROTO;
 	atomic.seg = req.seg;
 	atomic.count = req.segs;

@@ -53,41 +53,17 @@ int shm_recv_ack(struct shm_conn *conn, const struct shm_record *rec)
 	return 0;
 }
 
-/* A write or atomic that has no id failed. */
-static int silent_failed(struct shm_conn *conn, uint64_t word, int err)
-{
-	uint8_t kind = (uint8_t)word;
-
-	if (!conn->silent || (kind != SHM_REC_WRITE && kind != SHM_REC_ATOMIC) ||
-		word >> 8 > SHM_ID_REPORTED)
-		return -FI_EPROTO;
-	conn->silent--;
-	if (word >> 8 == SHM_ID_REPORTED)
-		shm_log(FI_LOG_WARN, FI_LOG_EP_DATA,
-			"%s refused a write or atomic that was complete without its "
-			"word (possible FI_DELIVERY_COMPLETE): %s\n",
-			shm_conn_name(conn), fi_strerror(err));
-	else
-		shm_tx_fail_silent(
-			conn, kind == SHM_REC_WRITE ? WF_OP_WRITE : WF_OP_ATOMIC, err);
-	return 0;
-}
-
 int shm_recv_error(struct shm_conn *conn, const struct shm_record *rec)
 {
 	struct shm_tx *tx = shm_id_find(conn, rec->word, SHM_ID_TX);
 	uint32_t code;
 	int err;
 
-	if (rec->len != sizeof(code))
+	/* Answers to the peer's operations are not refused. */
+	if (rec->len != sizeof(code) || !tx || tx->op == WF_OP_COUNT)
 		return -FI_EPROTO;
 	memcpy(&code, rec->blob, sizeof(code));
 	err = code && code < FI_ERRNO_MAX ? (int)code : FI_EIO;
-	if (!tx)
-		return silent_failed(conn, rec->word, err);
-	/* Only the peer's operations are refused. */
-	if (tx->op == WF_OP_COUNT)
-		return -FI_EPROTO;
 	shm_tx_settle(conn, tx, err);
 	return 0;
 }

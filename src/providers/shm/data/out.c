@@ -9,17 +9,20 @@
  * peer.
  */
 
+bool shm_out_refresh(struct shm_conn *conn)
+{
+	if (wf_likely(shm_writer_refresh(&conn->out)))
+		return true;
+	shm_log(FI_LOG_WARN, FI_LOG_EP_DATA,
+		"connection to %s closed: it says that it read what was never sent\n",
+		shm_conn_name(conn));
+	shm_conn_fail(conn, FI_EPROTO);
+	return false;
+}
+
 bool shm_out_has_space_slow(struct shm_conn *conn)
 {
-	if (!shm_writer_refresh(&conn->out)) {
-		shm_log(FI_LOG_WARN, FI_LOG_EP_DATA,
-			"connection to %s closed: it says that it read what was never "
-			"sent\n",
-			shm_conn_name(conn));
-		shm_conn_fail(conn, FI_EPROTO);
-		return false;
-	}
-	return shm_writer_slots(&conn->out) > 0;
+	return shm_out_refresh(conn) && shm_writer_slots(&conn->out) > 0;
 }
 
 void shm_out_ring(struct shm_conn *conn, _Atomic uint32_t *asleep)

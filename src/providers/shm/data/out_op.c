@@ -3,6 +3,7 @@
 
 #include "providers/shm/data/out.h"
 #include "providers/shm/data/put.h"
+#include "providers/shm/data/verdict.h"
 
 /* Writes the application's operations into the lane. */
 
@@ -194,8 +195,10 @@ static int send_other(struct shm_conn *conn, struct shm_tx *tx)
 /* Has @tx a fence, and is an earlier operation unanswered? */
 static bool is_fenced(const struct shm_conn *conn, const struct shm_tx *tx)
 {
-	return tx->op_flags & FI_FENCE && !tx->begun && conn->unsettled &&
-	       !(tx->id && conn->unsettled == 1);
+	uint32_t own = tx->id != 0;
+
+	return tx->op_flags & FI_FENCE && !tx->begun &&
+	       (conn->unsettled > own || shm_verdict_is_due(conn));
 }
 
 /* Does @tx have to wait until the peer has answered writes whose payload the kernel

@@ -77,7 +77,7 @@ static int read_put(const struct shm_record *rec, struct shm_put *put)
 	memcpy(put, rec->blob, rec->len);
 	if (put->rts.count > SHM_IOV_LIMIT ||
 		rec->len != SHM_RTS_SIZE(struct shm_put, put->rts.count) ||
-		put->rts.id <= SHM_ID_REPORTED || put->rts.token >= SHM_TOKENS ||
+		put->rts.id == SHM_ID_NONE || put->rts.token >= SHM_TOKENS ||
 		put->rts.len != put->seg.len || put->rts.len <= SHM_TAIL ||
 		!shm_bulk_is_whole(&put->rts))
 		return -FI_EPROTO;

@@ -16,7 +16,7 @@
  * So no message is processed twice, and a message that was sent after the death is not
  * lost. Messages of that kind that were queued for this peer, and never entered the
  * lane, are behind them. Operations that are not complete end with errors instead, as
- * do injected accesses to the peer's memory.
+ * do all accesses to the peer's memory.
  *
  * The dead peer may have written garbage into the lane.
  */
@@ -129,19 +129,6 @@ static bool is_message(const struct shm_record *rec)
 	       !(rec->flags & (SHM_FLAG_ACK | SHM_FLAG_MATCH));
 }
 
-/* Is the record a write or atomic that is reported to the application only if it fails?
- */
-static bool is_silent(const struct shm_record *rec)
-{
-	uint64_t id;
-
-	if ((rec->kind != SHM_REC_WRITE && rec->kind != SHM_REC_ATOMIC) ||
-		rec->len < sizeof(id))
-		return false;
-	memcpy(&id, rec->blob, sizeof(id));
-	return id == SHM_ID_SILENT;
-}
-
 /* Queue the messages in the lane that the peer never took behind @last of its pending
  * operations. Returns the last one. */
 static struct wf_list *queue_lane(struct shm_conn *conn, struct wf_list *last)
@@ -160,10 +147,6 @@ static struct wf_list *queue_lane(struct shm_conn *conn, struct wf_list *last)
 			break;
 		if ((int32_t)(at.next - taken) <= 0)
 			continue;
-		if (is_silent(&rec))
-			shm_tx_fail_silent(conn,
-				rec.kind == SHM_REC_WRITE ? WF_OP_WRITE : WF_OP_ATOMIC,
-				FI_ECONNRESET);
 		if (!is_message(&rec))
 			continue;
 		tx = rec.flags & SHM_FLAG_MORE ? joined_message(conn, &at, &rec)

@@ -2,12 +2,12 @@
 #include <string.h>
 
 #include "providers/shm/data/put.h"
+#include "providers/shm/data/verdict.h"
 
 /*
  * RMA and atomic operations that fit one slot, written by the call that posts them: an
- * 8 byte write is one cache line. A write or atomic without fetch, whose completion
- * level does not involve the peer, is then complete, as a message is. The operation has
- * no id, and the peer answers it only if it fails: the error entry then has no context.
+ * 8 byte write is one cache line. A write or atomic without a result has no id, and is
+ * complete when the peer has read its record (verdict.h).
  */
 
 const uint8_t shm_access_kinds[WF_OP_COUNT] = {
@@ -28,33 +28,10 @@ static inline size_t compare_of(const struct wf_op *op)
 	return op->kind == WF_OP_COMPARE ? op->atomic->size : 0;
 }
 
-/* Flags of operations that are complete only when the peer has answered. */
-#define HEARD_FLAGS                                                                    \
-	(FI_TRANSMIT_COMPLETE | FI_DELIVERY_COMPLETE | FI_MATCH_COMPLETE |             \
-		FI_COMMIT_COMPLETE | WF_OP_WORK)
-
-static inline bool is_silent(const struct wf_op *op)
+/* Does the peer's answer to the operation have no data? */
+static inline bool is_write(const struct wf_op *op)
 {
-	return (op->kind == WF_OP_WRITE || op->kind == WF_OP_ATOMIC) &&
-	       !(op->flags & HEARD_FLAGS);
-}
-
-/* Does the operation, when it is complete, write a completion or increment a counter?
- * Counters of FI_READ count atomics, too. */
-static inline bool is_reported(const struct shm_ep *ep, const struct wf_op *op)
-{
-	return op->flags & FI_COMPLETION || !(op->flags & FI_INJECT) ||
-	       wf_ep_counts(&ep->ep, WF_CNTR_WRITE) ||
-	       (op->atomic && wf_ep_counts(&ep->ep, WF_CNTR_READ));
-}
-
-static void complete(struct shm_ep *ep, const struct wf_op *op, uint64_t id)
-{
-	const struct wf_op_report *report = &wf_op_reports[op->kind];
-
-	if (id == SHM_ID_REPORTED)
-		wf_ep_tx_done(&ep->ep, report->cntr, op->context, op->flags,
-			report->comp_flags, op->rma->len);
+	return op->kind == WF_OP_WRITE || op->kind == WF_OP_ATOMIC;
 }
 
 /* Create the operation's id, which the peer's answer contains; 0: no memory. */
@@ -122,32 +99,36 @@ static void write_slot(struct shm_conn *conn, const struct wf_op *op, uint64_t i
 	shm_out_wake(conn);
 }
 
+/* Let a fetching operation wait for its answer. False: it has to be queued; or *ret is
+ * an error. */
+static bool begin_fetch(struct shm_conn *conn, const struct wf_op *op,
+	const struct shm_chosen *how, uint64_t *ret_id, ssize_t *ret)
+{
+	struct shm_ep *ep = conn->ep;
+
+	if (shm_put_is_possible(conn, op) || ep->tx_pending >= ep->tx_size)
+		return false;
+	*ret_id = settle_later(conn, op, how);
+	*ret = *ret_id ? 0 : -FI_ENOMEM;
+	return true;
+}
+
 bool shm_small_start(struct shm_conn *conn, const struct wf_op *op,
 	const struct shm_chosen *how, ssize_t *ret)
 {
-	struct shm_ep *ep = conn->ep;
-	bool silent = is_silent(op);
-	uint64_t id = is_reported(ep, op) ? SHM_ID_REPORTED : SHM_ID_SILENT;
+	uint64_t id = SHM_ID_NONE;
 
 	if (!conn->idle || op->flags & FI_FENCE || op->rma_count != 1 ||
 		SHM_ACCESS_HEAD + payload_of(op) + compare_of(op) > SHM_INLINE_MAX ||
 		!shm_out_has_space(conn))
 		return false;
-	if (!silent) {
-		if (shm_put_is_possible(conn, op))
-			return false;
-		if (ep->tx_pending >= ep->tx_size)
-			return false;
-		id = settle_later(conn, op, how);
-		if (!id) {
-			*ret = -FI_ENOMEM;
-			return true;
-		}
-	}
+	if (!(is_write(op) ? shm_verdict_begin(conn)
+			   : begin_fetch(conn, op, how, &id, ret)))
+		return false;
+	if (wf_unlikely(*ret))
+		return true;
+	if (is_write(op))
+		shm_verdict_await(conn, op);
 	write_slot(conn, op, id);
-	if (silent) {
-		conn->silent++;
-		complete(ep, op, id);
-	}
 	return true;
 }

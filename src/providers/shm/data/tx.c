@@ -153,26 +153,34 @@ void shm_tx_complete(struct shm_ep *ep, struct shm_tx *tx)
 	shm_tx_free(ep, tx);
 }
 
-/* The error entry contains the peer's fi_addr_t and its address. */
+void shm_tx_report_failure(struct shm_ep *ep, const struct shm_failure *failure)
+{
+	const struct wf_op_report *report = &wf_op_reports[failure->kind];
+	char name[SHM_NAME_MAX];
+	struct fi_cq_err_entry entry = {
+		.op_context = failure->context,
+		.flags = report->comp_flags,
+		.err = failure->err,
+		.prov_errno = failure->err,
+		.src_addr = failure->addr,
+		.err_data = name,
+		.err_data_size = strlen(failure->peer) + 1,
+	};
+
+	memcpy(name, failure->peer, entry.err_data_size);
+	wf_ep_tx_fail(&ep->ep, report->cntr, failure->op_flags, &entry);
+}
+
 void shm_tx_fail(struct shm_ep *ep, struct shm_tx *tx, int err, const char *peer)
 {
-	char name[SHM_NAME_MAX];
-
-	if (!is_silent(tx)) {
-		const struct wf_op_report *report = &wf_op_reports[tx->op];
-		struct fi_cq_err_entry entry = {
-			.op_context = tx->context,
-			.flags = report->comp_flags,
-			.err = err,
-			.prov_errno = err,
-			.src_addr = tx->addr,
-			.err_data = name,
-			.err_data_size = strlen(peer) + 1,
-		};
-
-		memcpy(name, peer, entry.err_data_size);
-		wf_ep_tx_fail(&ep->ep, report->cntr, tx->op_flags, &entry);
-	}
+	if (!is_silent(tx))
+		shm_tx_report_failure(
+			ep, &(struct shm_failure){ .kind = (enum wf_op_kind)tx->op,
+				    .err = err,
+				    .op_flags = tx->op_flags,
+				    .context = tx->context,
+				    .addr = tx->addr,
+				    .peer = peer });
 	shm_tx_free(ep, tx);
 }
 
@@ -227,24 +235,6 @@ void shm_tx_settle(struct shm_conn *conn, struct shm_tx *tx, int err)
 	/* Operations behind a fence may be sent now. */
 	if (!wf_list_empty(&conn->txq))
 		shm_out_dirty(conn);
-}
-
-/* The operation was not stored: the error entry has only its kind and FI_INJECT. */
-void shm_tx_fail_silent(struct shm_conn *conn, enum wf_op_kind kind, int err)
-{
-	struct shm_ep *ep = conn->ep;
-	struct wf_op op = {
-		.kind = kind,
-		.flags = FI_INJECT,
-		.context = ep->ep.fid.fid.context,
-		.addr = shm_conn_index(conn),
-	};
-	struct shm_tx *tx = shm_tx_sent(ep, &op);
-
-	if (tx)
-		shm_tx_fail(ep, tx, err, shm_conn_name(conn));
-	else
-		shm_conn_fail(conn, FI_ENOMEM);
 }
 
 void shm_tx_answer(struct shm_conn *conn, uint8_t kind, uint64_t word, const void *blob,

@@ -60,7 +60,8 @@ enum shm_kind {
 	/* Word: id of the sink or of the read operation, or 0: the message or write in
 	 * progress; blob: bytes of the payload. */
 	SHM_REC_DATA,
-	SHM_REC_WRITE,  /* word: shm_access_word; blob: id, segments, [payload] */
+	/* Word: shm_access_word; blob: id or SHM_ID_NONE, segments, [payload]. */
+	SHM_REC_WRITE,
 	SHM_REC_READ,   /* like SHM_REC_WRITE, without payload */
 	SHM_REC_ATOMIC, /* like SHM_REC_WRITE, with operands */
 	SHM_REC_FETCH,  /* like SHM_REC_ATOMIC */
@@ -69,8 +70,7 @@ enum shm_kind {
 	/* Word: id; blob: the previous values that a fetching atomic returns. */
 	SHM_REC_RESP,
 	SHM_REC_ACK, /* blob: ids of the operations */
-	/* Word: id, or, for a WRITE or ATOMIC without an id: kind | SHM_ID_* << 8;
-	 * blob: uint32_t error. */
+	/* Word: id; blob: uint32_t error. */
 	SHM_REC_ERROR,
 	/* The sender wants direct access to the region with the key @word; blob: an
 	 * address in it. The answer comes over the socket; see grant.h. */
@@ -205,6 +205,11 @@ struct shm_lane {
 	/* Number of the last record that the reader began to process; the writer loads
 	 * it when the reader has died. */
 	alignas(2 * WF_CACHELINE) _Atomic uint32_t taken;
+	/* Positive fi_errno of the WRITE or ATOMIC record with SHM_ID_NONE and the
+	 * number n, in entry n % SHM_SLOTS: stored by the reader if it refuses the
+	 * operation, before its position, and set to 0 by the writer, which has loaded
+	 * the position (data/verdict.h). */
+	alignas(2 * WF_CACHELINE) _Atomic uint16_t refused[SHM_SLOTS];
 	struct shm_slot slots[SHM_SLOTS];
 	alignas(4096) uint8_t bytes[SHM_BYTES];
 };
@@ -325,10 +330,9 @@ static_assert(offsetof(struct shm_slot, blob) + SHM_RTS_SIZE(struct shm_rts, 1) 
 		      WF_CACHELINE,
 	"one cache line");
 
-/* Ids of RMA and atomic operations that are not acknowledged. If one fails, it is
- * reported to the application (SHM_ID_SILENT) or, if the application had a completion
- * for it, only to the log (SHM_ID_REPORTED). */
-enum { SHM_ID_SILENT = 0, SHM_ID_REPORTED = 1 };
+/* Id in a WRITE or ATOMIC record, both with the whole payload, that gets no answer: the
+ * reader's position and shm_lane.refused[] tell what became of it. */
+enum { SHM_ID_NONE = 0 };
 
 /* Length in bytes of id and segment, with which the blob of an access to one segment
  * begins. */

@@ -1,0 +1,181 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "providers/shm/data/verdict.h"
+
+#include <stdlib.h>
+
+static struct shm_verdict_op *verdict_first(struct shm_verdicts *v)
+{
+	return &v->op[v->first % SHM_SLOTS];
+}
+
+/* Has the peer read the record of the first operation? */
+static bool verdict_is_here(const struct shm_conn *conn)
+{
+	return (int32_t)(conn->out.seen_slots -
+			 verdict_first(conn->verdicts)->number) >= 0 ||
+	       shm_writer_has_news(&conn->out);
+}
+
+static void verdict_fail(
+	struct shm_conn *conn, const struct shm_verdict_op *op, int err)
+{
+	shm_tx_report_failure(
+		conn->ep, &(struct shm_failure){ .kind = (enum wf_op_kind)op->kind,
+				  .op_flags = op->flags,
+				  .context = op->context,
+				  .addr = op->addr,
+				  .err = err,
+				  .peer = shm_conn_name(conn) });
+}
+
+/* Take the error of the record with @number out of the region; 0: it was executed. */
+static int verdict_take_error(struct shm_conn *conn, uint32_t number)
+{
+	_Atomic uint16_t *at = &conn->out.lane->refused[number % SHM_SLOTS];
+	/* relaxed: the position was loaded with acquire (V2). */
+	uint16_t err = atomic_load_explicit(at, memory_order_relaxed);
+
+	if (wf_likely(!err))
+		return 0;
+	/* relaxed: the peer stores here again when it has read a later record. */
+	atomic_store_explicit(at, 0, memory_order_relaxed);
+	return err < FI_ERRNO_MAX ? err : FI_EIO;
+}
+
+/* End the operations whose records the peer has read. */
+static void verdict_settle(struct shm_conn *conn)
+{
+	struct shm_verdicts *v = conn->verdicts;
+	struct shm_ep *ep = conn->ep;
+
+	/* V2: the load of the position with acquire (L4); pairs with V1. */
+	if (!shm_out_refresh(conn))
+		return;
+	while (v->count) {
+		struct shm_verdict_op op = *verdict_first(v);
+		int err;
+
+		if ((int32_t)(op.number - conn->out.seen_slots) > 0)
+			break;
+		v->first++;
+		v->count--;
+		ep->tx_pending--;
+		err = verdict_take_error(conn, op.number);
+		if (wf_unlikely(err))
+			verdict_fail(conn, &op, err);
+		else
+			wf_ep_tx_done(&ep->ep, wf_op_reports[op.kind].cntr, op.context,
+				op.flags, wf_op_reports[op.kind].comp_flags, op.len);
+	}
+	if (!v->count)
+		wf_list_remove(&conn->verdict_link);
+	/* Operations behind a fence may be sent now. */
+	if (!wf_list_empty(&conn->txq))
+		shm_out_dirty(conn);
+}
+
+/* Is the entry in refused[] of the next record that of a waiting operation? */
+static bool verdict_is_far(const struct shm_conn *conn)
+{
+	return conn->verdicts->count &&
+	       conn->out.next - verdict_first(conn->verdicts)->number >= SHM_SLOTS;
+}
+
+bool shm_verdict_begin(struct shm_conn *conn)
+{
+	struct shm_ep *ep = conn->ep;
+
+	if (wf_unlikely(!conn->verdicts)) {
+		conn->verdicts = malloc(sizeof(*conn->verdicts));
+		if (!conn->verdicts)
+			return false;
+		conn->verdicts->first = conn->verdicts->count = 0;
+	}
+	if (wf_likely(ep->tx_pending < ep->tx_size && !verdict_is_far(conn)))
+		return true;
+	if (conn->verdicts->count)
+		verdict_settle(conn);
+	return ep->tx_pending < ep->tx_size && !verdict_is_far(conn) && !conn->err;
+}
+
+void shm_verdict_await(struct shm_conn *conn, const struct wf_op *op)
+{
+	struct shm_verdicts *v = conn->verdicts;
+
+	v->op[(v->first + v->count) % SHM_SLOTS] =
+		(struct shm_verdict_op){ .context = op->context,
+			.flags = op->flags,
+			.addr = op->addr,
+			.number = conn->out.next,
+			.kind = (uint8_t)op->kind,
+			.len = (uint8_t)op->rma->len };
+	conn->ep->tx_pending++;
+	conn->ep->chores = true;
+	v->count++;
+	if (wf_list_empty(&conn->verdict_link))
+		wf_list_push(&conn->ep->verdicts, &conn->verdict_link);
+}
+
+static struct shm_conn *verdict_conn(struct wf_list *link)
+{
+	return wf_list_entry(link, struct shm_conn, verdict_link);
+}
+
+void shm_verdict_progress(struct shm_ep *ep)
+{
+	wf_list_foreach_safe(link, &ep->verdicts)
+	{
+		struct shm_conn *conn = verdict_conn(link);
+
+		if (!conn->err && verdict_is_here(conn))
+			verdict_settle(conn);
+	}
+}
+
+void shm_verdict_end(struct shm_conn *conn, int err)
+{
+	struct shm_verdicts *v = conn->verdicts;
+
+	if (!v)
+		return;
+	if (v->count && err)
+		verdict_settle(conn);
+	while (v->count) {
+		struct shm_verdict_op *op = verdict_first(v);
+
+		v->first++;
+		v->count--;
+		conn->ep->tx_pending--;
+		if (err)
+			verdict_fail(conn, op, err);
+	}
+	wf_list_remove(&conn->verdict_link);
+	free(v);
+	conn->verdicts = NULL;
+}
+
+void shm_verdict_arm(struct shm_ep *ep)
+{
+	wf_list_foreach(link, &ep->verdicts)
+	{
+		shm_writer_await(&verdict_conn(link)->out);
+	}
+}
+
+bool shm_verdict_has_news(const struct shm_ep *ep)
+{
+	wf_list_foreach(link, &ep->verdicts)
+	{
+		if (verdict_is_here(verdict_conn(link)))
+			return true;
+	}
+	return false;
+}
+
+void shm_verdict_refuse(struct shm_conn *conn, int err)
+{
+	/* V1: relaxed; the store of the position with release (L3) follows; pairs with
+	 * V2. */
+	atomic_store_explicit(&conn->in.lane->refused[conn->in.next % SHM_SLOTS],
+		(uint16_t)err, memory_order_relaxed);
+}
