@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Absurd sizes, many objects, and that closing gives everything back. */
+/* Absurd sizes and lengths, many objects, and that closing gives everything back. */
 #include <dirent.h>
 
 #include "suites.h"
@@ -152,7 +152,75 @@ static void many_endpoints(void)
 	cf_close(&env);
 }
 
+/* ---- lengths that no buffer has ---- */
+
+enum { CALLS = 11 };
+
+/* Start the @call-th kind of transfer of @len bytes in two equal pieces, or in one. */
+static ssize_t start_long(struct cf_side *from, unsigned int call, uint8_t *buf,
+	size_t len, struct fi_context2 *context)
+{
+	struct iovec iov[2] = { { buf, len / 2 }, { buf, len - len / 2 } };
+	struct fi_rma_iov rma = { .len = len };
+	struct fi_msg msg = { iov, NULL, 2, from->peer, context, 0 };
+	struct fi_msg_tagged tagged = { iov, NULL, 2, from->peer, 1, 0, context, 0 };
+	struct fi_msg_rma access = { iov, NULL, 2, from->peer, &rma, 1, context, 0 };
+
+	switch (call) {
+	case 0:
+		return fi_send(from->ep, buf, len, NULL, from->peer, context);
+	case 1:
+		return fi_sendv(from->ep, iov, NULL, 2, from->peer, context);
+	case 2:
+		return fi_sendmsg(from->ep, &msg, 0);
+	case 3:
+		return fi_tsend(from->ep, buf, len, NULL, from->peer, 1, context);
+	case 4:
+		return fi_tsendmsg(from->ep, &tagged, 0);
+	case 5:
+		return fi_write(from->ep, buf, len, NULL, from->peer, 0, 1, context);
+	case 6:
+		return fi_writev(from->ep, iov, NULL, 2, from->peer, 0, 1, context);
+	case 7:
+		return fi_writemsg(from->ep, &access, 0);
+	case 8:
+		return fi_read(from->ep, buf, len, NULL, from->peer, 0, 1, context);
+	case 9:
+		return fi_readmsg(from->ep, &access, 0);
+	default:
+		return fi_inject_write(from->ep, buf, len, from->peer, 0, 1);
+	}
+}
+
+/* Also such as overflow in a sum; the peer is there, and goes on. */
+static void lengths_that_no_buffer_has(void)
+{
+	static const size_t lens[] = { ((size_t)1 << 47) + 1, ((size_t)1 << 62) - 9,
+		(size_t)1 << 62, SIZE_MAX / 2, SIZE_MAX - 9, SIZE_MAX };
+	struct cf_options options = { .caps = FI_TAGGED | FI_RMA, .split_cqs = true };
+	struct cf_side *from;
+	struct cf_env env;
+	struct fi_context2 context;
+	uint8_t buf[64] = { 0 };
+
+	cf_open_pair(&env, &options);
+	if (env.info->tx_attr->iov_limit < 2)
+		SKIP("one buffer only");
+	cf_meet(&env);
+	from = &env.side[0];
+	CHECK(env.info->ep_attr->max_msg_size <= lens[0]);
+	for (size_t i = 0; i < CF_COUNT(lens); i++) {
+		for (unsigned int call = 0; call < CALLS; call++)
+			CHECK_EQ(start_long(from, call, buf, lens[i], &context),
+				-FI_EMSGSIZE);
+	}
+	cf_cq_quiet(from->tx_cq);
+	cf_exchange(&env, sizeof(buf));
+	cf_close(&env);
+}
+
 CF_SUITE(limits, CF_CASE(absurd_sizes, "CQ-001 AV-001 EQ-001", 0),
 	CF_CASE(closing_returns_descriptors, "VER-019 EP-027", FI_MSG),
 	CF_CASE(a_name_chosen_again_replaces_the_first, "CM-023 CM-026", FI_MSG),
+	CF_CASE(lengths_that_no_buffer_has, "MSG-005", FI_MSG | FI_TAGGED | FI_RMA),
 	CF_CASE(many_endpoints, "EP-009 DAT-034", FI_MSG));

@@ -9,6 +9,11 @@
 #include <rdma/fi_rma.h>
 #include <rdma/fi_tagged.h>
 
+/* Limit of max_msg_size in bytes: no process has a longer buffer, so sums of a few
+ * addresses and lengths do not overflow. Longer transfers are refused in one place, by
+ * wf_op_check_len. */
+#define WF_MAX_MSG ((size_t)1 << 47)
+
 enum wf_op_kind {
 	WF_OP_SEND,
 	WF_OP_RECV,

@@ -38,7 +38,7 @@ static struct fi_ep_attr ep_attr = {
 	.type = FI_EP_RDM,
 	.protocol = FI_PROTO_SHM,
 	.protocol_version = 1,
-	.max_msg_size = SIZE_MAX >> 1,
+	.max_msg_size = WF_MAX_MSG,
 };
 
 static struct fi_domain_attr domain_attr = {

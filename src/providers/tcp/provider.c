@@ -41,7 +41,7 @@ static struct fi_rx_attr rdm_rx_attr = RX_ATTR(RDM_RX_CAPS, 65536);
 	{                                                                              \
 		WF_OFFER_RELIABLE_EP, .type = (type_), .protocol = (protocol_),        \
 				      .protocol_version = (version_),                  \
-				      .max_msg_size = TCP_MAX_MSG,                     \
+				      .max_msg_size = WF_MAX_MSG,                      \
 	}
 static struct fi_ep_attr msg_ep_attr = EP_ATTR(FI_EP_MSG, FI_PROTO_SOCK_TCP, 0);
 static struct fi_ep_attr rdm_ep_attr = EP_ATTR(FI_EP_RDM, FI_PROTO_XNET, 1);

@@ -46,8 +46,6 @@ enum {
 	TCP_COPY_MAX = 2048,
 };
 
-#define TCP_MAX_MSG ((size_t)1 << 62)
-
 struct tcp_conn;
 struct tcp_stage;
 struct tcp_peers;

@@ -338,7 +338,8 @@ static void init_limits(struct wf_ep *ep)
 	ep->caps = wf_ep_with_directions(info->caps);
 	/* The lengths that the application passes include the prefix (FI_MSG_PREFIX).
 	 */
-	ep->max_msg_size = with_prefix(info->ep_attr->max_msg_size, prefix);
+	ep->max_msg_size =
+		with_prefix(WF_MIN(info->ep_attr->max_msg_size, WF_MAX_MSG), prefix);
 	ep->inject_size = with_prefix(info->tx_attr->inject_size, prefix);
 	ep->tx_iov_limit = info->tx_attr->iov_limit;
 	ep->rx_iov_limit = info->rx_attr->iov_limit;
