@@ -3,7 +3,6 @@
 
 #include <errno.h>
 #include <stdatomic.h>
-#include <sys/epoll.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 
@@ -55,7 +54,7 @@ void wf_fds_note(int fd)
 }
 
 /* @fd was just opened, or errno is set. True: try again, with the limit raised. */
-static bool is_short(int fd)
+bool wf_fds_is_short(int fd)
 {
 	if (fd < 0)
 		return errno == EMFILE && wf_fds_more();
@@ -67,12 +66,5 @@ int wf_socket(int domain, int type, int protocol)
 {
 	int fd = socket(domain, type, protocol);
 
-	return is_short(fd) ? socket(domain, type, protocol) : fd;
-}
-
-int wf_epoll(void)
-{
-	int fd = epoll_create1(EPOLL_CLOEXEC);
-
-	return is_short(fd) ? epoll_create1(EPOLL_CLOEXEC) : fd;
+	return wf_fds_is_short(fd) ? socket(domain, type, protocol) : fd;
 }

@@ -19,8 +19,13 @@ bool wf_fds_more(void);
 
 /* socket(2), which also raises the limit when few descriptors are left. */
 int wf_socket(int domain, int type, int protocol);
-/* epoll_create1(2) with EPOLL_CLOEXEC, which also raises the limit. */
+/* epoll_create1(2) with EPOLL_CLOEXEC, which also raises the limit. A forked child has
+ * an empty set of its own under the number, because that of its parent would change
+ * with it. Closed by wf_fds_close. */
 int wf_epoll(void);
+/* For calls that open a descriptor: did @fd fail for want of descriptors, and was the
+ * limit raised? Then the call may be tried again. */
+bool wf_fds_is_short(int fd);
 /* Raise the limit if @fd, which was just opened, shows that few descriptors are left.
  */
 void wf_fds_note(int fd);

@@ -1,24 +1,32 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include <errno.h>
+#include <fcntl.h>
 #include <pthread.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/epoll.h>
 #include <unistd.h>
 
 #include "sys/bitmap.h"
 #include "sys/calls.h"
 #include "sys/fds.h"
 
-/* Descriptors that forked children close. */
+/* Descriptors that forked children close or replace. */
 
-/* Guards the bits. Held while a process forks, so that the child finds them consistent.
+/* A set of descriptors. */
+struct fd_bits {
+	uint64_t *at; /* one bit for each descriptor */
+	size_t words;
+	size_t count; /* number of bits that are set */
+};
+
+/* Guards the sets. Held while a process forks, so that the child finds them consistent.
  */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static uint64_t *bits; /* one bit for each descriptor; set: a forked child closes it */
-static size_t words;
-static size_t owned;  /* number of bits that are set */
-static bool watching; /* the handlers are registered */
+static struct fd_bits owned;  /* a forked child closes these */
+static struct fd_bits epolls; /* epoll descriptors, which a forked child replaces */
+static bool watching;         /* the handlers are registered */
 
 static void before_fork(void)
 {
@@ -30,36 +38,63 @@ static void in_parent(void)
 	(void)pthread_mutex_unlock(&lock);
 }
 
+/* Let @fd be an empty epoll set. The one that the child inherited is that of its
+ * parent, which would miss events of what the child removes from it. */
+static void replace_epoll(int fd)
+{
+	int own = epoll_create1(EPOLL_CLOEXEC);
+
+	if (own < 0) {
+		(void)close(fd);
+		return;
+	}
+	(void)dup3(own, fd, O_CLOEXEC);
+	(void)close(own);
+}
+
+static void for_each(const struct fd_bits *bits, void (*call)(int fd))
+{
+	for (size_t i = 0; i < bits->words; i++) {
+		for (uint64_t left = bits->at[i]; left; left &= left - 1)
+			call((int)(i * 64) + __builtin_ctzll(left));
+	}
+}
+
+static void close_fd(int fd)
+{
+	(void)close(fd);
+}
+
 static void in_child(void)
 {
-	for (size_t i = 0; i < words; i++) {
-		for (; bits[i]; bits[i] &= bits[i] - 1)
-			(void)wf_sys_close((int)(i * 64) + __builtin_ctzll(bits[i]));
-	}
-	owned = 0;
+	for_each(&owned, close_fd);
+	if (owned.words)
+		memset(owned.at, 0, owned.words * sizeof(*owned.at));
+	owned.count = 0;
+	for_each(&epolls, replace_epoll);
 	(void)pthread_mutex_unlock(&lock);
 }
 
 /* @lock is held. */
-static bool make_space(size_t fd)
+static bool make_space(struct fd_bits *bits, size_t fd)
 {
-	size_t count = words ? words : 4;
+	size_t count = bits->words ? bits->words : 4;
 	uint64_t *grown;
 
-	if (fd / 64 < words)
+	if (fd / 64 < bits->words)
 		return true;
 	while (fd / 64 >= count)
 		count *= 2;
-	grown = realloc(bits, count * sizeof(*bits));
+	grown = realloc(bits->at, count * sizeof(*grown));
 	if (!grown)
 		return false;
-	memset(grown + words, 0, (count - words) * sizeof(*grown));
-	bits = grown;
-	words = count;
+	memset(grown + bits->words, 0, (count - bits->words) * sizeof(*grown));
+	bits->at = grown;
+	bits->words = count;
 	return true;
 }
 
-int wf_fds_own(int fd)
+static int add(struct fd_bits *bits, int fd)
 {
 	int err = 0;
 
@@ -67,35 +102,56 @@ int wf_fds_own(int fd)
 	if (!watching)
 		err = pthread_atfork(before_fork, in_parent, in_child);
 	watching = !err;
-	if (!err && !make_space((size_t)fd))
+	if (!err && !make_space(bits, (size_t)fd))
 		err = ENOMEM;
-	if (!err && !wf_bit_test(bits, (size_t)fd)) {
-		wf_bit_set(bits, (size_t)fd);
-		owned++;
+	if (!err && !wf_bit_test(bits->at, (size_t)fd)) {
+		wf_bit_set(bits->at, (size_t)fd);
+		bits->count++;
 	}
 	(void)pthread_mutex_unlock(&lock);
 	return -err;
 }
 
 /* @lock is held. */
-static void disown(size_t fd)
+static void drop(struct fd_bits *bits, size_t fd)
 {
-	if (fd / 64 >= words || !wf_bit_test(bits, fd))
+	if (fd / 64 >= bits->words || !wf_bit_test(bits->at, fd))
 		return;
-	wf_bit_clear(bits, fd);
-	if (--owned)
+	wf_bit_clear(bits->at, fd);
+	if (--bits->count)
 		return;
-	free(bits);
-	bits = NULL;
-	words = 0;
+	free(bits->at);
+	*bits = (struct fd_bits){ .at = NULL };
 }
 
-/* The bit is cleared first: another thread may get the same number as soon as @fd is
+int wf_fds_own(int fd)
+{
+	return add(&owned, fd);
+}
+
+/* The bits are cleared first: another thread may get the same number as soon as @fd is
  * closed. */
 void wf_fds_close(int fd)
 {
 	(void)pthread_mutex_lock(&lock);
-	disown((size_t)fd);
+	drop(&owned, (size_t)fd);
+	drop(&epolls, (size_t)fd);
 	(void)pthread_mutex_unlock(&lock);
 	(void)wf_sys_close(fd);
+}
+
+int wf_epoll(void)
+{
+	int fd = epoll_create1(EPOLL_CLOEXEC), err;
+
+	if (wf_fds_is_short(fd))
+		fd = epoll_create1(EPOLL_CLOEXEC);
+	if (fd < 0)
+		return -1;
+	err = add(&epolls, fd);
+	if (!err)
+		return fd;
+	(void)close(fd);
+	errno = -err;
+	return -1;
 }

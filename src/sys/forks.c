@@ -7,19 +7,65 @@ uint32_t wf_fork_depth;
 
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 static int err;
+/* Guards @hooks. Held while a process forks, so that the child finds them consistent.
+ */
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static struct wf_list hooks = { &hooks, &hooks };
+
+static void before_fork(void)
+{
+	(void)pthread_mutex_lock(&lock);
+}
+
+static void in_parent(void)
+{
+	(void)pthread_mutex_unlock(&lock);
+}
 
 static void in_child(void)
 {
 	wf_fork_depth++;
+	wf_list_foreach(link, &hooks)
+	{
+		struct wf_fork_hook *hook =
+			wf_list_entry(link, struct wf_fork_hook, link);
+
+		hook->in_child(hook);
+	}
+	(void)pthread_mutex_unlock(&lock);
 }
 
 static void watch(void)
 {
-	err = pthread_atfork(NULL, NULL, in_child);
+	err = pthread_atfork(before_fork, in_parent, in_child);
 }
 
 int wf_forks_count(void)
 {
 	(void)pthread_once(&once, watch);
 	return -err;
+}
+
+int wf_fork_hook_add(
+	struct wf_fork_hook *hook, void (*in_child_)(struct wf_fork_hook *hook))
+{
+	int ret = wf_forks_count();
+
+	if (ret)
+		return ret;
+	hook->in_child = in_child_;
+	(void)pthread_mutex_lock(&lock);
+	wf_list_push(&hooks, &hook->link);
+	(void)pthread_mutex_unlock(&lock);
+	return 0;
+}
+
+void wf_fork_hook_remove(struct wf_fork_hook *hook)
+{
+	if (!hook->link.next)
+		return;
+	(void)pthread_mutex_lock(&lock);
+	wf_list_unlink(&hook->link);
+	(void)pthread_mutex_unlock(&lock);
+	hook->link.next = NULL;
 }

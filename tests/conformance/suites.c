@@ -25,6 +25,7 @@
 	X(av_user_id)                                                                  \
 	X(av_shared)                                                                   \
 	X(av_set)                                                                      \
+	X(forked)                                                                      \
 	X(forget)                                                                      \
 	X(pressure)                                                                    \
 	X(cq)                                                                          \

@@ -34,11 +34,13 @@ extern struct fi_ops_cq wf_absent_cq;
 extern struct fi_ops_eq wf_absent_eq;
 extern struct fi_ops_cntr wf_absent_cntr;
 
-/* Data path tables of an endpoint that is not enabled: -FI_EOPBADSTATE. */
+/* Data path tables of an endpoint that is not enabled, or that a forked child
+ * inherited: -FI_EOPBADSTATE. */
 extern struct fi_ops_msg wf_disabled_msg;
 extern struct fi_ops_tagged wf_disabled_tagged;
 extern struct fi_ops_rma wf_disabled_rma;
 extern struct fi_ops_atomic wf_disabled_atomic;
+extern struct fi_ops_collective wf_disabled_collective;
 
 /* Single stubs, for tables written with designated initialisers. */
 int wf_absent_close(struct fid *fid);

@@ -186,6 +186,7 @@ static int cntr_close(struct fid *fid)
 	}
 	if (domain->prov->cntr_closing)
 		domain->prov->cntr_closing(cntr);
+	wf_fork_hook_remove(&cntr->fork_hook);
 	wf_trigger_forget(cntr);
 	wf_wait_done(&cntr->wait);
 	wf_progress_list_done(&cntr->progress);
@@ -300,7 +301,9 @@ int wf_cntr_open(struct fid_domain *fid, struct fi_cntr_attr *attr,
 	err = init_cntr(cntr, attr);
 	if (err)
 		goto err_free;
-	err = domain->prov->cntr_opened ? domain->prov->cntr_opened(cntr) : 0;
+	err = wf_fork_hook_add(&cntr->fork_hook, wf_cntr_in_child);
+	if (!err && domain->prov->cntr_opened)
+		err = domain->prov->cntr_opened(cntr);
 	if (err)
 		goto err_init;
 	wf_domain_ref(domain);
@@ -309,6 +312,7 @@ int wf_cntr_open(struct fid_domain *fid, struct fi_cntr_attr *attr,
 	return 0;
 
 err_init:
+	wf_fork_hook_remove(&cntr->fork_hook);
 	wf_wait_done(&cntr->wait);
 	wf_progress_list_done(&cntr->progress);
 err_free:

@@ -11,6 +11,7 @@
 #include "objects/cntr/counted.h"
 #include "objects/progress/progress.h"
 #include "objects/wait/wait.h"
+#include "sys/forks.h"
 #include "sys/give_way.h"
 
 /*
@@ -48,6 +49,7 @@ struct wf_cntr {
 	struct wf_list work_link; /* in the domain's list while @work is not empty */
 	atomic_bool watched;      /* threads that read the counter start its work */
 	void *prov_data;          /* for the provider, from wf_prov.cntr_opened on */
+	struct wf_fork_hook fork_hook; /* a child cannot use the counter */
 };
 
 static inline struct wf_cntr *wf_cntr_of(struct fid_cntr *fid)

@@ -9,6 +9,9 @@
 /* The operations of a counter opened with FI_PEER. */
 extern struct fi_ops_cntr wf_cntr_imported_ops;
 
+/* forked.c: the counter cannot be used in a forked child from now on. */
+void wf_cntr_in_child(struct wf_fork_hook *hook);
+
 /* Log why a counter is not opened. Returns -FI_EINVAL. */
 int wf_cntr_refused(const struct wf_domain *domain, const char *why);
 

@@ -40,7 +40,7 @@ void wf_watches_done(struct wf_watches *watches)
 {
 	wf_timer_done(&watches->timer);
 	if (watches->epfd >= 0)
-		(void)wf_sys_close(watches->epfd);
+		wf_fds_close(watches->epfd);
 	watches->epfd = -1;
 }
 

@@ -101,6 +101,7 @@ static int cq_close(struct fid *fid)
 			refs);
 		return -FI_EBUSY;
 	}
+	wf_fork_hook_remove(&cq->fork_hook);
 	close_source(cq);
 	wf_progress_list_done(&cq->progress);
 	wf_wait_done(&cq->wait);
@@ -328,14 +329,19 @@ int wf_cq_open(struct fid_domain *domain_fid, struct fi_cq_attr *attr,
 
 	fill_handle(cq, &cq->self);
 	choose_ops(cq, owner);
-	ret = open_source(cq);
+	ret = wf_fork_hook_add(&cq->fork_hook, wf_cq_in_child);
 	if (ret)
 		goto err_progress;
+	ret = open_source(cq);
+	if (ret)
+		goto err_hook;
 	wf_domain_ref(domain);
 	wf_wait_attach(&cq->wait, &cq->fid.fid);
 	*ret_cq = &cq->fid;
 	return 0;
 
+err_hook:
+	wf_fork_hook_remove(&cq->fork_hook);
 err_progress:
 	wf_progress_list_done(&cq->progress);
 err_wait:

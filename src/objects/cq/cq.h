@@ -11,6 +11,7 @@
 #include "objects/domain/domain.h"
 #include "objects/progress/progress.h"
 #include "objects/wait/wait.h"
+#include "sys/forks.h"
 #include "sys/give_way.h"
 #include "sys/lock.h"
 
@@ -64,6 +65,7 @@ struct wf_cq {
 	 * the domain's progress thread run it until cq_closing. NULL: each endpoint
 	 * polls for completions. */
 	struct wf_progress *source;
+	struct wf_fork_hook fork_hook; /* a child cannot read the queue */
 };
 
 static inline struct wf_cq *wf_cq_of(struct fid_cq *fid)

@@ -25,6 +25,9 @@ ssize_t wf_cq_sreadfrom(struct fid_cq *fid, void *buf, size_t count, fi_addr_t *
 	const void *cond, int timeout);
 int wf_cq_signal(struct fid_cq *fid);
 
+/* forked.c: the queue cannot be read in a forked child from now on. */
+void wf_cq_in_child(struct wf_fork_hook *hook);
+
 /* err.c */
 ssize_t wf_cq_readerr(struct fid_cq *fid, struct fi_cq_err_entry *buf, uint64_t flags);
 const char *wf_cq_strerror(struct fid_cq *fid, int prov_errno, const void *err_data,

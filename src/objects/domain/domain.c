@@ -94,6 +94,24 @@ static int check_open(const struct wf_fabric *fabric, const struct fi_info *info
 	return wf_info_check(fabric->prov, fabric->fid.api_version, info);
 }
 
+static void revoke_nothing(struct wf_mr *mr)
+{
+	(void)mr;
+}
+
+/* Grants were made to peers of the parent, in memory that a child does not have. Locks
+ * that threads of the parent held are free. */
+static void domain_in_child(struct wf_fork_hook *hook)
+{
+	struct wf_domain *domain = wf_container_of(hook, struct wf_domain, fork_hook);
+
+	domain->inherited = true;
+	if (domain->mr_map.revoke)
+		domain->mr_map.revoke = revoke_nothing;
+	(void)wf_lock_init(&domain->mr_map.lock, domain->mr_map.lock.kind);
+	(void)wf_lock_init(&domain->items.lock, domain->items.lock.kind);
+}
+
 int wf_domain_new(struct wf_fabric *fabric, struct fi_info *info,
 	const struct wf_domain_tables *tables, struct fid_domain **ret_domain,
 	uint64_t flags, void *context)
@@ -142,10 +160,13 @@ int wf_domain_new(struct wf_fabric *fabric, struct fi_info *info,
 	err = wf_triggers_init(&domain->triggers);
 	if (err)
 		goto err_items;
+	err = wf_fork_hook_add(&domain->fork_hook, domain_in_child);
+	if (err)
+		goto err_triggers;
 	if (domain->progress == FI_PROGRESS_AUTO) {
 		err = wf_domain_need_thread(domain);
 		if (err)
-			goto err_triggers;
+			goto err_hook;
 	}
 	if (domain->prov->domain_init) {
 		err = domain->prov->domain_init(domain, info);
@@ -164,6 +185,8 @@ int wf_domain_new(struct wf_fabric *fabric, struct fi_info *info,
 
 err_thread:
 	wf_progress_thread_stop(domain->thread);
+err_hook:
+	wf_fork_hook_remove(&domain->fork_hook);
 err_triggers:
 	wf_triggers_done(&domain->triggers);
 err_items:
@@ -189,6 +212,7 @@ int wf_domain_close(struct fid *fid)
 			domain->name, refs);
 		return -FI_EBUSY;
 	}
+	wf_fork_hook_remove(&domain->fork_hook);
 	wf_open_domain_remove(&domain->open);
 	wf_async_done(&domain->async);
 	if (domain->prov->domain_done)

@@ -13,6 +13,7 @@
 #include "objects/progress/async.h"
 #include "objects/progress/progress.h"
 #include "objects/trigger/trigger.h"
+#include "sys/forks.h"
 #include "sys/list.h"
 #include "sys/lock.h"
 
@@ -65,6 +66,8 @@ struct wf_domain {
 	/* Engines of collectives, opened when the first is needed; objects/coll/. */
 	struct wf_coll_engines *coll;
 	void *prov_data; /* the provider's own, from domain_init on */
+	struct wf_fork_hook fork_hook;
+	bool inherited; /* This process is a forked child of the one that opened it. */
 };
 
 static inline struct wf_domain *wf_domain_of(struct fid_domain *fid)

@@ -145,6 +145,9 @@ struct wf_ep {
 	struct fi_ops_tagged tagged_ops;
 	struct fi_ops_rma rma_ops;
 	struct fi_ops_atomic atomic_ops;
+
+	struct wf_fork_hook fork_hook; /* forked.c */
+	bool inherited; /* This process is a forked child of the one that opened it. */
 };
 
 static inline struct wf_ep *wf_ep_of(struct fid_ep *fid)

@@ -140,6 +140,7 @@ static int eq_close(struct fid *fid)
 			"event queue not closed: %d objects are bound to it\n", refs);
 		return -FI_EBUSY;
 	}
+	wf_fork_hook_remove(&eq->fork_hook);
 	wf_wait_done(&eq->wait);
 	wf_progress_list_done(&eq->progress);
 	wf_eq_drop_all(eq);
@@ -177,6 +178,58 @@ static struct fi_ops_eq eq_peer_ops = {
 	.sread = wf_absent_eq_sread,
 	.strerror = eq_strerror,
 };
+
+/* ---- in a forked child ---- */
+
+static ssize_t forked_read(
+	struct fid_eq *fid, uint32_t *event, void *buf, size_t len, uint64_t flags)
+{
+	(void)fid;
+	(void)event;
+	(void)buf;
+	(void)len;
+	(void)flags;
+	return -FI_EOPBADSTATE;
+}
+
+static ssize_t forked_readerr(
+	struct fid_eq *fid, struct fi_eq_err_entry *buf, uint64_t flags)
+{
+	return forked_read(fid, NULL, buf, 0, flags);
+}
+
+static ssize_t forked_write(
+	struct fid_eq *fid, uint32_t event, const void *buf, size_t len, uint64_t flags)
+{
+	(void)event;
+	(void)buf;
+	return forked_read(fid, NULL, NULL, len, flags);
+}
+
+static ssize_t forked_sread(struct fid_eq *fid, uint32_t *event, void *buf, size_t len,
+	int timeout, uint64_t flags)
+{
+	(void)timeout;
+	return forked_read(fid, event, buf, len, flags);
+}
+
+static struct fi_ops_eq forked_ops = {
+	.size = sizeof(struct fi_ops_eq),
+	.read = forked_read,
+	.readerr = forked_readerr,
+	.write = forked_write,
+	.sread = forked_sread,
+	.strerror = eq_strerror,
+};
+
+static void eq_in_child(struct wf_fork_hook *hook)
+{
+	struct wf_eq *eq = wf_container_of(hook, struct wf_eq, fork_hook);
+
+	eq->fid.ops = &forked_ops;
+	(void)wf_lock_init(&eq->lock, eq->lock.kind);
+	(void)wf_lock_init(&eq->progress.lock, eq->progress.lock.kind);
+}
 
 bool wf_eq_is_ours(const struct fid_eq *fid)
 {
@@ -262,8 +315,11 @@ int wf_eq_open(struct fid_fabric *fid, struct fi_eq_attr *attr, struct fid_eq **
 	eq->fid.ops = eq->owner ? &eq_peer_ops : &eq_ops;
 	atomic_init(&eq->refs, 0);
 	wf_list_init(&eq->events);
-	err = init_eq(eq, attr);
+	err = wf_fork_hook_add(&eq->fork_hook, eq_in_child);
+	if (!err)
+		err = init_eq(eq, attr);
 	if (err) {
+		wf_fork_hook_remove(&eq->fork_hook);
 		free(eq);
 		return err;
 	}

@@ -9,6 +9,7 @@
 #include "objects/fabric.h"
 #include "objects/progress/progress.h"
 #include "objects/wait/wait.h"
+#include "sys/forks.h"
 #include "sys/lock.h"
 
 struct wf_eq_event;
@@ -32,6 +33,7 @@ struct wf_eq {
 	atomic_int refs;          /* endpoints, domains, AVs and MRs bound */
 	struct wf_wait wait;      /* signalled when an event is queued */
 	struct wf_progress_list progress; /* items that readers run */
+	struct wf_fork_hook fork_hook;    /* a child cannot read the queue */
 };
 
 static inline struct wf_eq *wf_eq_of(struct fid_eq *fid)

@@ -75,11 +75,12 @@ static int domain_control(struct fid *fid, int command, void *arg)
 		/* wf_mr_map_raw allocates nothing. */
 		return arg ? 0 : -FI_EINVAL;
 	case FI_QUEUE_WORK:
-		return wf_work_queue(domain, arg);
+		return domain->inherited ? -FI_EOPBADSTATE : wf_work_queue(domain, arg);
 	case FI_CANCEL_WORK:
-		return wf_work_cancel(domain, arg);
+		return domain->inherited ? -FI_EOPBADSTATE
+					 : wf_work_cancel(domain, arg);
 	case FI_FLUSH_WORK:
-		return wf_work_flush(domain, arg);
+		return domain->inherited ? -FI_EOPBADSTATE : wf_work_flush(domain, arg);
 	default:
 		return -FI_ENOSYS;
 	}

@@ -5,6 +5,7 @@
 #include "objects/progress/park.h"
 #include "sys/calls.h"
 #include "sys/clock.h"
+#include "sys/fds.h"
 
 /*
  * Parked items: a list does not run them because they have no work.
@@ -101,7 +102,7 @@ static int watch(struct wf_progress_list *list, struct wf_progress_ref *ref)
 	int fd;
 
 	if (list->epfd < 0)
-		list->epfd = epoll_create1(EPOLL_CLOEXEC);
+		list->epfd = wf_epoll();
 	if (list->epfd < 0)
 		return -errno;
 	fd = wf_progress_fd(ref->item);

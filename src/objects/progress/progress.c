@@ -7,6 +7,7 @@
 #include "objects/progress/park.h"
 #include "objects/wait/wait.h"
 #include "sys/calls.h"
+#include "sys/fds.h"
 #include "sys/give_way.h"
 
 /*
@@ -107,7 +108,7 @@ void wf_progress_list_done(struct wf_progress_list *list)
 	}
 	free(list->refs);
 	if (list->epfd >= 0)
-		(void)wf_sys_close(list->epfd);
+		wf_fds_close(list->epfd);
 	wf_lock_done(&list->lock);
 }
 

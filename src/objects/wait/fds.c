@@ -8,6 +8,7 @@
 #include <rdma/fi_errno.h>
 
 #include "sys/calls.h"
+#include "sys/fds.h"
 
 struct wf_fd {
 	int fd;
@@ -26,7 +27,7 @@ void wf_fds_init(struct wf_fds *fds)
 void wf_fds_done(struct wf_fds *fds)
 {
 	if (fds->epfd >= 0)
-		(void)wf_sys_close(fds->epfd);
+		wf_fds_close(fds->epfd);
 	free(fds->fds);
 	(void)pthread_mutex_destroy(&fds->lock);
 }
@@ -51,14 +52,14 @@ static int open_set(struct wf_fds *fds)
 {
 	int ret = 0;
 
-	fds->epfd = epoll_create1(EPOLL_CLOEXEC);
+	fds->epfd = wf_epoll();
 	if (fds->epfd < 0)
 		return -errno;
 	for (size_t i = 0; i < fds->count && !ret; i++)
 		ret = watch(fds, fds->fds[i].fd);
 	if (!ret)
 		return 0;
-	(void)wf_sys_close(fds->epfd);
+	wf_fds_close(fds->epfd);
 	fds->epfd = -1;
 	return ret;
 }

@@ -26,7 +26,9 @@ static void rxd_destroy(struct wf_ep *wf)
 {
 	struct rxd_ep *ep = rxd_ep_of(wf);
 
-	rxd_peers_say_goodbye(ep);
+	/* In a forked child the peers are those of the parent. */
+	if (!wf->inherited)
+		rxd_peers_say_goodbye(ep);
 	ep->closing = true;
 	wf_av_removals_stop(&ep->remotes.removals);
 	wf_ep_srx_lock(wf);

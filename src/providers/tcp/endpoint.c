@@ -54,7 +54,9 @@ static void end_conns(struct tcp_ep *ep)
 		struct tcp_conn *conn =
 			wf_list_entry(ep->conns.next, struct tcp_conn, link);
 
-		tcp_conn_hang_up(conn);
+		/* The sockets that a forked child inherited are its parent's, too. */
+		if (!ep->ep.inherited)
+			tcp_conn_hang_up(conn);
 		tcp_conn_end(conn, 0);
 	}
 	tcp_conn_free_dead(ep);

@@ -5,6 +5,7 @@
 #include "objects/endpoint/life/name.h"
 #include "providers/udp/burst.h"
 #include "sys/calls.h"
+#include "sys/fds.h"
 
 /* Opening, naming, enabling and closing endpoints. */
 
@@ -37,7 +38,7 @@ static void udp_destroy(struct wf_ep *wf)
 
 	/* A joined group holds a reference to the endpoint, so none is left. */
 	if (ep->epfd >= 0)
-		wf_sys_close(ep->epfd);
+		wf_fds_close(ep->epfd);
 	if (ep->fd >= 0)
 		wf_sys_close(ep->fd);
 	free(ep->groups);

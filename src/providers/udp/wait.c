@@ -3,6 +3,7 @@
 #include <sys/epoll.h>
 
 #include "providers/udp/burst.h"
+#include "sys/fds.h"
 
 /*
  * Sleepers watch an epoll descriptor that holds the sockets while a receive is posted,
@@ -22,7 +23,7 @@ int udp_wait_fd(struct wf_ep *wf)
 
 	if (ep->epfd >= 0)
 		return ep->epfd;
-	ep->epfd = epoll_create1(EPOLL_CLOEXEC);
+	ep->epfd = wf_epoll();
 	if (ep->epfd < 0)
 		return -errno;
 	if (ep->rx_head != ep->rx_tail)

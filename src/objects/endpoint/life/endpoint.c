@@ -84,6 +84,8 @@ static int ep_enable(struct wf_ep *ep)
 {
 	int ret;
 
+	if (ep->inherited)
+		return -FI_EOPBADSTATE;
 	pthread_mutex_lock(&ep->control);
 	if (ep->enabled) {
 		wf_ep_log(ep, FI_LOG_WARN, FI_LOG_EP_CTRL,
@@ -221,6 +223,8 @@ static ssize_t ep_cancel(fid_t fid, void *context)
 	struct wf_cancel which = { .context = context };
 	bool found = false;
 
+	if (ep->inherited)
+		return -FI_EOPBADSTATE;
 	if (ep->caps & FI_TRIGGER && wf_trigger_cancel(ep, context))
 		return 0;
 	if (ep->srx_queue) {
@@ -247,7 +251,7 @@ static ssize_t size_left(struct wf_ep *ep, size_t (*left)(struct wf_ep *))
 
 	if (!left)
 		return -FI_ENOSYS;
-	if (!ep->enabled)
+	if (!ep->enabled || ep->inherited)
 		return -FI_EOPBADSTATE;
 	wf_lock(&ep->lock);
 	ret = (ssize_t)left(ep);
@@ -377,9 +381,14 @@ int wf_ep_init(struct wf_ep *ep, struct wf_domain *domain, struct fi_info *info,
 	ep->srx_sink.ops = &wf_ep_sink_ops;
 	wf_ep_progress_init(ep);
 	wf_ep_async_init(ep);
+	ret = wf_ep_watch_forks(ep);
+	if (ret)
+		goto err_control;
 	wf_domain_ref(domain);
 	return 0;
 
+err_control:
+	(void)pthread_mutex_destroy(&ep->control);
 err_lock:
 	wf_lock_done(&ep->lock);
 err_info:
@@ -389,6 +398,7 @@ err_info:
 
 void wf_ep_done(struct wf_ep *ep)
 {
+	wf_fork_hook_remove(&ep->fork_hook);
 	wf_ep_srx_detach(ep);
 	wf_transfer_free(ep);
 	wf_ep_unbind_all(ep);

@@ -32,7 +32,7 @@ void tcp_connreq_free(struct tcp_connreq *req)
 	if (req->fd >= 0)
 		(void)wf_sys_close(req->fd);
 	if (req->epfd >= 0)
-		(void)wf_sys_close(req->epfd);
+		wf_fds_close(req->epfd);
 	free(req);
 }
 

@@ -53,7 +53,7 @@ static void pep_destroy(struct wf_pep *base)
 
 	tcp_asks_drop(pep);
 	tcp_listener_close(&pep->listener);
-	(void)wf_sys_close(pep->epfd);
+	wf_fds_close(pep->epfd);
 	wf_pep_done(base);
 	free(pep);
 }
