@@ -6,13 +6,13 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/vfs.h>
 #include <unistd.h>
 
 #include "sys/calls.h"
 #include "sys/compiler.h"
+#include "sys/file.h"
 #include "sys/sealed.h"
 
 enum { NAME_MAX_LEN = 32 };
@@ -23,17 +23,6 @@ enum { SEALS = F_SEAL_SHRINK | F_SEAL_GROW };
 #ifndef F_SEAL_FUTURE_WRITE
 #define F_SEAL_FUTURE_WRITE 0x0010
 #endif
-
-static int set_size(int fd, size_t size)
-{
-	struct rlimit limit;
-
-	/* Growing beyond the limit would raise SIGXFSZ instead of failing. */
-	if (!getrlimit(RLIMIT_FSIZE, &limit) && limit.rlim_cur != RLIM_INFINITY &&
-		limit.rlim_cur < size)
-		return -EFBIG;
-	return ftruncate(fd, (off_t)size) ? -errno : 0;
-}
 
 /* NULL with errno set: failed. */
 static void *map(int fd, size_t size, int prot)
@@ -57,16 +46,47 @@ static int seal(int fd)
 	return fcntl(fd, F_ADD_SEALS, SEALS | F_SEAL_SEAL) ? -errno : 0;
 }
 
-int wf_sealed_new(const char *name, size_t size, int *ret_fd, void **ret_mem)
+/* A file of @size bytes without seals, or a negative errno. */
+static int sealable_file(const char *name, size_t size)
 {
 	int fd = memfd_create(name, MFD_CLOEXEC | MFD_ALLOW_SEALING), ret;
-	void *mem;
 
 	if (fd < 0)
 		return -errno;
-	ret = set_size(fd, size);
-	if (ret)
-		goto err_close;
+	ret = wf_file_resize(fd, size);
+	if (!ret)
+		return fd;
+	(void)close(fd);
+	return ret;
+}
+
+int wf_sealed_check(void)
+{
+	int fd = sealable_file("weft-check", 1);
+
+	if (fd >= 0)
+		(void)close(fd);
+	return fd < 0 ? fd : 0;
+}
+
+int wf_sealed_file(const char *name, size_t size)
+{
+	int fd = sealable_file(name, size), ret;
+
+	if (fd < 0 || !fcntl(fd, F_ADD_SEALS, SEALS | F_SEAL_SEAL))
+		return fd;
+	ret = -errno;
+	(void)close(fd);
+	return ret;
+}
+
+int wf_sealed_new(const char *name, size_t size, int *ret_fd, void **ret_mem)
+{
+	int fd = sealable_file(name, size), ret;
+	void *mem;
+
+	if (fd < 0)
+		return fd;
 	mem = map(fd, size, PROT_READ | PROT_WRITE);
 	if (!mem) {
 		ret = -errno;

@@ -20,6 +20,14 @@
  */
 int wf_sealed_new(const char *name, size_t size, int *ret_fd, void **ret_mem);
 
+/* Make a file in memory that all processes that get its descriptor may write, of @size
+ * bytes, which are sealed. The descriptor, or a negative errno. */
+int wf_sealed_file(const char *name, size_t size);
+
+/* Can the process make such files? 0 or a negative errno: a sandbox may forbid
+ * memfd_create(2). */
+int wf_sealed_check(void);
+
 /* Map the memory that the process @pid made with @name and @size, and that is open
  * there as descriptor @of. The arguments need not be trusted: a file of another kind,
  * name, owner or size is refused, with -EINVAL or the kernel's error, before it is

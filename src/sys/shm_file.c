@@ -4,10 +4,10 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "sys/file.h"
 #include "sys/shm_file.h"
 #include "sys/calls.h"
 
@@ -143,13 +143,7 @@ int wf_shm_open(struct wf_shm *shm, const char *name, enum wf_shm_mode mode)
 
 int wf_shm_resize(struct wf_shm *shm, size_t len)
 {
-	struct rlimit limit;
-
-	/* Writing beyond the limit would raise SIGXFSZ instead of failing. */
-	if (!getrlimit(RLIMIT_FSIZE, &limit) && limit.rlim_cur != RLIM_INFINITY &&
-		limit.rlim_cur < len)
-		return -EFBIG;
-	return ftruncate(shm->fd, (off_t)len) ? -errno : 0;
+	return wf_file_resize(shm->fd, len);
 }
 
 int wf_shm_commit(struct wf_shm *shm, size_t offset, size_t len)

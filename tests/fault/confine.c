@@ -9,6 +9,7 @@
 #include <stddef.h>
 #include <ftw.h>
 #include <sys/mount.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -97,12 +98,13 @@ bool anything_left(void)
 	return left;
 }
 
-void refuse_cma(void)
+/* From now on the system calls @one and @other fail with EPERM. */
+static void refuse_calls(unsigned int one, unsigned int other)
 {
 	struct sock_filter filter[] = {
 		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
-		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_process_vm_readv, 1, 0),
-		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_process_vm_writev, 0, 1),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, one, 1, 0),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, other, 0, 1),
 		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM),
 		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
 	};
@@ -111,7 +113,18 @@ void refuse_cma(void)
 	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) ||
 		prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program, 0, 0))
 		skip("no seccomp filters");
+}
+
+void refuse_cma(void)
+{
+	refuse_calls(SYS_process_vm_readv, SYS_process_vm_writev);
 	CHECK(!cma_works(getpid()));
+}
+
+void refuse_memory_files(void)
+{
+	refuse_calls(SYS_memfd_create, SYS_memfd_create);
+	CHECK(memfd_create("refused", 0) < 0);
 }
 
 bool cma_works(int pid)

@@ -17,6 +17,8 @@ bool anything_left(void);
 
 /* From now on process_vm_readv and process_vm_writev fail with EPERM. */
 void refuse_cma(void);
+/* From now on memfd_create fails with EPERM. */
+void refuse_memory_files(void);
 /* May this process read the memory of process @pid? */
 bool cma_works(int pid);
 

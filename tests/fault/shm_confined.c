@@ -5,6 +5,7 @@
  */
 #include <fcntl.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 
 #include "confine.h"
@@ -406,6 +407,99 @@ static void no_dev_shm(void)
 	try_there();
 }
 
+/* ---- what a connection needs is refused ---- */
+
+struct listener {
+	uint16_t number;
+	bool few_descriptors;
+	struct signal_pipe ready;
+};
+
+/* One more descriptor can be opened. */
+static void leave_one_descriptor(void)
+{
+	int lowest = open("/dev/null", O_RDONLY | O_CLOEXEC);
+	struct rlimit limit = { (rlim_t)lowest + 1, (rlim_t)lowest + 1 };
+
+	CHECK(lowest >= 0 && !close(lowest));
+	CHECK(!setrlimit(RLIMIT_NOFILE, &limit));
+}
+
+static void listen_for_ever(void *arg)
+{
+	struct listener *l = arg;
+	struct node node;
+
+	node_open(&node, l->number);
+	if (l->few_descriptors)
+		leave_one_descriptor();
+	pipe_tell(&l->ready);
+	for (;;)
+		(void)fi_cq_read(node.cq, NULL, 0);
+}
+
+/* A message to the listener from an endpoint that is open when @confine is called ends
+ * in @wanted. */
+static void refused_with(struct listener *l, void (*confine)(void), int wanted)
+{
+	static struct fi_context2 tx;
+	struct fi_cq_tagged_entry entry;
+	struct fi_cq_err_entry err = { 0 };
+	uint64_t word = 7;
+	struct node node;
+	pid_t pid;
+
+	l->number = free_port();
+	pipe_open(&l->ready);
+	pid = child(listen_for_ever, l, 60);
+	pipe_wait(&l->ready);
+	node_open(&node, 0);
+	if (confine)
+		confine();
+	CHECK(node_send(&node, node_peer(&node, l->number), &word, sizeof(word), 5, &tx,
+		LIMIT_MS));
+	CHECK(node_wait(&node, &entry, &err, LIMIT_MS) == -1);
+	CHECK(err.op_context == &tx);
+	CHECK(err.err == wanted);
+	node_close(&node);
+	kill_and_reap(pid);
+}
+
+/* A limit of file sizes (ulimit -f) would end the process by SIGXFSZ. */
+static void allow_short_files(void)
+{
+	struct rlimit limit = { 1 << 16, 1 << 16 };
+
+	CHECK(!setrlimit(RLIMIT_FSIZE, &limit));
+}
+
+static void files_must_be_short(void)
+{
+	struct listener l = { .few_descriptors = false };
+
+	refused_with(&l, allow_short_files, FI_ENOSPC);
+}
+
+/* Where no memory can be shared, shm is not offered; and where that is found out later,
+ * operations end at once. */
+static void no_files_in_memory(void)
+{
+	struct listener l = { .few_descriptors = false };
+	struct node node;
+
+	refused_with(&l, refuse_memory_files, EPERM);
+	CHECK(node_try(&node, free_port(), 0) == -FI_ENODATA);
+}
+
+/* The peer has a descriptor for the socket, and none for the memory. */
+static void no_descriptor_for_the_memory(void)
+{
+	struct listener l = { .few_descriptors = true };
+
+	CHECK(!setenv("FI_SHM_CONNECT_TIMEOUT", "300", 1));
+	refused_with(&l, NULL, FI_EMFILE);
+}
+
 int main(int argc, char **argv)
 {
 	static const struct fault_case cases[] = {
@@ -423,6 +517,9 @@ int main(int argc, char **argv)
 		{ "a_full_dev_shm", a_full_dev_shm, 120 },
 		{ "dev_shm_fills_up", dev_shm_fills_up, 60 },
 		{ "no_dev_shm", no_dev_shm, 60 },
+		{ "files_must_be_short", files_must_be_short, 60 },
+		{ "no_files_in_memory", no_files_in_memory, 60 },
+		{ "no_descriptor_for_the_memory", no_descriptor_for_the_memory, 60 },
 	};
 
 	return fault_main(cases, sizeof(cases) / sizeof(cases[0]), argc, argv);

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "sys/calls.h"
+#include "sys/file.h"
 
 int wf_log_file_open(const char *location, mode_t mode, int *ret_err)
 {
@@ -52,7 +53,7 @@ void wf_log_file_write(int fd, const char *text, size_t len)
 	ssize_t done;
 
 	while (len > 0) {
-		done = wf_sys_write(fd, text, len);
+		done = wf_file_append(fd, text, len);
 		if (done < 0 && errno == EINTR)
 			continue;
 		/* A full pipe or disk loses the line; the application goes on. */

@@ -15,6 +15,7 @@
 #include "sys/calls.h"
 #include "sys/compiler.h"
 #include "sys/fds.h"
+#include "sys/file.h"
 
 /* Guards the list of the files of open fabrics. */
 static pthread_mutex_t files_lock = PTHREAD_MUTEX_INITIALIZER;
@@ -22,8 +23,9 @@ static struct wf_list files = { &files, &files };
 
 static bool write_at(int fd, const void *from, size_t size, size_t offset)
 {
-	errno = ENOSPC; /* the reason of a short write */
-	return wf_sys_pwrite(fd, from, size, (off_t)offset) == (ssize_t)size;
+	errno = ENOSPC; /* the reason of a short write, or of none */
+	return wf_file_may_have(offset + size) &&
+	       wf_sys_pwrite(fd, from, size, (off_t)offset) == (ssize_t)size;
 }
 
 /* False: the file was truncated. */

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+#include <errno.h>
 #include <stdint.h>
 #include <string.h>
 
@@ -12,6 +13,7 @@
 #include "providers/shm/conn/listen.h"
 #include "providers/shm/conn/socket.h"
 #include "sys/compiler.h"
+#include "sys/sealed.h"
 
 /* The provider's template: reliable datagrams between processes of one user. */
 
@@ -96,12 +98,17 @@ static int getinfo(const struct wf_prov *prov, uint32_t version, const char *nod
 	const char *service, uint64_t flags, const struct fi_info *hints,
 	struct fi_info **ret_info)
 {
+	const char *what = "/dev/shm cannot be used";
 	int err = shm_dir_usable(SHM_DIR_ROOT);
 
-	if (err) {
-		shm_log(FI_LOG_INFO, FI_LOG_CORE,
-			"refused: shared memory: /dev/shm cannot be used: %s\n",
-			strerror(-err));
+	if (!err) {
+		err = wf_sealed_check();
+		what = "no file in memory (memfd_create)";
+	}
+	/* Descriptors may be closed, and memory freed, before the first connection. */
+	if (err && err != -EMFILE && err != -ENFILE && err != -ENOMEM) {
+		shm_log(FI_LOG_INFO, FI_LOG_CORE, "refused: shared memory: %s: %s\n",
+			what, strerror(-err));
 		return -FI_ENODATA;
 	}
 	return wf_str_getinfo(prov, version, node, service, flags, hints, ret_info);

@@ -2,7 +2,9 @@
 #include "unit.h"
 
 #include <dirent.h>
+#include <errno.h>
 #include <fcntl.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -84,10 +86,37 @@ static void descriptors_that_come_along(void **state)
 	close(pair[1]);
 }
 
+/* No number is left for the descriptor: that is what is said, and the socket goes on.
+ */
+static void no_number_for_the_descriptor(void **state)
+{
+	struct rlimit old, none;
+	struct shm_hello hello;
+	int pair[2], pass, lowest;
+
+	assert_int_equal(socketpair(AF_UNIX, SOCK_SEQPACKET, 0, pair), 0);
+	greet(pair[0], 1);
+	greet(pair[0], 1);
+	lowest = dup(pair[0]);
+	close(lowest);
+	assert_int_equal(getrlimit(RLIMIT_NOFILE, &old), 0);
+	none = (struct rlimit){ (rlim_t)lowest, old.rlim_max };
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &none), 0);
+	assert_int_equal(shm_hello_recv(pair[1], &hello, &pass), -EMFILE);
+	assert_int_equal(pass, -1);
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &old), 0);
+	assert_int_equal(shm_hello_recv(pair[1], &hello, &pass), 0);
+	assert_true(pass >= 0);
+	close(pass);
+	close(pair[0]);
+	close(pair[1]);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(descriptors_that_come_along),
+		cmocka_unit_test(no_number_for_the_descriptor),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -114,9 +114,12 @@ static void passive_ready(struct wf_watch *watch, uint32_t events)
 		if (reason)
 			refuse(attempt, reason);
 	} else if (ret == -EPROTO) {
-		shm_log(FI_LOG_WARN, FI_LOG_EP_CTRL,
+		FI_WARN_SPARSE(&shm_fi, FI_LOG_EP_CTRL,
 			"a request to connect is not of this version: refused\n");
 		refuse(attempt, SHM_REFUSE_BAD);
+	} else if (ret == -EMFILE) {
+		shm_socket_log_full();
+		refuse(attempt, SHM_REFUSE_FILES);
 	}
 	if (pass >= 0)
 		(void)wf_sys_close(pass);

@@ -100,6 +100,14 @@ struct shm_conn *shm_attempt_connect(struct shm_attempt *attempt, struct shm_pee
 	return conn;
 }
 
+/* A negative fi_errno for an answer that is no welcome. */
+static int refusal(const struct shm_hello *hello)
+{
+	if (hello->type != SHM_REFUSE)
+		return -FI_EPROTO;
+	return hello->reason == SHM_REFUSE_FILES ? -FI_EMFILE : -FI_ECONNREFUSED;
+}
+
 static void active_failed(struct shm_attempt *attempt, int err)
 {
 	struct shm_peer *peer = attempt->peer;
@@ -125,7 +133,7 @@ static void active_ready(struct wf_watch *watch, uint32_t events)
 	if (pass >= 0)
 		(void)wf_sys_close(pass);
 	if (!ret && hello.type != SHM_WELCOME)
-		ret = hello.type == SHM_REFUSE ? -FI_ECONNREFUSED : -FI_EPROTO;
+		ret = refusal(&hello);
 	if (ret) {
 		active_failed(attempt, -ret);
 		return;
@@ -145,22 +153,42 @@ void shm_attempt_poll(struct shm_attempt *attempt)
 	active_ready(&attempt->base.watch, EPOLLIN);
 }
 
-static int send_hello(struct shm_attempt *attempt)
+static int send_hello(struct shm_attempt *attempt, int region_fd)
 {
 	struct shm_hello hello = shm_attempt_hello(attempt->ep, SHM_HELLO);
-	int fd, ret = shm_region_new(&fd, &attempt->region);
 
-	if (ret)
-		return ret;
-	ret = shm_hello_send(attempt->base.watch.fd, &hello, fd);
-	(void)wf_sys_close(fd);
-	return ret;
+	return shm_hello_send(attempt->base.watch.fd, &hello, region_fd);
+}
+
+/* Does a later attempt fail as well, whatever other processes do? */
+static bool is_lasting(int err)
+{
+	return err == -EPERM || err == -EACCES || err == -ENOSYS || err == -ENOSPC;
+}
+
+/* There is no memory for a connection: operations do not wait for what does not change.
+ */
+static void no_region(struct shm_ep *ep, struct shm_peer *peer, int err)
+{
+	if (is_lasting(err) && !wf_list_empty(&peer->remote.pending))
+		wf_remote_denied(&ep->peers->remotes, &peer->remote, -err);
+	failed(ep, peer, -err);
+	if (!is_lasting(err))
+		return;
+	if (!ep->peers->told_why)
+		shm_log(FI_LOG_WARN, FI_LOG_EP_CTRL,
+			"no shared memory of %zu bytes for a connection: %s\n",
+			sizeof(struct shm_region),
+			err == -ENOSPC ? "the limit of file sizes (ulimit -f)"
+				       : "memfd_create is not permitted");
+	ep->peers->told_why = true;
 }
 
 int shm_attempt_start(struct shm_ep *ep, struct shm_peer *peer)
 {
+	struct shm_region *region = NULL;
 	struct shm_attempt *attempt;
-	int fd, ret = shm_socket_connect(peer->name, &fd);
+	int fd, region_fd, ret = shm_socket_connect(peer->name, &fd);
 
 	if (ret == -ENOENT || ret == -ECONNREFUSED) {
 		wf_remote_refused(&ep->peers->remotes, &peer->remote, wf_now_ns());
@@ -168,23 +196,37 @@ int shm_attempt_start(struct shm_ep *ep, struct shm_peer *peer)
 	}
 	if (ret)
 		goto err_failed;
+	ret = shm_region_new(&region_fd, &region);
+	if (ret) {
+		shm_socket_close(fd);
+		no_region(ep, peer, ret);
+		return ret;
+	}
 	attempt = shm_attempt_new(ep, fd);
 	if (!attempt) {
-		shm_socket_close(fd);
 		ret = -FI_ENOMEM;
-		goto err_failed;
+		goto err_region;
 	}
+	attempt->region = region;
 	attempt->peer = peer;
 	attempt->base.watch.ready = active_ready;
 	peer->attempt = attempt;
 	ret = shm_socket_peer(fd, &attempt->pid);
 	if (!ret)
-		ret = send_hello(attempt);
+		ret = send_hello(attempt, region_fd);
+	(void)close(region_fd);
 	if (!ret)
 		ret = wf_watch_set(&ep->watches, &attempt->base.watch, EPOLLIN);
 	if (!ret)
 		return 0;
 	shm_attempt_drop(attempt);
+	failed(ep, peer, -ret);
+	return ret;
+
+err_region:
+	shm_region_unmap(region);
+	(void)close(region_fd);
+	shm_socket_close(fd);
 err_failed:
 	failed(ep, peer, -ret);
 	return ret;

@@ -92,6 +92,9 @@ static bool read_packet(struct shm_conn *conn)
 		(void)wf_sys_close(pass);
 	if (len > 0)
 		return true;
+	/* Without the descriptor there is no direct access, and all goes on without. */
+	if (len == -EMFILE)
+		return true;
 	if (len != -EAGAIN && len != -EINTR)
 		shm_conn_fail(conn, len == -EPROTO ? FI_EPROTO : FI_ECONNRESET);
 	return false;

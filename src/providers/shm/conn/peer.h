@@ -43,6 +43,8 @@ struct shm_peers {
 	struct shm_ep *ep;
 	uint64_t instance, probe;
 	struct wf_remotes remotes;
+	/* The log says why there is no memory for connections. */
+	bool told_why;
 };
 
 int shm_peers_new(struct shm_ep *ep);

@@ -31,6 +31,12 @@ void shm_socket_close(int fd)
 	wf_fds_close(fd);
 }
 
+void shm_socket_log_full(void)
+{
+	FI_WARN_SPARSE(&shm_fi, FI_LOG_EP_CTRL,
+		"no file descriptor is left: connections are being refused\n");
+}
+
 static int accept_one(int listener)
 {
 	return wf_sys_accept4(listener, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
@@ -46,8 +52,7 @@ int shm_socket_accept(int listener, int *spare, int *ret_fd)
 		return shm_socket_own(fd, ret_fd);
 	if (errno != EMFILE && errno != ENFILE)
 		return -errno;
-	FI_WARN_SPARSE(&shm_fi, FI_LOG_EP_CTRL,
-		"no file descriptor is left: connections are being refused\n");
+	shm_socket_log_full();
 	return wf_fds_refuse(listener, spare) ? -EMFILE : -EAGAIN;
 }
 
@@ -117,10 +122,10 @@ static size_t take_rights(const struct cmsghdr *c, int *ret_fd)
 	return count;
 }
 
-/* Take the descriptor that came with a packet, or -1. False: there were several. The
- * padding of the control buffer has space for a second one; the kernel drops further
- * ones. */
-static bool take_passed(struct msghdr *msg, int *ret_fd)
+/* Take the descriptor that came with a packet, or -1. 0; -EPROTO: there were several;
+ * -EMFILE: this process has no number left for it. The padding of the control buffer
+ * has space for a second one; the kernel drops further ones. */
+static int take_passed(struct msghdr *msg, int *ret_fd)
 {
 	size_t count = 0;
 
@@ -128,7 +133,9 @@ static bool take_passed(struct msghdr *msg, int *ret_fd)
 	for (struct cmsghdr *c = CMSG_FIRSTHDR(msg); c; c = CMSG_NXTHDR(msg, c))
 		if (c->cmsg_level == SOL_SOCKET && c->cmsg_type == SCM_RIGHTS)
 			count += take_rights(c, ret_fd);
-	return count <= 1 && !(msg->msg_flags & MSG_CTRUNC);
+	if (!(msg->msg_flags & MSG_CTRUNC))
+		return count <= 1 ? 0 : -EPROTO;
+	return count ? -EPROTO : -EMFILE;
 }
 
 static bool is_hello(const struct shm_hello *hello, ssize_t len)
@@ -149,16 +156,18 @@ ssize_t shm_socket_recv(int fd, void *packet, size_t size, int *ret_pass)
 		.msg_controllen = sizeof(control),
 	};
 	ssize_t len = wf_sys_recvmsg(fd, &msg, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
+	int err;
 
 	*ret_pass = -1;
 	if (len < 0)
 		return -errno;
-	if (take_passed(&msg, ret_pass))
+	err = take_passed(&msg, ret_pass);
+	if (!err)
 		return len;
 	if (*ret_pass >= 0)
 		(void)wf_sys_close(*ret_pass);
 	*ret_pass = -1;
-	return -EPROTO;
+	return err;
 }
 
 int shm_hello_recv(int fd, struct shm_hello *hello, int *ret_pass)

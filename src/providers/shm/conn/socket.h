@@ -26,6 +26,7 @@ enum shm_refusal {
 	SHM_REFUSE_BUSY,
 	SHM_REFUSE_BAD, /* a malformed packet, or another version */
 	SHM_REFUSE_MEMORY,
+	SHM_REFUSE_FILES, /* the refusing process has no descriptor left */
 };
 
 /* Flags. SLEEPS: threads of the sender sleep and have to be woken. CLOSES: the sender
@@ -63,6 +64,9 @@ void shm_socket_close(int fd);
  * to another user. */
 int shm_socket_peer(int fd, pid_t *ret_pid);
 
+/* Log that this process has no descriptor left, rarely. */
+void shm_socket_log_full(void);
+
 /* Has the peer closed its socket? */
 bool shm_socket_ended(int fd);
 
@@ -71,14 +75,15 @@ bool shm_socket_ended(int fd);
 int shm_socket_send(int fd, const void *packet, size_t len, int pass);
 /* Receive a packet of up to @len bytes; the rest of a longer one is lost. Returns its
  * length in bytes; 0: the peer closed the socket. -EPROTO: the packet has several
- * descriptors. *ret_pass: the packet's descriptor, or -1. */
+ * descriptors. -EMFILE: this process has no number for the packet's descriptor.
+ * *ret_pass: the packet's descriptor, or -1. */
 ssize_t shm_socket_recv(int fd, void *packet, size_t len, int *ret_pass);
 
 /* Send a packet of the exchange. @pass: a descriptor to send with it, or -1. */
 int shm_hello_send(int fd, const struct shm_hello *hello, int pass);
 /* Receive a packet of the exchange. -EAGAIN: there is none yet. -ECONNRESET: the peer
- * closed the socket. -EPROTO: the packet is malformed. *ret_pass: the packet's
- * descriptor, or -1. */
+ * closed the socket. -EPROTO: the packet is malformed. -EMFILE, *ret_pass: as for
+ * shm_socket_recv. */
 int shm_hello_recv(int fd, struct shm_hello *hello, int *ret_pass);
 
 #endif

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "sys/calls.h"
+#include "sys/sealed.h"
 
 /* The file cannot shrink: an access behind the end of a shrunken file would raise
  * SIGBUS. */
@@ -31,15 +32,11 @@ static int map(int fd, struct shm_region **ret_region)
 
 int shm_region_new(int *ret_fd, struct shm_region **ret_region)
 {
-	int fd = memfd_create("weft-shm", MFD_CLOEXEC | MFD_ALLOW_SEALING), ret;
+	int fd = wf_sealed_file("weft-shm", sizeof(struct shm_region)), ret;
 
 	if (fd < 0)
-		return -errno;
-	if (ftruncate(fd, sizeof(struct shm_region)) ||
-		fcntl(fd, F_ADD_SEALS, SEALS | F_SEAL_SEAL))
-		ret = -errno;
-	else
-		ret = map(fd, ret_region);
+		return fd;
+	ret = map(fd, ret_region);
 	if (ret)
 		(void)wf_sys_close(fd);
 	else
