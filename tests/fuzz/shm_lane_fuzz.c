@@ -103,7 +103,7 @@ static bool hear(struct shm_hello *hello, int *pass)
 		live_drive(now);
 		if (now->conf.auto_progress)
 			(void)poll(&wait, 1, 1);
-		ret = shm_hello_recv(evil.fd, hello, pass);
+		ret = shm_hello_recv(evil.fd, hello, pass, &(pid_t){ 0 });
 	}
 	return !ret;
 }

@@ -1,9 +1,15 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "raw_fixture.h"
 
+#include <fcntl.h>
+#include <linux/userfaultfd.h>
 #include <poll.h>
+#include <sys/ioctl.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
 #include <sys/uio.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "providers/shm/conn/conn.h"
 
@@ -328,6 +334,60 @@ static int accept_one(int listener)
 	return fd;
 }
 
+/* Memory of which each access waits for ever; NULL: the kernel has none. */
+static void *blocking_page(void)
+{
+	struct uffdio_api api = { .api = UFFD_API };
+	struct uffdio_register range = { .mode = UFFDIO_REGISTER_MODE_MISSING };
+	int fd = (int)syscall(SYS_userfaultfd, O_CLOEXEC | O_NONBLOCK);
+	void *page;
+
+	if (fd < 0 || ioctl(fd, UFFDIO_API, &api))
+		return NULL;
+	page = mmap(
+		NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	range.range = (struct uffdio_range){ (uintptr_t)page, 4096 };
+	return page != MAP_FAILED && !ioctl(fd, UFFDIO_REGISTER, &range) ? page : NULL;
+}
+
+static _Noreturn void meet_a_probe_that_blocks(void)
+{
+	uint64_t word = 5, in = 0;
+	struct raw_names names;
+	struct raw raw;
+	void *page = blocking_page();
+
+	if (!page)
+		_exit(77);
+	names = raw_open_alone(&raw, FI_WAIT_NONE);
+	raw.probe_at = (uintptr_t)page;
+	raw_meet(&raw, names.endpoint, names.peer);
+	assert_int_equal(
+		fi_trecv(raw.ep, &in, sizeof(in), NULL, FI_ADDR_UNSPEC, 7, 0, NULL), 0);
+	assert_true(raw_put(&raw, SHM_REC_TAGGED, 0, 7, &word, sizeof(word)));
+	raw_drive(&raw);
+	_exit(in != word);
+}
+
+/* A request to connect whose probe address lies in such memory: nothing waits for it,
+ * and messages come. */
+static void a_probe_that_blocks(void **state)
+{
+	pid_t child = fork();
+	int status;
+
+	(void)state;
+	if (!child) {
+		/* Ends the process where it waits. */
+		(void)alarm(limit_s(20));
+		meet_a_probe_that_blocks();
+	}
+	assert_int_equal(waitpid(child, &status, 0), child);
+	if (WIFEXITED(status) && WEXITSTATUS(status) == 77)
+		skip();
+	assert_int_equal(status, 0);
+}
+
 /* The request of the endpoint reaches the test, which accepts it, writes a message, and
  * leaves. Meanwhile it has sent a request of its own. The endpoint handles the latter
  * first, and gets the message all the same. */
@@ -351,7 +411,7 @@ static void a_message_comes_with_the_acceptance(void **state)
 	assert_int_equal(fi_tinject(raw.ep, &word, sizeof(word), raw.peer, 7), 0);
 	raw_drive(&raw);
 	asked = accept_one(listener);
-	assert_int_equal(shm_hello_recv(asked, &hello, &pass), 0);
+	assert_int_equal(shm_hello_recv(asked, &hello, &pass, &(pid_t){ 0 }), 0);
 	assert_int_equal(shm_region_map(pass, &raw.region), 0);
 	close(pass);
 	/* The request that crosses: first in the endpoint's poll. */
@@ -413,6 +473,7 @@ int main(void)
 		cmocka_unit_test(a_stream_into_several_buffers),
 		cmocka_unit_test(records_of_no_kind),
 		cmocka_unit_test(silent_caller),
+		cmocka_unit_test(a_probe_that_blocks),
 		cmocka_unit_test(a_message_comes_with_the_acceptance),
 		cmocka_unit_test(what_the_peer_does),
 	};

@@ -40,8 +40,9 @@ struct raw {
 	char name[SHM_NAME_MAX];  /* name of the test */
 
 	int fd;
-	uint8_t flags;  /* SHM_HELLO_*, of the test */
-	uint64_t probe; /* value that the endpoint may read from the test's memory */
+	uint8_t flags;     /* SHM_HELLO_*, of the test */
+	uint64_t probe;    /* value that the endpoint may read from the test's memory */
+	uint64_t probe_at; /* address that the test names instead; 0: that of probe */
 	struct shm_region *region;
 	struct shm_writer out;
 	struct shm_reader in;
@@ -111,7 +112,7 @@ static inline struct shm_hello raw_hello(
 		.flags = raw->flags,
 		.region_size = sizeof(struct shm_region),
 		.instance = 4711,
-		.probe_addr = (uintptr_t)&raw->probe,
+		.probe_addr = raw->probe_at ? raw->probe_at : (uintptr_t)&raw->probe,
 		.probe_value = 4712,
 	};
 
@@ -132,7 +133,7 @@ static inline void raw_meet(struct raw *raw, const char *endpoint, const char *p
 	assert_int_equal(shm_region_new(&fd, &raw->region), 0);
 	assert_int_equal(shm_hello_send(raw->fd, &hello, fd), 0);
 	close(fd);
-	while (shm_hello_recv(raw->fd, &answer, &pass) == -EAGAIN) {
+	while (shm_hello_recv(raw->fd, &answer, &pass, &(pid_t){ 0 }) == -EAGAIN) {
 		assert_true(wf_now_ns() < deadline);
 		raw_drive(raw);
 	}

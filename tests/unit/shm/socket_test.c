@@ -73,12 +73,13 @@ static void descriptors_that_come_along(void **state)
 	before = open_descriptors();
 	for (size_t i = 0; i < WF_ARRAY_SIZE(counts); i++) {
 		greet(pair[0], counts[i]);
-		assert_int_equal(shm_hello_recv(pair[1], &hello, &pass), -EPROTO);
+		assert_int_equal(
+			shm_hello_recv(pair[1], &hello, &pass, &(pid_t){ 0 }), -EPROTO);
 		assert_int_equal(pass, -1);
 		assert_int_equal(open_descriptors(), before);
 	}
 	greet(pair[0], 1);
-	assert_int_equal(shm_hello_recv(pair[1], &hello, &pass), 0);
+	assert_int_equal(shm_hello_recv(pair[1], &hello, &pass, &(pid_t){ 0 }), 0);
 	assert_true(pass >= 0);
 	close(pass);
 	assert_int_equal(open_descriptors(), before);
@@ -102,10 +103,11 @@ static void no_number_for_the_descriptor(void **state)
 	assert_int_equal(getrlimit(RLIMIT_NOFILE, &old), 0);
 	none = (struct rlimit){ (rlim_t)lowest, old.rlim_max };
 	assert_int_equal(setrlimit(RLIMIT_NOFILE, &none), 0);
-	assert_int_equal(shm_hello_recv(pair[1], &hello, &pass), -EMFILE);
+	assert_int_equal(
+		shm_hello_recv(pair[1], &hello, &pass, &(pid_t){ 0 }), -EMFILE);
 	assert_int_equal(pass, -1);
 	assert_int_equal(setrlimit(RLIMIT_NOFILE, &old), 0);
-	assert_int_equal(shm_hello_recv(pair[1], &hello, &pass), 0);
+	assert_int_equal(shm_hello_recv(pair[1], &hello, &pass, &(pid_t){ 0 }), 0);
 	assert_true(pass >= 0);
 	close(pass);
 	close(pair[0]);

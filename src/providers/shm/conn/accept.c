@@ -104,7 +104,7 @@ static void passive_ready(struct wf_watch *watch, uint32_t events)
 		wf_container_of(watch, struct shm_attempt, base.watch);
 	struct shm_hello hello;
 	uint32_t reason;
-	int pass, ret = shm_hello_recv(watch->fd, &hello, &pass);
+	int pass, ret = shm_hello_recv(watch->fd, &hello, &pass, &attempt->pid);
 
 	(void)events;
 	if (ret == -EAGAIN || ret == -EINTR)

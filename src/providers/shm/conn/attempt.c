@@ -94,7 +94,7 @@ struct shm_conn *shm_attempt_connect(struct shm_attempt *attempt, struct shm_pee
 	conn->probe_addr = hello->probe_addr;
 	conn->probe_value = hello->probe_value;
 	conn->cma = !shm_params.disable_cma && attempt->pid > 0 &&
-		    shm_proof_read(attempt->pid, hello->probe_addr, hello->probe_value);
+		    shm_proof_is_permitted(attempt->pid);
 	shm_log(FI_LOG_INFO, FI_LOG_EP_CTRL, "connected to %s%s\n", peer->name,
 		conn->cma ? "" : ", without cross-memory attach");
 	return conn;
@@ -125,7 +125,7 @@ static void active_ready(struct wf_watch *watch, uint32_t events)
 	struct shm_ep *ep = attempt->ep;
 	struct shm_hello hello;
 	struct shm_conn *conn;
-	int pass, ret = shm_hello_recv(watch->fd, &hello, &pass);
+	int pass, ret = shm_hello_recv(watch->fd, &hello, &pass, &attempt->pid);
 
 	(void)events;
 	if (ret == -EAGAIN || ret == -EINTR)
@@ -160,7 +160,7 @@ static int send_hello(struct shm_attempt *attempt, int region_fd)
 	return shm_hello_send(attempt->base.watch.fd, &hello, region_fd);
 }
 
-/* Does a later attempt fail as well, whatever other processes do? */
+/* Does a later attempt fail as well? */
 static bool is_lasting(int err)
 {
 	return err == -EPERM || err == -EACCES || err == -ENOSYS || err == -ENOSPC;
@@ -175,13 +175,13 @@ static void no_region(struct shm_ep *ep, struct shm_peer *peer, int err)
 	failed(ep, peer, -err);
 	if (!is_lasting(err))
 		return;
-	if (!ep->peers->told_why)
+	if (!ep->peers->explained)
 		shm_log(FI_LOG_WARN, FI_LOG_EP_CTRL,
 			"no shared memory of %zu bytes for a connection: %s\n",
 			sizeof(struct shm_region),
 			err == -ENOSPC ? "the limit of file sizes (ulimit -f)"
 				       : "memfd_create is not permitted");
-	ep->peers->told_why = true;
+	ep->peers->explained = true;
 }
 
 int shm_attempt_start(struct shm_ep *ep, struct shm_peer *peer)

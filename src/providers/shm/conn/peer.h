@@ -44,7 +44,7 @@ struct shm_peers {
 	uint64_t instance, probe;
 	struct wf_remotes remotes;
 	/* The log says why there is no memory for connections. */
-	bool told_why;
+	bool explained;
 };
 
 int shm_peers_new(struct shm_ep *ep);

@@ -15,8 +15,10 @@
 
 int shm_socket_own(int fd, int *ret_fd)
 {
-	int ret;
+	int ret, on = 1;
 
+	/* Without it no process is known, whose memory could be accessed. */
+	(void)setsockopt(fd, SOL_SOCKET, SO_PASSCRED, &on, sizeof(on));
 	wf_fds_note(fd);
 	ret = wf_fds_own(fd);
 	if (ret)
@@ -76,9 +78,10 @@ bool shm_socket_ended(int fd)
 	return wf_sys_poll(&poll_fd, 1, 0) > 0;
 }
 
+/* Space for the sender's process and one descriptor. */
 union control {
 	struct cmsghdr align;
-	char bytes[CMSG_SPACE(sizeof(int))];
+	char bytes[CMSG_SPACE(sizeof(struct ucred)) + CMSG_SPACE(sizeof(int))];
 };
 
 int shm_socket_send(int fd, const void *packet, size_t len, int pass)
@@ -90,7 +93,7 @@ int shm_socket_send(int fd, const void *packet, size_t len, int pass)
 
 	if (pass >= 0) {
 		msg.msg_control = &control;
-		msg.msg_controllen = sizeof(control);
+		msg.msg_controllen = CMSG_SPACE(sizeof(int));
 		cmsg = CMSG_FIRSTHDR(&msg);
 		cmsg->cmsg_level = SOL_SOCKET;
 		cmsg->cmsg_type = SCM_RIGHTS;
@@ -145,7 +148,24 @@ static bool is_hello(const struct shm_hello *hello, ssize_t len)
 	       memchr(hello->name, '\0', sizeof(hello->name)) && *hello->name;
 }
 
-ssize_t shm_socket_recv(int fd, void *packet, size_t size, int *ret_pass)
+/* The process that sent a packet; 0: it is not in this PID namespace, or belongs to
+ * another user. */
+static pid_t sender_of(struct msghdr *msg)
+{
+	struct ucred cred;
+
+	for (struct cmsghdr *c = CMSG_FIRSTHDR(msg); c; c = CMSG_NXTHDR(msg, c)) {
+		if (c->cmsg_level != SOL_SOCKET || c->cmsg_type != SCM_CREDENTIALS ||
+			c->cmsg_len != CMSG_LEN(sizeof(cred)))
+			continue;
+		memcpy(&cred, CMSG_DATA(c), sizeof(cred));
+		return cred.uid == geteuid() ? cred.pid : 0;
+	}
+	return 0;
+}
+
+static ssize_t recv_packet(
+	int fd, void *packet, size_t size, int *ret_pass, pid_t *ret_sender)
 {
 	struct iovec iov = { packet, size };
 	union control control;
@@ -162,6 +182,7 @@ ssize_t shm_socket_recv(int fd, void *packet, size_t size, int *ret_pass)
 	if (len < 0)
 		return -errno;
 	err = take_passed(&msg, ret_pass);
+	*ret_sender = sender_of(&msg);
 	if (!err)
 		return len;
 	if (*ret_pass >= 0)
@@ -170,9 +191,16 @@ ssize_t shm_socket_recv(int fd, void *packet, size_t size, int *ret_pass)
 	return err;
 }
 
-int shm_hello_recv(int fd, struct shm_hello *hello, int *ret_pass)
+ssize_t shm_socket_recv(int fd, void *packet, size_t size, int *ret_pass)
 {
-	ssize_t len = shm_socket_recv(fd, hello, sizeof(*hello), ret_pass);
+	pid_t sender;
+
+	return recv_packet(fd, packet, size, ret_pass, &sender);
+}
+
+int shm_hello_recv(int fd, struct shm_hello *hello, int *ret_pass, pid_t *ret_sender)
+{
+	ssize_t len = recv_packet(fd, hello, sizeof(*hello), ret_pass, ret_sender);
 
 	if (len < 0)
 		return (int)len;

@@ -42,9 +42,8 @@ struct shm_hello {
 	uint32_t reason; /* enum shm_refusal */
 	uint32_t region_size;
 	uint64_t instance; /* instance number of the endpoint, random */
-	/* The sender keeps probe_value at probe_addr. A process that can read it
-	 * (process_vm_readv, process_vm_writev) can access the sender's other memory.
-	 */
+	/* The sender keeps probe_value at probe_addr: a process that finds it there has
+	 * not mistaken another process for the sender. */
 	uint64_t probe_addr, probe_value;
 	char name[SHM_NAME_MAX];
 };
@@ -55,8 +54,8 @@ struct shm_hello {
  * left; one connection was accepted with the spare descriptor *spare and closed
  * (sys/fds.h). */
 int shm_socket_accept(int listener, int *spare, int *ret_fd);
-/* Register @fd to be closed in forked children; the new descriptor is *ret_fd. On
- * failure @fd is closed. */
+/* Register @fd to be closed in forked children; the new descriptor is *ret_fd. Packets
+ * that it receives from now on name their sender. On failure @fd is closed. */
 int shm_socket_own(int fd, int *ret_fd);
 /* Close a descriptor that one of the functions above returned. */
 void shm_socket_close(int fd);
@@ -83,7 +82,8 @@ ssize_t shm_socket_recv(int fd, void *packet, size_t len, int *ret_pass);
 int shm_hello_send(int fd, const struct shm_hello *hello, int pass);
 /* Receive a packet of the exchange. -EAGAIN: there is none yet. -ECONNRESET: the peer
  * closed the socket. -EPROTO: the packet is malformed. -EMFILE, *ret_pass: as for
- * shm_socket_recv. */
-int shm_hello_recv(int fd, struct shm_hello *hello, int *ret_pass);
+ * shm_socket_recv. *ret_sender: the process that sent the packet, as the kernel says;
+ * 0: it is not in this PID namespace. Unchanged if there is no packet. */
+int shm_hello_recv(int fd, struct shm_hello *hello, int *ret_pass, pid_t *ret_sender);
 
 #endif

@@ -6,9 +6,10 @@
 
 /* Copies between this process's memory and that of conn->pid. ep.lock. */
 
-/* May this process access the memory of process @pid, and is it the peer: does it keep
- * @value at @addr? Only an attempt to read shows it. */
-bool shm_proof_read(pid_t pid, uint64_t addr, uint64_t value);
+/* May this process access the memory of process @pid? Only an attempt to read shows it.
+ * Nothing is read: a process that only asks for a connection could let that take for
+ * ever (userfaultfd). */
+bool shm_proof_is_permitted(pid_t pid);
 
 /*
  * Is conn->pid the peer's process, and its socket open, at the time @now (wf_now_ns),
