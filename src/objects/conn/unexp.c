@@ -61,11 +61,31 @@ struct wf_srx_unexpected *wf_unexp_save(struct wf_unexp *unexp,
 	if (wf_unlikely(!origin))
 		return NULL;
 	saved = wf_srx_save(type, entry, &origin->srx, size);
-	if (wf_likely(saved != NULL)) {
-		conn->bytes += wf_unexp_cost(size);
-		unexp->bytes += wf_unexp_cost(size);
-	}
+	if (wf_likely(saved != NULL))
+		wf_unexp_take(unexp, conn, wf_unexp_cost(size));
 	return saved;
+}
+
+bool wf_unexp_admits_known(const struct wf_unexp *unexp,
+	const struct wf_unexp_conn *conn, struct wf_remote *remote, size_t size)
+{
+	return wf_budget_shares(&unexp->budget, conn->bytes, size) &&
+	       (!remote || unexp->ops->index(unexp->ep, remote) != FI_ADDR_NOTAVAIL);
+}
+
+bool wf_unexp_enlarge(struct wf_unexp *unexp, struct wf_unexp_conn *conn,
+	struct wf_srx_unexpected *saved, size_t old, size_t size)
+{
+	struct wf_origin *origin = conn->origins;
+
+	/* Messages of imported contexts have no number. */
+	while (saved->origin && origin->srx.number != saved->origin)
+		origin = origin->next;
+	if (!wf_srx_enlarge(origin->srx.fid, saved, size))
+		return false;
+	wf_unexp_take(unexp, conn, size);
+	wf_unexp_give(unexp, conn, old);
+	return true;
 }
 
 static bool is_whole(const struct wf_srx_unexpected *saved)
@@ -85,9 +105,8 @@ static void release(struct wf_origin *origin, struct wf_srx_unexpected *saved)
 {
 	size_t cost = wf_unexp_cost(size_of(origin, saved));
 
-	origin->unexp->bytes -= cost;
-	if (origin->conn)
-		origin->conn->bytes -= cost;
+	wf_budget_give(&origin->unexp->budget,
+		origin->conn ? &origin->conn->bytes : NULL, cost);
 	wf_srx_release(&origin->srx, saved);
 	origin_settle(origin);
 }

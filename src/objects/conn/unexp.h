@@ -2,6 +2,7 @@
 #ifndef WF_OBJECTS_CONN_UNEXP_H
 #define WF_OBJECTS_CONN_UNEXP_H
 
+#include "objects/conn/budget.h"
 #include "objects/conn/recv.h"
 #include "objects/conn/remote.h"
 
@@ -58,13 +59,18 @@ struct wf_unexp {
 	struct wf_ep *ep;
 	struct wf_remotes *remotes; /* Peers of the endpoint; NULL: FI_EP_MSG. */
 	struct wf_recv_wants wants; /* Uses of sources; constant. */
-	/* Bytes of memory of all unexpected messages, also of lost connections. */
-	size_t bytes;
+	union {
+		/* Memory of all unexpected messages, also of lost connections. */
+		struct wf_budget budget;
+		size_t bytes; /* The same as budget.used. */
+	};
 };
+
+static_assert(!offsetof(struct wf_budget, used), "wf_unexp.bytes");
 
 /* State of one connection; zeroed with the connection. */
 struct wf_unexp_conn {
-	size_t bytes; /* Bytes of memory of its unexpected messages. */
+	size_t bytes; /* Its part of wf_unexp.budget. */
 	/* One for each receive context that it brought messages for. */
 	struct wf_origin *origins;
 };
@@ -94,6 +100,33 @@ static inline unsigned int wf_unexp_state(const struct wf_srx_unexpected *unexp)
 	return unexp->note & WF_UNEXP_STATES;
 }
 
+/* May the unexpected messages of @conn, with @remote (NULL: FI_EP_MSG), take @size
+ * bytes more? The transport asks before it saves a message, or after it: it then reads
+ * on when this is true with a @size of 0. ep->lock is held. */
+bool wf_unexp_admits_known(const struct wf_unexp *unexp,
+	const struct wf_unexp_conn *conn, struct wf_remote *remote, size_t size);
+
+static inline bool wf_unexp_admits(const struct wf_unexp *unexp,
+	const struct wf_unexp_conn *conn, struct wf_remote *remote, size_t size)
+{
+	return wf_likely(wf_budget_fits(&unexp->budget, conn->bytes, size)) ||
+	       wf_unexp_admits_known(unexp, conn, remote, size);
+}
+
+/* Count @bytes that belong to a message of @conn besides its payload memory, and that
+ * they were freed. */
+static inline void wf_unexp_take(
+	struct wf_unexp *unexp, struct wf_unexp_conn *conn, size_t bytes)
+{
+	wf_budget_take(&unexp->budget, &conn->bytes, bytes);
+}
+
+static inline void wf_unexp_give(
+	struct wf_unexp *unexp, struct wf_unexp_conn *conn, size_t bytes)
+{
+	wf_budget_give(&unexp->budget, &conn->bytes, bytes);
+}
+
 /* wf_srx_save for a message that came over @conn from @remote (NULL: FI_EP_MSG): keep
  * the message with @size bytes of payload memory, and give up @entry. The caller sets
  * the note and fills the memory. @type: FI_MSG or FI_TAGGED. The srx lock and ep->lock
@@ -101,6 +134,12 @@ static inline unsigned int wf_unexp_state(const struct wf_srx_unexpected *unexp)
 struct wf_srx_unexpected *wf_unexp_save(struct wf_unexp *unexp,
 	struct wf_unexp_conn *conn, struct wf_remote *remote, uint64_t type,
 	struct fi_peer_rx_entry *entry, size_t size);
+
+/* Give @saved, a message of @conn with @old bytes of payload memory (at least
+ * WF_SRX_ENLARGE_MIN), @size bytes instead. Their contents are undefined. False: no
+ * memory, and nothing is changed. Both locks are held. */
+bool wf_unexp_enlarge(struct wf_unexp *unexp, struct wf_unexp_conn *conn,
+	struct wf_srx_unexpected *saved, size_t old, size_t size);
 
 /* The connection is lost: a receive that matches a message which is not whole fails
  * with @err, a positive FI_E code. Both locks are held. */

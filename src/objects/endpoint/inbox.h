@@ -54,6 +54,10 @@ struct wf_inbox_feed {
 	struct wf_inbox *inbox;
 	/* Messages that were passed and that the layer has not handled. */
 	atomic_uint passed;
+	/* The layer wants no more messages: the transport leaves what arrives in its
+	 * socket. When the layer unsets this it runs the endpoint, or wakes its
+	 * progress item. */
+	atomic_bool held;
 };
 
 /* A message in an inbox. The payload begins at a multiple of 16 bytes, and so does the
@@ -138,6 +142,17 @@ WF_INLINE bool wf_inbox_put(struct wf_inbox_feed *feed, const void *buf, size_t 
 	else if (inbox->wait)
 		wf_wait_signal(inbox->wait);
 	return added;
+}
+
+/* relaxed: a transport that reads the flag late receives a little more. */
+static inline bool wf_inbox_is_held(const struct wf_inbox_feed *feed)
+{
+	return atomic_load_explicit(&feed->held, memory_order_relaxed);
+}
+
+static inline void wf_inbox_hold(struct wf_inbox_feed *feed, bool held)
+{
+	atomic_store_explicit(&feed->held, held, memory_order_relaxed);
 }
 
 /* The layer has handled a message of @feed that was passed. */

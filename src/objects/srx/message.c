@@ -73,6 +73,25 @@ static struct wf_srx_unexpected *own_new(struct wf_srx *srx, size_t words, size_
 	return &msg->unexp;
 }
 
+static_assert(sizeof(struct separate) == WF_SRX_ENLARGE_MIN, "of any message");
+
+bool wf_srx_enlarge(
+	struct fid_peer_srx *fid, struct wf_srx_unexpected *unexp, size_t size)
+{
+	struct separate separate = { .size = size };
+
+	assert(!unexp->separate);
+	separate.payload =
+		wf_srx_is_own(fid)
+			? wf_sizes_get(&wf_srx_port_of(fid)->srx->messages, size)
+			: malloc(size);
+	if (!separate.payload)
+		return false;
+	memcpy(separate_of(unexp), &separate, sizeof(separate));
+	unexp->separate = true;
+	return true;
+}
+
 void wf_srx_message_free(struct wf_srx *srx, struct wf_srx_unexpected *unexp)
 {
 	if (wf_unlikely(unexp->separate))
@@ -179,6 +198,8 @@ void wf_srx_release(struct wf_srx_origin *origin, struct wf_srx_unexpected *unex
 	struct wf_srx *srx;
 
 	if (wf_unlikely(!unexp->origin)) {
+		if (unexp->separate)
+			free(separate_of(unexp)->payload);
 		free(foreign_of(unexp));
 		origin->count--;
 		return;

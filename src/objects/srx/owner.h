@@ -18,6 +18,12 @@ int wf_srx_own_get_tag(struct fid_peer_srx *fid, struct fi_peer_match_attr *attr
  * queue_tag. NULL: no memory; @entry is still valid. */
 struct wf_srx_unexpected *wf_srx_save(uint64_t type, struct fi_peer_rx_entry *entry,
 	struct wf_srx_origin *origin, size_t size);
+/* Give the message, which has at least WF_SRX_ENLARGE_MIN bytes of payload memory,
+ * @size bytes instead, with undefined contents. @fid: the context that it was saved in.
+ * False: no memory, and nothing is changed. */
+enum { WF_SRX_ENLARGE_MIN = 16 };
+bool wf_srx_enlarge(
+	struct fid_peer_srx *fid, struct wf_srx_unexpected *unexp, size_t size);
 void wf_srx_release(struct wf_srx_origin *origin, struct wf_srx_unexpected *unexp);
 /* The origin of the unexpected message entry->peer_context. */
 struct wf_srx_origin *wf_srx_origin(const struct fi_peer_rx_entry *entry);

@@ -27,6 +27,16 @@ static void set_address_bits(struct tcp_ep *ep)
 	ep->context_bits = bits ? UINT64_MAX << ep->context_shift : 0;
 }
 
+/* A layer with an inbox has an endpoint for each peer, takes messages soon, and limits
+ * the memory of all of them itself. */
+static void set_layer_limits(struct tcp_ep *ep)
+{
+	const size_t limit = TCP_ANSWER_SHARE;
+
+	ep->unexp.budget.limit = ep->unexp.budget.share = limit;
+	ep->answers.limit = ep->answers.share = limit;
+}
+
 static int tcp_enable(struct wf_ep *wf)
 {
 	struct tcp_ep *ep = tcp_ep_of(wf);
@@ -35,6 +45,8 @@ static int tcp_enable(struct wf_ep *wf)
 		ep->rbuf = malloc(ep->rbuf_size);
 	if (!ep->rbuf)
 		return -FI_ENOMEM;
+	if (wf->inbox)
+		set_layer_limits(ep);
 	set_address_bits(ep);
 	if (!ep->peers)
 		return 0;
@@ -208,6 +220,15 @@ static const struct wf_xfer_ops tcp_xfer_ops = {
 	.arm = tcp_arm,
 };
 
+/* A connected endpoint has one peer, which may have all of the limit. */
+static struct wf_budget budget(const struct wf_ep *wf, size_t limit, size_t share)
+{
+	return (struct wf_budget){
+		.limit = limit,
+		.share = wf->type == FI_EP_MSG ? limit : share,
+	};
+}
+
 static void init(struct tcp_ep *ep, const union wf_sockaddr *name)
 {
 	struct wf_ep *wf = &ep->ep;
@@ -221,7 +242,9 @@ static void init(struct tcp_ep *ep, const union wf_sockaddr *name)
 		.ops = &tcp_unexp_ops,
 		.ep = wf,
 		.wants = wf_recv_wants_of(wf),
+		.budget = budget(wf, tcp_params.unexpected_size, WF_BUDGET_UNEXP_SHARE),
 	};
+	ep->answers = budget(wf, tcp_params.answer_size, TCP_ANSWER_SHARE);
 	ep->rbuf_size = tcp_params.prefetch_size;
 	ep->stage_size = WF_MAX(tcp_params.staging_size, (size_t)STAGE_MIN);
 	ep->manual = ep->manual && tcp_params.staging_size;

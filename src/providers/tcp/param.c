@@ -35,12 +35,12 @@ static const struct wf_param rows[] = {
 		"(default: no limit)"),
 	SIZE("unexpected_size", unexpected_size, 1 << 20, SIZE_MAX,
 		"Memory that messages may take that wait for a receive, in bytes, of "
-		"all connections of an endpoint; then those with more than a small "
-		"share are read no further (default: 2 GiB)"),
+		"all connections of an endpoint; one that has as much as is free is "
+		"read no further (default: 2 GiB)"),
 	SIZE("answer_size", answer_size, 1 << 20, SIZE_MAX,
 		"Memory that answers to peers' reads and fetching atomics may take, in "
-		"bytes, of all connections of an endpoint; connections with more than "
-		"a small share are read no further then (default: 64 MiB)"),
+		"bytes, of all connections of an endpoint; one that has as much as is "
+		"free is read no further (default: 64 MiB)"),
 	SIZE("staging_sbuf_size", staging_size, 0, 1 << 24,
 		"Bytes of small messages that leave together (default: 16384; 0: each "
 		"one leaves alone)"),

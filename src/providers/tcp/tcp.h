@@ -77,7 +77,7 @@ struct tcp_ep {
 	uint32_t armed_epoch; /* value of @epoch when a thread last prepared to sleep */
 	uint32_t epoch;       /* number of progress calls; runs free */
 	uint32_t hot_count;
-	size_t answer_bytes; /* memory of all connections' answers in bytes */
+	struct wf_budget answers; /* memory of all connections' answers */
 	struct wf_unexp unexp;
 	/* .sleepers is set: all sockets are in the epoll set */
 	struct wf_watches watches;

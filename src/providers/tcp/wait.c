@@ -55,7 +55,7 @@ bool tcp_arm(struct wf_ep *wf)
 	{
 		struct tcp_conn *conn = wf_list_entry(link, struct tcp_conn, hot_link);
 
-		if (tcp_rx_goes_on(&conn->rx))
+		if (tcp_rx_goes_on(&conn->rx) && !tcp_rx_is_stopped(conn))
 			return false;
 		tcp_watch_set(ep, &conn->watch, tcp_conn_events(conn));
 	}

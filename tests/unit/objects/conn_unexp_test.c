@@ -422,6 +422,70 @@ static void a_source_is_asked_for_again(void **state)
 	fk_close_around(&a);
 }
 
+/* All memory for unexpected messages is in use: a peer in the AV has its share, one
+ * that is not gets nothing more; neither has one that has more than its share. */
+static void a_known_peer_has_a_share(void **state)
+{
+	struct fk_around a = fk_open_around(*state);
+	struct sim *sim = sim_open(&a, 0);
+	struct wf_unexp *unexp = &sim->unexp;
+	struct sim_conn *conn = sim->conns;
+
+	unexp->budget.limit = 1000;
+	unexp->budget.share = 500;
+	conn[1].peer->index = 0;
+	assert_true(wf_unexp_admits(unexp, &conn->unexp, &conn->peer->remote, 1000));
+	assert_false(wf_unexp_admits(unexp, &conn->unexp, &conn->peer->remote, 1001));
+	wf_unexp_take(unexp, &conn->unexp, 1000);
+	assert_false(wf_unexp_admits(unexp, &conn->unexp, &conn->peer->remote, 0));
+	assert_false(wf_unexp_admits(unexp, &conn->unexp, &conn->peer->remote, 1));
+	conn++;
+	assert_true(wf_unexp_admits(unexp, &conn->unexp, &conn->peer->remote, 500));
+	assert_false(wf_unexp_admits(unexp, &conn->unexp, &conn->peer->remote, 501));
+	wf_unexp_take(unexp, &conn->unexp, 500);
+	assert_true(wf_unexp_admits(unexp, &conn->unexp, &conn->peer->remote, 0));
+	assert_false(wf_unexp_admits(unexp, &conn->unexp, &conn->peer->remote, 1));
+	assert_true(wf_unexp_admits(unexp, &sim->conns[2].unexp, NULL, 500));
+	wf_unexp_give(unexp, &conn->unexp, 500);
+	wf_unexp_give(unexp, &sim->conns->unexp, 1000);
+	sim_close(sim);
+	fk_close_around(&a);
+}
+
+/* A message gets its payload memory when its bytes are there. */
+static void a_message_is_enlarged(void **state)
+{
+	static unsigned char buf[LEN];
+	struct fk_around a = fk_open_around(*state);
+	struct sim *sim = sim_open(&a, 0);
+	struct sim_conn *conn = sim->conns;
+	struct fi_peer_match_attr attr = { FI_ADDR_UNSPEC, LEN, 5 };
+	struct fi_peer_rx_entry *entry = NULL;
+	struct wf_srx_unexpected *saved;
+
+	lock(sim);
+	assert_int_equal(wf_srx_get_tag(sim->fk.ep.srx, &attr, &entry), -FI_ENOENT);
+	entry->cq_data = 6;
+	entry->flags |= FI_REMOTE_CQ_DATA;
+	saved = wf_unexp_save(&sim->unexp, &conn->unexp, &conn->peer->remote, FI_TAGGED,
+		entry, WF_SRX_ENLARGE_MIN);
+	assert_non_null(saved);
+	saved->note = AT_SENDER;
+	assert_true(wf_unexp_enlarge(
+		&sim->unexp, &conn->unexp, saved, WF_SRX_ENLARGE_MIN, LEN));
+	for (unsigned char i = 0; i < LEN; i++)
+		((uint8_t *)wf_srx_payload(saved))[i] = i;
+	saved->note = WF_UNEXP_WHOLE;
+	unlock(sim);
+	assert_int_equal(conn->unexp.bytes, wf_unexp_cost(LEN));
+	receive(sim, buf, LEN, 5);
+	fk_expect(&a, buf, done_flags, LEN, 5);
+	for (unsigned char i = 0; i < LEN; i++)
+		assert_int_equal(buf[i], i);
+	sim_close(sim);
+	fk_close_around(&a);
+}
+
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
@@ -433,6 +497,8 @@ int main(void)
 		DOMAIN_TEST(what_does_not_fit_is_truncated),
 		DOMAIN_TEST(an_unknown_source_is_named),
 		DOMAIN_TEST(a_source_is_asked_for_again),
+		DOMAIN_TEST(a_known_peer_has_a_share),
+		DOMAIN_TEST(a_message_is_enlarged),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -254,16 +254,10 @@ static inline void pair_connect(struct pair *p)
 /* The connection and the endpoint must not keep more unexpected messages. */
 static inline void pair_set_memory_full(struct pair *p, bool full)
 {
-	static size_t limit;
+	struct wf_budget *budget = &p->tcp->unexp.budget;
 
-	if (full) {
-		limit = tcp_params.unexpected_size;
-		tcp_params.unexpected_size = 0;
-		p->conn->unexp.bytes += 1 << 20;
-		return;
-	}
-	tcp_params.unexpected_size = limit;
-	p->conn->unexp.bytes -= 1 << 20;
+	budget->limit = full ? 0 : tcp_params.unexpected_size;
+	budget->share = full ? 0 : budget->limit;
 }
 
 static inline void pair_close_mr(struct pair *p)

@@ -332,7 +332,7 @@ static void assert_nothing_left(struct pair *p)
 	assert_true(wf_list_empty(&p->tcp->owing));
 	assert_true(wf_list_empty(&p->tcp->dead));
 	assert_int_equal(p->tcp->hot_count, 0);
-	assert_int_equal(p->tcp->answer_bytes, 0);
+	assert_int_equal(p->tcp->answers.used, 0);
 	assert_int_equal(p->tcp->own.pending, 0);
 }
 

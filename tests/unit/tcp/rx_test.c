@@ -472,14 +472,14 @@ static void incomplete_messages_are_passed(void **state)
 static void unread_answers_stop_the_reading(void **state)
 {
 	struct tcp_record probe = { .kind = TCP_REC_PROBE, .id = 1 };
-	const size_t limit = tcp_params.answer_size;
 	unsigned int sent = 0, came = 0;
 	struct pair *p = *state;
 	size_t held;
 
-	tcp_params.answer_size = 1;
+	p->tcp->answers.limit = 1;
+	p->tcp->answers.share = TCP_ANSWER_SHARE;
 	kernel.takes = 0;
-	while (!tcp_tx_choked(p->conn)) {
+	while (!tcp_rx_is_stopped(p->conn)) {
 		assert_true(sent < 4096);
 		probe.id = ++sent;
 		peer_record(p, &probe, NULL);
@@ -491,15 +491,14 @@ static void unread_answers_stop_the_reading(void **state)
 	peer_record(p, &probe, NULL);
 	pair_progress(p);
 	assert_int_equal(p->conn->answer_bytes, held);
-	assert_int_equal(p->tcp->answer_bytes, p->conn->answer_bytes);
+	assert_int_equal(p->tcp->answers.used, p->conn->answer_bytes);
 	while (came < sent) {
 		kernel.takes = 24;
 		pair_progress(p);
 		assert_int_equal(peer_expect(p, TCP_REC_PROBE_RESP, NULL).id, ++came);
 	}
 	assert_int_equal(p->conn->answer_bytes, 0);
-	assert_int_equal(p->tcp->answer_bytes, 0);
-	tcp_params.answer_size = limit;
+	assert_int_equal(p->tcp->answers.used, 0);
 }
 
 int main(void)

@@ -111,8 +111,7 @@ static void end_all_tx(struct tcp_conn *conn, int err)
 		if (conn->rts.at[i])
 			end_tx(conn, conn->rts.at[i], err);
 	end_list(conn, &conn->answers, 0);
-	conn->ep->answer_bytes -= conn->answer_bytes;
-	conn->answer_bytes = 0;
+	wf_budget_give(&conn->ep->answers, &conn->answer_bytes, conn->answer_bytes);
 	end_list(conn, &conn->txq, err);
 }
 
@@ -198,10 +197,10 @@ void tcp_conn_make_cold(struct tcp_conn *conn)
 	tcp_watch_set(ep, &conn->watch, tcp_conn_events(conn));
 }
 
-uint32_t tcp_conn_events(const struct tcp_conn *conn)
+uint32_t tcp_conn_events(struct tcp_conn *conn)
 {
 	const struct tcp_rx *rx = &conn->rx;
-	bool hold = (rx->body && rx->sink == TCP_SINK_HOLD) || tcp_tx_choked(conn);
+	bool hold = (rx->body && rx->sink == TCP_SINK_HOLD) || tcp_rx_is_stopped(conn);
 	bool blocked = conn->cur || conn->flushed < conn->staged;
 
 	return (hold ? 0u : EPOLLIN) | (blocked ? EPOLLOUT : 0u);
@@ -210,6 +209,11 @@ uint32_t tcp_conn_events(const struct tcp_conn *conn)
 const union wf_sockaddr *tcp_conn_addr(const struct tcp_conn *conn)
 {
 	return conn->peer ? &conn->peer->ip.addr : tcp_msg_peer(conn->ep);
+}
+
+bool tcp_conn_is_known(struct tcp_conn *conn)
+{
+	return !conn->peer || tcp_peer_index(conn->ep, conn->peer) != FI_ADDR_NOTAVAIL;
 }
 
 fi_addr_t tcp_conn_index(struct tcp_conn *conn)

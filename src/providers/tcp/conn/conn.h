@@ -2,6 +2,7 @@
 #ifndef TCP_CONN_H
 #define TCP_CONN_H
 
+#include "objects/endpoint/inbox.h"
 #include "providers/tcp/data/slots.h"
 #include "providers/tcp/tcp.h"
 
@@ -171,7 +172,7 @@ struct tcp_conn {
 	/* Acknowledgements that are queued in @answers, because an error before them
 	 * has to be sent first. */
 	uint32_t acks_ordered;
-	size_t answer_bytes; /* Memory of @answers in bytes; see tcp_tx_choked. */
+	size_t answer_bytes; /* Part of ep->answers; see tcp_rx_is_stopped. */
 	/* Bytes of answers that the peer may have to keep because of this end's
 	 * requests. */
 	size_t asked_bytes;
@@ -218,7 +219,7 @@ enum { TCP_HOT_MAX = 16 };
 void tcp_conn_make_hot(struct tcp_conn *conn);
 void tcp_conn_make_cold(struct tcp_conn *conn);
 /* The epoll events that a sleeping thread has to wait for. */
-uint32_t tcp_conn_events(const struct tcp_conn *conn);
+uint32_t tcp_conn_events(struct tcp_conn *conn);
 const union wf_sockaddr *tcp_conn_addr(const struct tcp_conn *conn);
 /* The peer's index in the AV, or FI_ADDR_NOTAVAIL. */
 fi_addr_t tcp_conn_index(struct tcp_conn *conn);
@@ -259,14 +260,13 @@ static inline bool tcp_tx_idle(const struct tcp_conn *conn)
 }
 
 /*
- * The memory of answers is limited. A connection is not read while its answers take
- * more than TCP_ANSWER_SHARE and, in addition, either more than a quarter of the
- * endpoint's limit (FI_TCP_ANSWER_SIZE) or, together with the answers of all other
- * connections, more than the limit.
+ * The memory of answers has a budget, FI_TCP_ANSWER_SIZE: a connection is not read
+ * while its answers take more than its part (objects/conn/budget.h).
  *
  * Two ends that stop reading each other would wait for ever. So a requester limits its
  * requests under way: their answers take at most TCP_ANSWER_WINDOW, counted in the same
- * way. An end whose peer keeps this limit never stops reading.
+ * way. An end whose known peer keeps this limit never stops reading; to a stranger it
+ * has no requests under way.
  */
 enum {
 	TCP_ANSWER_COST = 576, /* bytes that an answer without payload is counted as */
@@ -276,16 +276,27 @@ enum {
 
 static_assert(sizeof(struct tcp_tx) <= TCP_ANSWER_COST, "an answer without payload");
 
-static inline bool tcp_answers_full(const struct tcp_conn *conn)
-{
-	size_t limit = tcp_params.answer_size;
+/* conn.c: is the peer in the AV, or was its connection accepted by the application? */
+bool tcp_conn_is_known(struct tcp_conn *conn);
 
-	return conn->answer_bytes > limit / 4 || conn->ep->answer_bytes > limit;
+/* Do the answers, of which there are some, take too much memory? */
+static inline bool tcp_answers_full(struct tcp_conn *conn)
+{
+	const struct wf_budget *budget = &conn->ep->answers;
+	size_t bytes = conn->answer_bytes;
+
+	return !wf_budget_fits(budget, bytes, 0) &&
+	       (!wf_budget_shares(budget, bytes, 0) || !tcp_conn_is_known(conn));
 }
 
-static inline bool tcp_tx_choked(const struct tcp_conn *conn)
+/* Must the connection not be read now, because of its answers, or because the layer
+ * above takes no more of its messages? */
+static inline bool tcp_rx_is_stopped(struct tcp_conn *conn)
 {
-	return conn->answer_bytes > TCP_ANSWER_SHARE && tcp_answers_full(conn);
+	const struct wf_inbox_feed *feed = conn->ep->ep.inbox;
+
+	return (wf_unlikely(conn->answer_bytes) && tcp_answers_full(conn)) ||
+	       (feed && wf_unlikely(wf_inbox_is_held(feed)));
 }
 
 /* tx.c: count an answer that leaves conn->answers, to be sent or dropped. */
@@ -299,7 +310,8 @@ size_t tcp_asked_cost(const struct tcp_tx *tx);
 int tcp_tx_prepare(struct tcp_conn *conn, struct tcp_tx *tx);
 
 /* Can the connection continue without new bytes in the socket? True if a held message
- * was matched and bytes behind its header were read already, or it has no payload. */
+ * was matched, and bytes behind its header were read already or it has no payload; or
+ * if bytes were read behind a record after which reading stopped. */
 static inline bool tcp_rx_goes_on(const struct tcp_rx *rx)
 {
 	return rx->sink != TCP_SINK_HOLD && (rx->held || (rx->body && !rx->left));

@@ -109,16 +109,12 @@ static struct wf_srx_unexpected *hold(
 	return unexp;
 }
 
-/* May @len bytes be saved? Each connection may save a share, even if others have filled
- * the endpoint's memory. */
+/* May @len bytes be saved? */
 static bool may_keep(const struct tcp_conn *conn, uint64_t len)
 {
-	enum { SHARE = 1 << 20 };
-	uint64_t cost = wf_unexp_cost(len);
-
 	return len <= KEEP_MSG &&
-	       (conn->unexp.bytes + cost <= SHARE ||
-		       conn->ep->unexp.bytes + cost <= tcp_params.unexpected_size);
+	       wf_unexp_admits(&conn->ep->unexp, &conn->unexp,
+		       conn->peer ? &conn->peer->ip.remote : NULL, wf_unexp_cost(len));
 }
 
 /* No receive was posted for the message. If it would take too much memory, it stays in

@@ -242,8 +242,8 @@ static void hold(struct tcp_conn *conn, const uint8_t *p, size_t n)
 	rx->held_len = n;
 }
 
-/* Handle the @n bytes at @p, until the connection fails or the sink becomes
- * TCP_SINK_HOLD. */
+/* Handle the @n bytes at @p, until the connection fails, the sink becomes
+ * TCP_SINK_HOLD, or there are too many answers. */
 static void parse(struct tcp_conn *conn, const uint8_t *p, size_t n)
 {
 	struct tcp_rx *rx = &conn->rx;
@@ -267,11 +267,17 @@ static void parse(struct tcp_conn *conn, const uint8_t *p, size_t n)
 		}
 		p += used;
 		n -= used;
+		if (wf_unlikely(conn->answer_bytes) && n && !rx->body && !conn->err &&
+			tcp_answers_full(conn)) {
+			hold(conn, p, n);
+			return;
+		}
 	}
 }
 
-/* A receive matched the held message: continue with the bytes that were read, or
- * complete the message if it is empty. */
+/* Continue with the bytes that were read behind a held message, which a receive has
+ * matched now, or behind the last record; or complete the held message if it is empty.
+ */
 static void replay(struct tcp_conn *conn)
 {
 	uint8_t *held = conn->rx.held;
@@ -398,13 +404,13 @@ bool tcp_rx_poll(struct tcp_conn *conn)
 {
 	bool any = false;
 
-	if (wf_unlikely(tcp_rx_goes_on(&conn->rx))) {
+	if (wf_unlikely(tcp_rx_goes_on(&conn->rx)) && !tcp_rx_is_stopped(conn)) {
 		replay(conn);
 		any = true;
 	}
 	for (int i = 0; i < READS_PER_POLL && !conn->err; i++) {
 		if ((conn->rx.body && conn->rx.sink == TCP_SINK_HOLD) ||
-			wf_unlikely(tcp_tx_choked(conn)))
+			tcp_rx_is_stopped(conn) || wf_unlikely(conn->rx.held != NULL))
 			break;
 		if (!read_once(conn, &any))
 			break;

@@ -227,8 +227,8 @@ struct tcp_tx *tcp_tx_answer(struct tcp_conn *conn, uint8_t kind, size_t copy_le
 		tx->rec.payload_len = copy_len;
 	}
 	wf_list_push(&conn->answers, &tx->link);
-	conn->answer_bytes += TCP_ANSWER_COST + copy_len;
-	conn->ep->answer_bytes += TCP_ANSWER_COST + copy_len;
+	wf_budget_take(
+		&conn->ep->answers, &conn->answer_bytes, TCP_ANSWER_COST + copy_len);
 	return tx;
 }
 
@@ -236,8 +236,7 @@ void tcp_answer_taken(struct tcp_conn *conn, const struct tcp_tx *tx)
 {
 	size_t cost = TCP_ANSWER_COST + (tx->from_mr ? 0 : tx->rec.payload_len);
 
-	conn->answer_bytes -= cost;
-	conn->ep->answer_bytes -= cost;
+	wf_budget_give(&conn->ep->answers, &conn->answer_bytes, cost);
 }
 
 void tcp_tx_free(struct tcp_tx *tx)
