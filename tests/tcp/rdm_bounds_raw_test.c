@@ -3,22 +3,11 @@
  * EPA-034. FI_EP_RDM with many strangers that each send too much: what they make the
  * endpoint keep is bounded in sum, not only for each of them.
  */
+#include "../resident.h"
 #include "../sanitizer.h"
 #include "raw_rdm.h"
 
 enum { LIMIT = 4 << 20, STRANGERS = 60 };
-
-/* What this process has in memory. */
-static size_t resident(void)
-{
-	FILE *file = fopen("/proc/self/statm", "r");
-	unsigned long all, pages;
-
-	assert_non_null(file);
-	assert_int_equal(fscanf(file, "%lu %lu", &all, &pages), 2);
-	fclose(file);
-	return (size_t)pages * (size_t)sysconf(_SC_PAGESIZE);
-}
 
 /* Send @len bytes of @records, until the endpoint reads no more of them. */
 static void flood(struct rdm *rdm, int fd, const uint8_t *records, size_t len)

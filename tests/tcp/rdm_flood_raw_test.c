@@ -5,6 +5,7 @@
  */
 #include <fcntl.h>
 
+#include "../resident.h"
 #include "../sanitizer.h"
 #include "raw_rdm.h"
 
@@ -15,18 +16,6 @@ enum {
 	UNEXPECTED_LIMIT = (256 << 20) / PART,
 	ANSWER_LIMIT = (16 << 20) / PART,
 };
-
-/* What this process has in memory. */
-static size_t resident(void)
-{
-	FILE *file = fopen("/proc/self/statm", "r");
-	unsigned long all, pages;
-
-	assert_non_null(file);
-	assert_int_equal(fscanf(file, "%lu %lu", &all, &pages), 2);
-	fclose(file);
-	return (size_t)pages * (size_t)sysconf(_SC_PAGESIZE);
-}
 
 /* Send @record again and again until the endpoint, although it is driven, reads no
  * more of it, or has read so much that all of it in memory would be seen. */

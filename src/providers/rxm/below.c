@@ -102,7 +102,10 @@ static bool wants_srx(const struct rxm_ep *ep)
 
 	if (rxm_params.use_srx >= 0)
 		return rxm_params.use_srx;
-	return !strcasecmp(name, "tcp") || !strcasecmp(name, "net");
+	/* A connection of another library that shares buffers cannot be held
+	 * (data/hold.h). */
+	return ep->domain->own &&
+	       (!strcasecmp(name, "tcp") || !strcasecmp(name, "net"));
 }
 
 static int open_srx(struct rxm_ep *ep)

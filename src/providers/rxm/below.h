@@ -32,6 +32,10 @@ int rxm_bufs_new(struct rxm_ep *ep, struct rxm_conn *conn, struct fid_ep *target
 	size_t count, struct rxm_bufs **ret_bufs);
 /* Free the buffers, which no endpoint below uses any more. NULL: nothing to do. */
 void rxm_bufs_free(struct rxm_bufs *bufs);
+/* Post the buffers of a connection that is not held any more. */
+void rxm_bufs_post_withheld(struct rxm_conn *conn);
+/* Handle the messages in ep->data.held_raw, as far as there is memory for them. */
+void rxm_bufs_deliver_raw(struct rxm_ep *ep);
 /* Try again to post the buffers that could not be posted. */
 void rxm_bufs_post_idle(struct rxm_ep *ep);
 

@@ -5,6 +5,7 @@
 
 #include "providers/rxm/below.h"
 #include "providers/rxm/conn/credit.h"
+#include "providers/rxm/data/hold.h"
 
 /* Receive buffers. */
 
@@ -13,6 +14,8 @@ struct rxm_buf {
 	struct rxm_bufs *bufs;
 	uint8_t *data; /* bufs->buf_size bytes of bufs->area */
 	bool tagged;   /* It is posted for tagged messages. */
+	/* The completion of a message that waits for memory (ep->data.held_raw). */
+	struct fi_cq_tagged_entry entry;
 };
 
 struct rxm_bufs {
@@ -64,6 +67,16 @@ void rxm_bufs_post_idle(struct rxm_ep *ep)
 		post(buf_of(wf_list_entry(link, struct rxm_call, link)));
 }
 
+void rxm_bufs_post_withheld(struct rxm_conn *conn)
+{
+	struct wf_list *link;
+
+	while ((link = wf_list_pop(&conn->withheld))) {
+		post(buf_of(wf_list_entry(link, struct rxm_call, link)));
+		rxm_credit_reposted(conn);
+	}
+}
+
 /* The connection of a packet; in a shared context the id in the packet tells it. NULL:
  * unknown. */
 static struct rxm_conn *conn_of(struct rxm_buf *buf, size_t len)
@@ -109,12 +122,51 @@ static void deliver(struct rxm_buf *buf, const struct fi_cq_tagged_entry *entry)
 	wf_inbox_handled(&conn->inbox);
 }
 
+/* A message without a header, of an unknown connection: wait behind others of that kind
+ * for memory? */
+static bool waits_raw(struct rxm_buf *buf, const struct fi_cq_tagged_entry *entry)
+{
+	struct rxm_ep *ep = buf->bufs->ep;
+
+	if (wf_likely(!buf->tagged) || buf->call.conn || ep->data.quiet ||
+		(wf_list_empty(&ep->data.held_raw) && !rxm_hold_raw(ep)))
+		return false;
+	buf->entry = *entry;
+	wf_list_push(&ep->data.held_raw, &buf->call.link);
+	return true;
+}
+
+void rxm_bufs_deliver_raw(struct rxm_ep *ep)
+{
+	struct wf_list *link;
+
+	while (!wf_list_empty(&ep->data.held_raw) && !rxm_hold_raw(ep)) {
+		struct rxm_buf *buf;
+
+		link = wf_list_pop(&ep->data.held_raw);
+		buf = buf_of(wf_list_entry(link, struct rxm_call, link));
+		deliver(buf, &buf->entry);
+		post(buf);
+	}
+}
+
+/* The connection is held: a buffer is not posted again, unless it brought a packet that
+ * was handled nevertheless. */
+static bool is_withheld(const struct rxm_conn *conn, size_t held_bytes)
+{
+	return wf_unlikely(rxm_conn_is_held(conn)) &&
+	       conn->data.held_bytes != held_bytes;
+}
+
 static void received(
 	struct rxm_call *call, int err, const struct fi_cq_tagged_entry *entry)
 {
 	struct rxm_buf *buf = buf_of(call);
 	struct rxm_conn *conn = call->conn;
+	size_t held_bytes = conn ? conn->data.held_bytes : 0;
 
+	if (wf_likely(!err) && waits_raw(buf, entry))
+		return;
 	if (wf_likely(!err))
 		deliver(buf, entry);
 	else if (err != FI_ETRUNC)
@@ -123,6 +175,10 @@ static void received(
 		rxm_conn_fail(conn, FI_EPROTO);
 	if (conn && conn->state == RXM_CONN_DOWN)
 		return;
+	if (conn && is_withheld(conn, held_bytes)) {
+		wf_list_push(&conn->withheld, &buf->call.link);
+		return;
+	}
 	post(buf);
 	if (conn)
 		rxm_credit_reposted(conn);

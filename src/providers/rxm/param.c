@@ -11,6 +11,8 @@ struct rxm_params rxm_params = {
 	.sar_limit = SIZE_MAX,
 	.tx_size = 2048,
 	.rx_size = 2048,
+	.unexpected_size = (size_t)2 << 30,
+	.answer_size = (size_t)64 << 20,
 	.eq_interval_us = 10000,
 	.eq_polls = 128,
 	.entries = 64,
@@ -35,6 +37,14 @@ static const struct wf_param rows[] = {
 		"Operations that may be pending (default: 2048)"),
 	SIZE("rx_size", rx_size, 1, 1 << 24,
 		"Receives that may be posted (default: 2048)"),
+	SIZE("unexpected_size", unexpected_size, 1 << 20, SIZE_MAX,
+		"Memory that messages may take that wait for a receive, in bytes, of "
+		"all connections of an endpoint; one that has as much as is free is "
+		"read no further (default: 2 GiB)"),
+	SIZE("answer_size", answer_size, 1 << 20, SIZE_MAX,
+		"Memory that answers may take that peers do not read, in bytes, of all "
+		"connections of an endpoint; one that has as much as is free is read "
+		"no further (default: 64 MiB)"),
 	SIZE("msg_tx_size", msg_tx_size, 1, 1 << 24,
 		"Operations of one connection that may be pending (default: over tcp "
 		"as "

@@ -11,6 +11,9 @@ struct rxm_params {
 	/* Longest message that is sent in segments; SIZE_MAX: not set. */
 	size_t sar_limit;
 	size_t tx_size, rx_size;
+	/* Limits of an endpoint's memory for unexpected messages, and for answers that
+	 * peers have not read. */
+	size_t unexpected_size, answer_size;
 	/* Queue sizes of an endpoint below; 0: not set. */
 	size_t msg_tx_size, msg_rx_size;
 	/* Longest time between two reads of the EQ below, in microseconds. */

@@ -4,6 +4,7 @@
 #include "providers/rxm/below.h"
 #include "providers/rxm/conn/credit.h"
 #include "providers/rxm/conn/peer.h"
+#include "providers/rxm/data/hold.h"
 #include "providers/rxm/local/local.h"
 #include "providers/rxm/param.h"
 #include "sys/clock.h"
@@ -190,7 +191,8 @@ static bool is_more_due(const struct rxm_ep *ep, bool found)
 {
 	return wf_remotes_busy(&ep->peers->remotes) || is_below_due(ep) ||
 	       !wf_list_empty(&ep->failed) || !wf_list_empty(&ep->ready) ||
-	       wf_remotes_removed(&ep->peers->remotes) || is_eq_due(ep, found);
+	       ep->data.memory_given || wf_remotes_removed(&ep->peers->remotes) ||
+	       is_eq_due(ep, found);
 }
 
 /* Have the connections moved data that ends no call of this endpoint, such as a peer's
@@ -269,7 +271,7 @@ static uint32_t next_partial_calls(const struct rxm_ep *ep)
 		ep->ep.domain->progress == FI_PROGRESS_AUTO ||
 		ep->polls - ep->armed_polls <= AWAKE || ep->eq_soon ||
 		!wf_list_empty(&ep->failed) || !wf_list_empty(&ep->ready) ||
-		!wf_list_empty(&ep->reaching) ||
+		!wf_list_empty(&ep->reaching) || ep->data.memory_given ||
 		wf_attempts_first(&ep->peers->remotes.attempts))
 		return 0;
 	if (conns == memory_conns(ep))
@@ -311,6 +313,10 @@ static __attribute__((noinline)) bool do_more(struct rxm_ep *ep, bool found)
 	}
 	if (!wf_list_empty(&ep->ready))
 		any |= resume(ep);
+	if (ep->data.memory_given) {
+		rxm_hold_resume(ep);
+		any = true;
+	}
 	return any;
 }
 

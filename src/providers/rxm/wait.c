@@ -53,7 +53,7 @@ bool rxm_arm(struct wf_ep *wf)
 	if (ep->below)
 		wf_progress_set_partial(&wf->progress, false);
 	if (!wf_list_empty(&ep->failed) || !wf_list_empty(&ep->ready) ||
-		!wf_list_empty(&ep->idle))
+		!wf_list_empty(&ep->idle) || ep->data.memory_given)
 		return false;
 	if (ep->has_fds &&
 		fi_trywait(ep->domain->below.fabric, queues, WF_ARRAY_SIZE(queues)))

@@ -8,6 +8,7 @@
 #include "providers/rxm/below.h"
 #include "providers/rxm/conn/credit.h"
 #include "providers/rxm/conn/peer.h"
+#include "providers/rxm/data/hold.h"
 #include "providers/rxm/local/local.h"
 #include "providers/rxm/param.h"
 #include "sys/calls.h"
@@ -86,6 +87,7 @@ int rxm_conn_new(struct rxm_ep *ep, struct rxm_peer *peer, struct fi_info *info,
 	wf_list_init(&conn->calls);
 	wf_list_init(&conn->ready_link);
 	wf_list_init(&conn->failed_link);
+	wf_list_init(&conn->withheld);
 	wf_list_push(&ep->conns, &conn->link);
 	ep->conn_count++;
 	wf_remote_ref(&peer->ip.remote);
@@ -239,6 +241,7 @@ void rxm_conn_end(struct rxm_conn *conn, int err)
 	/* Handle packets that arrived before, and calls that the closing ended. */
 	while (rxm_poll_cq(ep))
 		;
+	rxm_hold_end(conn);
 	end_calls(conn);
 	rxm_unread_keep(conn);
 	rxm_data_lost(conn, conn->err ? conn->err : FI_ECANCELED);

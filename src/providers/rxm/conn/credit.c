@@ -2,6 +2,7 @@
 #include "providers/rxm/conn/credit.h"
 
 #include "providers/rxm/conn/hello.h"
+#include "providers/rxm/data/hold.h"
 #include "providers/rxm/data/wire.h"
 
 void rxm_credit_init(struct rxm_conn *conn, uint8_t flow)
@@ -46,8 +47,12 @@ static bool give(struct rxm_conn *conn)
 
 bool rxm_credit_due(const struct rxm_conn *conn)
 {
+	/* The peer of a connection that is held has few credits left, and needs one to
+	 * give some in return. */
+	uint32_t enough = rxm_conn_is_held(conn) ? 1 : (uint32_t)conn->ep->rx_depth / 2;
+
 	return conn->credited && conn->state == RXM_CONN_UP &&
-	       conn->reposted >= conn->ep->rx_depth / 2 && conn->credits;
+	       conn->reposted >= enough && conn->credits;
 }
 
 void rxm_credit_give(struct rxm_conn *conn)

@@ -84,6 +84,7 @@ static ssize_t atomic_send(struct rxm_conn *conn, struct rxm_work *work)
 	struct iovec payload = { op->copy + RXM_WIRE_ATOMIC,
 		op->atomic.packet_len - RXM_WIRE_ATOMIC };
 	struct rxm_hdr hdr;
+	ssize_t ret;
 
 	if (!rxm_op_number(op))
 		return -FI_ENOMEM;
@@ -93,8 +94,11 @@ static ssize_t atomic_send(struct rxm_conn *conn, struct rxm_work *work)
 	memcpy(op->sending.head, &hdr, sizeof(hdr));
 	memcpy(op->sending.head + sizeof(hdr), op->copy + sizeof(hdr),
 		RXM_WIRE_ATOMIC - sizeof(hdr));
-	return rxm_op_send_request(
+	ret = rxm_op_send_request(
 		conn, op, RXM_WIRE_ATOMIC, &payload, payload.iov_len != 0, 0);
+	if (!ret)
+		conn->data.asked_bytes += rxm_op_asked_cost(&op->op);
+	return ret;
 }
 
 const struct rxm_work_ops rxm_atomic_ops = RXM_OP_OPS(atomic_send);

@@ -2,6 +2,7 @@
 #include "providers/rxm/data/data.h"
 
 #include "providers/rxm/below.h"
+#include "providers/rxm/data/hold.h"
 #include "providers/rxm/data/op.h"
 #include "providers/rxm/data/recv.h"
 
@@ -15,6 +16,7 @@ int rxm_data_init(struct rxm_ep *ep)
 	wf_pool_init(&ep->data.ops, sizeof(struct rxm_op));
 	wf_list_init(&ep->data.buffers);
 	wf_list_init(&ep->data.slabs);
+	rxm_hold_init(ep);
 	return 0;
 }
 
@@ -31,6 +33,8 @@ void rxm_data_conn_init(struct rxm_conn *conn)
 	wf_list_init(&conn->data.open);
 	wf_list_init(&conn->data.rdv);
 	wf_list_init(&conn->data.partial);
+	wf_list_init(&conn->data.held);
+	wf_list_init(&conn->data.held_link);
 }
 
 void rxm_data_lost(struct rxm_conn *conn, int err)

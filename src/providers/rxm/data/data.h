@@ -27,6 +27,7 @@
  *   atomic.c    atomic operations and their answers
  *   recv.c      packets that arrive, and the matching of messages; segments.c
  *   unexp.c     unexpected messages whose payload is incomplete
+ *   hold.c      connections whose peers have too much memory
  *
  * ep.lock guards all state. Functions that end receives are called with the lock of the
  * receive context held, too.
@@ -52,6 +53,11 @@ struct rxm_data {
 	struct wf_list buffers, slabs;
 	/* Origin of unexpected messages whose connection is not known. */
 	struct wf_unexp_conn raw;
+	struct wf_budget answers; /* memory of all connections' answers */
+	/* Connections that are held (hold.h), by data.held_link, and buffers with
+	 * messages of @raw that wait for memory, by call.link. */
+	struct wf_list held_conns, held_raw;
+	bool memory_given; /* Memory was given back that some of these wait for. */
 };
 
 /* State of one connection in data/; zeroed with the connection. */
@@ -68,8 +74,15 @@ struct rxm_conn_data {
 	struct wf_list rdv;
 	/* struct rxm_partial, the messages that arrive in segments, by link. */
 	struct wf_list partial;
-	/* Bytes that are still to arrive for unexpected messages in @partial. */
-	size_t announced;
+	/* Memory of answers: the connection's part of ep->data.answers. */
+	size_t answer_bytes;
+	/* Bytes of answers that the peer may have to keep because of this end's
+	 * requests; see hold.h. */
+	size_t asked_bytes;
+	/* Packets that were kept while the connection is held, and their bytes. */
+	struct wf_list held;
+	size_t held_bytes;
+	struct wf_list held_link; /* Link in ep->data.held_conns while it is held. */
 };
 
 /* Initialise and free the state of an endpoint, and initialise that of a connection.
@@ -105,6 +118,11 @@ extern const struct wf_unexp_ops rxm_unexp_ops;
  * during the call only; @len is at most RXM_HEADER + ep->buffer_size. The endpoint is
  * not being closed (@quiet). The connection may be in state ACCEPTING or CONNECTING. */
 void rxm_data_received(struct rxm_conn *conn, const void *packet, size_t len);
+
+/* The same, also if the connection is held. */
+void rxm_data_handle(struct rxm_conn *conn, const void *packet, size_t len);
+void rxm_data_handle_raw(struct rxm_conn *conn, const void *buf, size_t len,
+	const struct fi_cq_tagged_entry *entry);
 
 /* A tagged message arrived below: the @len bytes at @buf are a message of the
  * application without a header, as release 1.17 sends it over tcp. @conn is NULL if it

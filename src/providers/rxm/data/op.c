@@ -61,6 +61,14 @@ static struct rxm_op *new_with_payload(
 	return op;
 }
 
+static void ended_on(struct rxm_conn *conn, const struct rxm_op *op)
+{
+	conn->data.begun--;
+	if (op->work.ops == &rxm_atomic_ops)
+		conn->data.asked_bytes -= rxm_op_asked_cost(&op->op);
+	rxm_fence_check(conn);
+}
+
 static void release(struct rxm_op *op)
 {
 	struct rxm_ep *ep = op->ep;
@@ -73,8 +81,8 @@ static void release(struct rxm_op *op)
 		rxm_rma_free(op);
 	if (op->msg_id)
 		wf_id_map_remove(&ep->data.ids, (uint32_t)op->msg_id);
-	if (op->conn && !--op->conn->data.begun)
-		rxm_fence_check(op->conn);
+	if (op->conn)
+		ended_on(op->conn, op);
 	ep->data.pending--;
 	if (op->pooled)
 		wf_pool_put_inline(&ep->data.ops, op);
@@ -378,7 +386,7 @@ static ssize_t start_on(struct rxm_conn *conn, const struct wf_op *op)
 
 	if (!wf_list_empty(&conn->waiting))
 		return rxm_op_queue(ep, &conn->waiting, op);
-	if (wf_unlikely(op->flags & FI_FENCE && conn->data.begun)) {
+	if (wf_unlikely(rxm_op_must_wait(conn, op))) {
 		ret = rxm_op_queue(ep, &conn->waiting, op);
 		if (!ret)
 			conn->data.fence = conn->waiting.next;

@@ -2,6 +2,7 @@
 #ifndef RXM_OP_H
 #define RXM_OP_H
 
+#include "providers/rxm/data/hold.h"
 #include "providers/rxm/data/packet.h"
 #include "providers/rxm/data/work.h"
 
@@ -95,6 +96,26 @@ static inline void rxm_op_begun(struct rxm_op *op, struct rxm_conn *conn)
 		conn->data.begun++;
 	op->conn = conn;
 }
+
+/* Bytes that the answer to @op, an atomic operation, takes at the peer. */
+static inline size_t rxm_op_asked_cost(const struct wf_op *op)
+{
+	size_t len = op->atomic ? op->atomic->size : op->len;
+
+	return RXM_ANSWER_COST + RXM_WIRE_RESULT + (op->kind == WF_OP_ATOMIC ? 0 : len);
+}
+
+/* Must @op wait until earlier operations of @conn, which have begun, end? */
+static inline bool rxm_op_must_wait(const struct rxm_conn *conn, const struct wf_op *op)
+{
+	if (wf_likely(!conn->data.begun))
+		return false;
+	return op->flags & FI_FENCE ||
+	       (op->kind >= WF_OP_ATOMIC && conn->data.asked_bytes &&
+		       conn->data.asked_bytes + rxm_op_asked_cost(op) >
+			       RXM_ANSWER_WINDOW);
+}
+
 /* Drop a reference. The last one ends the operation, with the error op->err if it is
  * not 0. */
 void rxm_op_unref(struct rxm_op *op);

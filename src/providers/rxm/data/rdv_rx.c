@@ -2,6 +2,7 @@
 #include <rdma/fi_domain.h>
 #include <stdlib.h>
 
+#include "providers/rxm/data/hold.h"
 #include "providers/rxm/data/recv.h"
 #include "providers/rxm/data/work.h"
 #include "providers/rxm/param.h"
@@ -48,8 +49,18 @@ static struct rxm_rdv *rdv_of(const struct rxm_work *work)
 	return wf_container_of(work, struct rxm_rdv, work);
 }
 
+/* The message does not wait for a receive any more, or is lost. */
+static void rdv_is_expected(struct rxm_rdv *rdv)
+{
+	if (!rdv->unexp)
+		return;
+	rdv->unexp = NULL;
+	wf_unexp_give(&rdv->conn->ep->unexp, &rdv->conn->unexp, sizeof(*rdv));
+}
+
 static void release(struct rxm_rdv *rdv)
 {
+	rdv_is_expected(rdv);
 	for (size_t i = 0; i < RXM_IOV_LIMIT; i++)
 		if (rdv->mr[i])
 			(void)fi_close(&rdv->mr[i]->fid);
@@ -260,7 +271,7 @@ static void fetch(struct rxm_rdv *rdv, struct fi_peer_rx_entry *entry)
 	const struct rxm_domain *domain = rdv->conn->ep->domain;
 	int ret = 0;
 
-	rdv->unexp = NULL;
+	rdv_is_expected(rdv);
 	rdv->entry = entry;
 	rdv->expected_len =
 		entry ? WF_MIN(wf_iov_len(entry->iov, entry->count), rdv->arrived.len)
@@ -324,6 +335,8 @@ void rxm_rdv(struct rxm_conn *conn, const struct rxm_packet *packet)
 	if (rdv) {
 		memcpy(wf_srx_payload(rdv->unexp), &reference, sizeof(reference));
 		rdv->unexp->note = RXM_UNEXP_RDV;
+		wf_unexp_take(&conn->ep->unexp, &conn->unexp, sizeof(*rdv));
+		rxm_hold_if_full(conn);
 	}
 }
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "providers/rxm/data/recv.h"
 
+#include "providers/rxm/data/hold.h"
 #include "providers/rxm/data/op.h"
 #include "providers/rxm/local/local.h"
 
@@ -96,6 +97,7 @@ static void keep(struct rxm_conn *conn, const struct rxm_packet *packet,
 		return;
 	memcpy(wf_srx_payload(unexp), packet->payload, packet->payload_len);
 	unexp->note = WF_UNEXP_WHOLE;
+	rxm_hold_if_full(conn);
 }
 
 /* The fast path: a receive with one buffer. The source is in the AV, or completions do
@@ -172,7 +174,7 @@ static bool is_for_nobody(const struct rxm_ep *ep, enum rxm_kind kind)
 
 static const char not_received[] = "message for an endpoint without receives";
 
-void rxm_data_received(struct rxm_conn *conn, const void *buf, size_t len)
+void rxm_data_handle(struct rxm_conn *conn, const void *buf, size_t len)
 {
 	static void (*const handlers[RXM_KINDS])(
 		struct rxm_conn * conn, const struct rxm_packet *packet) = {
@@ -197,6 +199,13 @@ void rxm_data_received(struct rxm_conn *conn, const void *buf, size_t len)
 		rxm_conn_broken(conn, not_received);
 	else
 		handlers[packet.kind](conn, &packet);
+}
+
+void rxm_data_received(struct rxm_conn *conn, const void *buf, size_t len)
+{
+	if (wf_likely(!rxm_conn_is_held(conn)) ||
+		!rxm_hold_packet(conn, buf, len, NULL))
+		rxm_data_handle(conn, buf, len);
 }
 
 /* A message without a known connection has no source. */
@@ -229,10 +238,10 @@ static void raw_unknown(struct rxm_ep *ep, const struct rxm_packet *packet)
 	unexp->note = WF_UNEXP_WHOLE;
 }
 
-void rxm_data_received_raw(struct rxm_ep *ep, struct rxm_conn *conn, const void *buf,
-	size_t len, const struct fi_cq_tagged_entry *entry)
+static struct rxm_packet raw_packet(
+	const void *buf, size_t len, const struct fi_cq_tagged_entry *entry)
 {
-	struct rxm_packet packet = {
+	return (struct rxm_packet){
 		.kind = RXM_EAGER,
 		.op = RXM_OP_TAGGED,
 		.has_data = entry->flags & FI_REMOTE_CQ_DATA,
@@ -242,13 +251,30 @@ void rxm_data_received_raw(struct rxm_ep *ep, struct rxm_conn *conn, const void 
 		.payload = buf,
 		.payload_len = len,
 	};
+}
+
+void rxm_data_handle_raw(struct rxm_conn *conn, const void *buf, size_t len,
+	const struct fi_cq_tagged_entry *entry)
+{
+	struct rxm_packet packet = raw_packet(buf, len, entry);
+
+	eager(conn, &packet);
+}
+
+void rxm_data_received_raw(struct rxm_ep *ep, struct rxm_conn *conn, const void *buf,
+	size_t len, const struct fi_cq_tagged_entry *entry)
+{
+	struct rxm_packet packet = raw_packet(buf, len, entry);
 
 	if (conn && is_for_nobody(ep, packet.kind))
 		rxm_conn_broken(conn, not_received);
-	else if (conn)
-		eager(conn, &packet);
-	else if (!is_for_nobody(ep, packet.kind))
+	else if (!conn && is_for_nobody(ep, packet.kind))
+		return;
+	else if (!conn)
 		raw_unknown(ep, &packet);
+	else if (wf_likely(!rxm_conn_is_held(conn)) ||
+		 !rxm_hold_packet(conn, buf, len, entry))
+		eager(conn, &packet);
 }
 
 void rxm_data_event(struct rxm_ep *ep, const struct fi_cq_tagged_entry *entry)

@@ -10,8 +10,7 @@
 
 /* The state (wf_srx_unexpected.note) of an incomplete unexpected message. */
 enum rxm_unexp {
-	/* In the message's payload memory, as far as it has arrived: struct
-	 * rxm_partial. */
+	/* In a struct rxm_partial, as far as it has arrived. */
 	RXM_UNEXP_PARTIAL = 1,
 	/* At the sender; the payload memory holds a pointer to a struct rxm_rdv. */
 	RXM_UNEXP_RDV,
@@ -53,6 +52,9 @@ struct rxm_partial {
 	struct fi_peer_rx_entry *entry;
 	/* The saved message; NULL: it is matched, or is dropped. */
 	struct wf_srx_unexpected *unexp;
+	/* The segments of the saved message, and the bytes of their memory. */
+	struct wf_list chunks;
+	size_t chunk_bytes;
 };
 void rxm_segment(struct rxm_conn *conn, const struct rxm_packet *packet);
 /* The unexpected message @unexp was matched with @entry; NULL: it is dropped. */

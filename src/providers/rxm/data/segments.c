@@ -1,17 +1,27 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include <stdlib.h>
 
+#include "providers/rxm/data/hold.h"
 #include "providers/rxm/data/recv.h"
 
 /*
  * Messages that arrive in segments. The first segment is matched; the position of each
  * segment follows from the previous ones, because the packets of a connection arrive in
  * order. Segments of several messages may alternate.
+ *
+ * An unexpected message takes memory for the segments that have arrived, not for those
+ * that were announced. The last segment makes it a message in one piece of memory.
  */
 
-/* Limit of the bytes that the unexpected messages of one connection may have
- * outstanding: memory is allocated for them in advance. */
-enum { ANNOUNCED_MAX = 256 << 20 };
+/* Longest unexpected message in segments. */
+enum { UNEXPECTED_MAX = 1 << 30 };
+
+/* A segment of an unexpected message. */
+struct chunk {
+	struct wf_list link; /* link in partial->chunks */
+	size_t len;
+	uint8_t bytes[];
+};
 
 static struct rxm_partial *find(struct rxm_conn *conn, uint64_t msg_id)
 {
@@ -26,19 +36,25 @@ static struct rxm_partial *find(struct rxm_conn *conn, uint64_t msg_id)
 	return NULL;
 }
 
+/* Bytes of @partial that are counted besides its saved message. */
+static size_t cost_of(const struct rxm_partial *partial)
+{
+	return sizeof(*partial) + partial->chunk_bytes;
+}
+
 static bool keep(struct rxm_conn *conn, const struct rxm_packet *packet,
 	struct rxm_partial *partial, struct fi_peer_rx_entry *entry)
 {
-	if (packet->size > ANNOUNCED_MAX - conn->data.announced) {
+	if (packet->size > UNEXPECTED_MAX) {
 		wf_srx_free_entry(entry);
 		rxm_conn_broken(conn, "unexpected message in too many segments");
 		return false;
 	}
-	partial->unexp = rxm_unexp_new(conn, packet, entry, packet->size);
+	partial->unexp = rxm_unexp_new(conn, packet, entry, WF_SRX_ENLARGE_MIN);
 	if (!partial->unexp)
 		return false;
 	partial->unexp->note = RXM_UNEXP_PARTIAL;
-	conn->data.announced += packet->size;
+	wf_unexp_take(&conn->ep->unexp, &conn->unexp, cost_of(partial));
 	return true;
 }
 
@@ -61,6 +77,7 @@ static struct rxm_partial *begin(struct rxm_conn *conn, const struct rxm_packet 
 		.data = packet->data,
 		.has_data = packet->has_data,
 	};
+	wf_list_init(&partial->chunks);
 	if (!ret) {
 		partial->entry = entry;
 	} else if (!keep(conn, packet, partial, entry)) {
@@ -71,21 +88,58 @@ static struct rxm_partial *begin(struct rxm_conn *conn, const struct rxm_packet 
 	return partial;
 }
 
-/* Copy the @len bytes at @from to the buffers of a receive, from byte @offset on. */
-static void put(
-	struct fi_peer_rx_entry *entry, size_t offset, const uint8_t *from, size_t len)
+static void add_chunk(struct rxm_conn *conn, struct rxm_partial *partial,
+	const struct rxm_packet *packet)
 {
-	for (size_t i = 0; i < entry->count && len; i++) {
-		struct iovec rest = entry->iov[i];
-		size_t skip = WF_MIN(offset, rest.iov_len), done;
+	size_t len = packet->payload_len;
+	struct chunk *chunk = malloc(sizeof(*chunk) + len);
 
-		rest.iov_base = (uint8_t *)rest.iov_base + skip;
-		rest.iov_len -= skip;
-		offset -= skip;
-		done = wf_iov_scatter(&rest, 1, from, len);
-		from += done;
-		len -= done;
+	if (!chunk) {
+		rxm_conn_fail(conn, FI_ENOMEM);
+		return;
 	}
+	chunk->len = len;
+	memcpy(chunk->bytes, packet->payload, len);
+	wf_list_push(&partial->chunks, &chunk->link);
+	partial->chunk_bytes += sizeof(*chunk) + len;
+	wf_unexp_take(&conn->ep->unexp, &conn->unexp, sizeof(*chunk) + len);
+}
+
+/* The message is not a partial, unexpected one any more: copy its segments to the
+ * buffers @iov (@count of them; 0: drop them), and free them. */
+static void settle(struct rxm_conn *conn, struct rxm_partial *partial,
+	const struct iovec *iov, size_t count)
+{
+	struct wf_list *link;
+	size_t at = 0;
+
+	wf_unexp_give(&conn->ep->unexp, &conn->unexp, cost_of(partial));
+	while ((link = wf_list_pop(&partial->chunks))) {
+		struct chunk *chunk = wf_list_entry(link, struct chunk, link);
+
+		(void)wf_iov_scatter_at(iov, count, at, chunk->bytes, chunk->len);
+		at += chunk->len;
+		free(chunk);
+	}
+	partial->unexp = NULL;
+}
+
+/* All segments of an unexpected message have arrived: put them into one piece. */
+static void make_whole(struct rxm_conn *conn, struct rxm_partial *partial)
+{
+	struct wf_srx_unexpected *unexp = partial->unexp;
+	struct iovec whole = { NULL, partial->size };
+
+	if (!wf_unexp_enlarge(&conn->ep->unexp, &conn->unexp, unexp, WF_SRX_ENLARGE_MIN,
+		    partial->size)) {
+		rxm_conn_fail(conn, FI_ENOMEM);
+		return;
+	}
+	whole.iov_base = wf_srx_payload(unexp);
+	settle(conn, partial, &whole, 1);
+	unexp->note = WF_UNEXP_WHOLE;
+	wf_list_remove(&partial->link);
+	free(partial);
 }
 
 static void end(struct rxm_conn *conn, struct rxm_partial *partial)
@@ -93,13 +147,13 @@ static void end(struct rxm_conn *conn, struct rxm_partial *partial)
 	struct rxm_arrived arrived = { partial->size, partial->data,
 		partial->has_data };
 
-	wf_list_remove(&partial->link);
 	if (partial->unexp) {
-		conn->data.announced -= partial->size;
-		partial->unexp->note = WF_UNEXP_WHOLE;
-	} else if (partial->entry) {
-		rxm_recv_done(conn, partial->entry, &arrived);
+		make_whole(conn, partial);
+		return;
 	}
+	wf_list_remove(&partial->link);
+	if (partial->entry)
+		rxm_recv_done(conn, partial->entry, &arrived);
 	free(partial);
 }
 
@@ -124,13 +178,14 @@ void rxm_segment(struct rxm_conn *conn, const struct rxm_packet *packet)
 		return;
 	}
 	if (partial->unexp)
-		memcpy((uint8_t *)wf_srx_payload(partial->unexp) + partial->got,
-			packet->payload, packet->payload_len);
+		add_chunk(conn, partial, packet);
 	else if (partial->entry)
-		put(partial->entry, partial->got, packet->payload, packet->payload_len);
+		(void)wf_iov_scatter_at(partial->entry->iov, partial->entry->count,
+			partial->got, packet->payload, packet->payload_len);
 	partial->got += packet->payload_len;
 	if (packet->position == RXM_LAST)
 		end(conn, partial);
+	rxm_hold_if_full(conn);
 }
 
 void rxm_partial_start(struct rxm_conn *conn, struct wf_srx_unexpected *unexp,
@@ -143,10 +198,8 @@ void rxm_partial_start(struct rxm_conn *conn, struct wf_srx_unexpected *unexp,
 
 		if (partial->unexp != unexp)
 			continue;
-		if (entry)
-			put(entry, 0, wf_srx_payload(unexp), partial->got);
-		conn->data.announced -= partial->size;
-		partial->unexp = NULL;
+		settle(conn, partial, entry ? entry->iov : NULL,
+			entry ? entry->count : 0);
 		partial->entry = entry;
 		return;
 	}
@@ -159,6 +212,8 @@ void rxm_partial_lost(struct rxm_conn *conn, int err)
 		struct rxm_partial *partial =
 			wf_list_entry(link, struct rxm_partial, link);
 
+		if (partial->unexp)
+			settle(conn, partial, NULL, 0);
 		if (partial->entry)
 			rxm_recv_fail(conn, partial->entry, err);
 		free(partial);

@@ -5,7 +5,7 @@
 
 static size_t size_of(const struct wf_srx_unexpected *saved)
 {
-	return wf_unexp_state(saved) == RXM_UNEXP_PARTIAL ? saved->len
+	return wf_unexp_state(saved) == RXM_UNEXP_PARTIAL ? WF_SRX_ENLARGE_MIN
 							  : sizeof(struct rxm_rdv *);
 }
 

@@ -3,12 +3,14 @@
 
 #include <stdlib.h>
 
+#include "providers/rxm/data/hold.h"
 #include "providers/rxm/data/op.h"
 #include "providers/rxm/local/local.h"
 
 /*
- * FI_FENCE. An operation with that flag stays at the head of conn->waiting until all
- * earlier operations of the application have ended, and so do the operations behind it.
+ * Operations that wait for earlier ones: with FI_FENCE until all of these have ended;
+ * an atomic operation until the peer has memory for its answer (hold.h). Such an
+ * operation stays at the head of conn->waiting, and so do the operations behind it.
  * Other works do not wait for it, because the peer may need an answer before the
  * earlier operations can end.
  */
@@ -20,11 +22,11 @@ static const struct wf_op *fresh(const struct wf_list *link)
 	return work->ops->fresh ? work->ops->fresh(work) : NULL;
 }
 
-static bool is_fenced(const struct wf_list *link)
+static bool must_wait(const struct rxm_conn *conn, const struct wf_list *link)
 {
 	const struct wf_op *op = fresh(link);
 
-	return op && op->flags & FI_FENCE;
+	return op && rxm_op_must_wait(conn, op);
 }
 
 /* The end of the works that can be sent. */
@@ -51,7 +53,7 @@ static void raise_fence(struct rxm_conn *conn, struct wf_list *fence)
 
 void rxm_fence_check(struct rxm_conn *conn)
 {
-	if (wf_likely(!conn->data.fence) || conn->data.begun)
+	if (wf_likely(!conn->data.fence) || must_wait(conn, conn->data.fence))
 		return;
 	conn->data.fence = NULL;
 	rxm_conn_resume(conn);
@@ -75,7 +77,7 @@ static struct rxm_work *next_work(struct rxm_conn *conn)
 {
 	struct wf_list *first = conn->waiting.next;
 
-	if (first != end_of(conn) && conn->data.begun && is_fenced(first))
+	if (first != end_of(conn) && conn->data.begun && must_wait(conn, first))
 		raise_fence(conn, first);
 	first = conn->waiting.next;
 	if (first == end_of(conn))
@@ -166,15 +168,26 @@ bool rxm_data_op_is_promised(const struct wf_list *link, const void *arg)
 /* A packet whose end is not waited for. */
 struct answer {
 	struct rxm_work work;
-	struct rxm_ep *ep;
+	struct rxm_conn *conn;
 	struct rxm_sending sending;
 	size_t len; /* bytes of @packet */
 	uint8_t packet[];
 };
 
+static_assert(sizeof(struct answer) <= RXM_ANSWER_COST, "an answer without its packet");
+
 static struct answer *answer_of(const struct rxm_work *work)
 {
 	return wf_container_of(work, struct answer, work);
+}
+
+static void answer_end(struct answer *answer)
+{
+	struct rxm_conn *conn = answer->conn;
+
+	wf_budget_give(&conn->ep->data.answers, &conn->data.answer_bytes,
+		RXM_ANSWER_COST + answer->len);
+	free(answer);
 }
 
 static void answer_done(
@@ -184,8 +197,8 @@ static void answer_done(
 
 	(void)err;
 	(void)entry;
-	rxm_sending_done(answer->ep, &answer->sending);
-	free(answer);
+	rxm_sending_done(answer->conn->ep, &answer->sending);
+	answer_end(answer);
 }
 
 static void set_conn_id(const struct rxm_conn *conn, uint8_t *packet)
@@ -210,12 +223,12 @@ static ssize_t answer_send(struct rxm_conn *conn, struct rxm_work *work)
 static void answer_fail(struct rxm_work *work, int err)
 {
 	(void)err;
-	free(answer_of(work));
+	answer_end(answer_of(work));
 }
 
 static void answer_free(struct rxm_work *work)
 {
-	free(answer_of(work));
+	answer_end(answer_of(work));
 }
 
 static bool answer_is_promised(const struct rxm_work *work)
@@ -255,11 +268,14 @@ void rxm_answer(struct rxm_conn *conn, const void *packet, size_t len)
 		return;
 	}
 	answer->work.ops = &answer_ops;
-	answer->ep = conn->ep;
+	answer->conn = conn;
 	answer->sending.call.done = answer_done;
 	answer->len = len;
 	memcpy(answer->packet, packet, len);
+	wf_budget_take(&conn->ep->data.answers, &conn->data.answer_bytes,
+		RXM_ANSWER_COST + len);
 	rxm_work_send(conn, &answer->work);
+	rxm_hold_if_full(conn);
 }
 
 void rxm_answer_end(struct rxm_conn *conn, uint8_t kind, uint64_t msg_id)
