@@ -259,6 +259,11 @@ static uint64_t welcome(void)
 
 	assert_memory_equal(hello.name, "wx", 2);
 	assert_int_equal(hello.name[2] & 0xf, 2);
+	assert_true(hello.id == 0);
+	say(&(struct control){ .kind = WELCOME, .nonce = hello.nonce, .id = my_token });
+	/* It is not used before it was shown, and is the answer once more. */
+	hello = hear(HELLO);
+	assert_true(hello.id == my_token);
 	say(&(struct control){ .kind = WELCOME, .nonce = hello.nonce, .id = my_token });
 	if (was_sent) {
 		/* It took too long: the message is an ordinary one. */
@@ -403,16 +408,22 @@ static void private_link(uint8_t *to, const uint8_t *from)
 	memcpy(to + PORT_AT, from + PRIVATE_AT, 2);
 }
 
-static uint64_t introduce(uint64_t nonce)
+static struct control hello_of(uint64_t nonce)
 {
 	struct control hello = { .kind = HELLO, .nonce = nonce };
-	struct control answer;
 
 	hello.name_len = 4 + 2 * ALONE;
 	memcpy(hello.name, peer_name, 4);
 	hello.name[3] = hello.name_len;
 	for (unsigned int i = 0; i < 2; i++)
 		private_link(hello.name + 4 + i * ALONE, peer_name + 4 + i * ENTRY);
+	return hello;
+}
+
+static uint64_t introduce(uint64_t nonce)
+{
+	struct control hello = hello_of(nonce), answer;
+
 	say(&hello);
 	answer = hear(WELCOME);
 	assert_true(answer.nonce == nonce);
@@ -622,6 +633,82 @@ static void a_peer_floods(void **state)
 	assert_true(got.data == 5);
 }
 
+/* The WELCOME for @nonce that comes to @raw, which is the private endpoint in the names
+ * of HELLOs now. */
+static void expect_welcome(struct raw *raw, uint64_t nonce)
+{
+	time_t deadline = now_s() + PATIENCE_S;
+	struct control answer;
+
+	while (!raw->received) {
+		poll_all();
+		poll_raw(raw);
+		assert_true(now_s() < deadline);
+	}
+	memcpy(&answer, raw->in, HEADER);
+	assert_int_equal(answer.kind, WELCOME);
+	assert_true(answer.nonce == nonce && answer.id);
+}
+
+/* EPA-034. A stranger says HELLO in the name of many senders: few of them are kept, and
+ * one with another name gets a token. */
+static void a_stranger_says_hello_often(void **state)
+{
+	enum { HELLOS = 3000, KEPT = 64 };
+	struct raw other = { 0 };
+	unsigned int answers = 0;
+	struct control hello;
+
+	for (uint64_t i = 0; i < HELLOS; i++) {
+		hello = hello_of(1000 + i);
+		say(&hello);
+		for (int k = 0; k < (i + 1 < HELLOS ? 1 : 20000); k++) {
+			poll_all();
+			if (!priv.received)
+				continue;
+			(void)hear(WELCOME);
+			answers++;
+		}
+	}
+	assert_int_equal(answers, KEPT);
+	assert_true(introduce(1000) == introduce(1000));
+	open_raw(&other);
+	for (unsigned int i = 0; i < 2; i++)
+		set_link(peer_name, i, &other);
+	hello = hello_of(1);
+	say(&hello);
+	expect_welcome(&other, 1);
+	rdm_end_close(&other.end);
+}
+
+/* A name that leads nowhere is forgotten: the number is free for the one whose it is.
+ */
+static void a_sender_that_is_not_there(void **state)
+{
+	time_t deadline = now_s() + PATIENCE_S;
+	struct raw gone = { 0 };
+	struct control hello;
+	int fd;
+
+	open_raw(&gone);
+	for (unsigned int i = 0; i < 2; i++)
+		set_link(peer_name, i, &gone);
+	rdm_end_close(&gone.end);
+	fd = keep_port(&gone.end);
+	hello = hello_of(7);
+	say(&hello);
+	for (unsigned int i = 0; i < 2; i++)
+		set_link(peer_name, i, &priv);
+	hello = hello_of(7);
+	while (!priv.received) {
+		say(&hello);
+		poll_some();
+		assert_true(now_s() < deadline);
+	}
+	assert_true(hear(WELCOME).nonce == 7);
+	(void)close(fd);
+}
+
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
@@ -633,6 +720,10 @@ int main(int argc, char **argv)
 		cmocka_unit_test_setup_teardown(a_sender_lies, open_all, close_all),
 		cmocka_unit_test_setup_teardown(a_rail_fails, open_all, close_all),
 		cmocka_unit_test_setup_teardown(a_peer_floods, open_all, close_all),
+		cmocka_unit_test_setup_teardown(
+			a_stranger_says_hello_often, open_all, close_all),
+		cmocka_unit_test_setup_teardown(
+			a_sender_that_is_not_there, open_all, close_all),
 	};
 
 	if (argc != 2)
@@ -641,5 +732,6 @@ int main(int argc, char **argv)
 	(void)setenv("FI_LNX_PROV_LINKS", argv[1], 1);
 	(void)setenv("FI_LNX_STRIPE_SIZE", "4096", 1);
 	(void)setenv("FI_TCP_LOCAL", "tcp", 1);
+	(void)setenv("FI_TCP_REFUSED_TIMEOUT", "100", 1);
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -42,6 +42,16 @@ int lnx_contact_init(
 	return contact->rails ? 0 : -FI_EADDRNOTAVAIL;
 }
 
+void lnx_contact_done(struct lnx_stripe *s, const struct lnx_contact *contact)
+{
+	for (unsigned int i = 0; i < s->count; i++) {
+		fi_addr_t addr = contact->addr[i];
+
+		if (contact->rails >> i & 1)
+			(void)fi_av_remove(s->rail[i].av, &addr, 1, 0);
+	}
+}
+
 bool lnx_contact_failed(
 	struct lnx_stripe *s, struct lnx_contact *contact, unsigned int rail, int err)
 {

@@ -66,8 +66,10 @@ struct lnx_control {
 };
 
 enum lnx_receiver_state {
-	LNX_RECEIVER_NEW,     /* It was not asked. */
-	LNX_RECEIVER_ASKED,   /* A HELLO is under way, or was not answered. */
+	LNX_RECEIVER_NEW, /* It was not asked. */
+	/* A HELLO is under way, or was not answered; or the one that shows the token.
+	 */
+	LNX_RECEIVER_ASKED,
 	LNX_RECEIVER_READY,   /* It gave a token. */
 	LNX_RECEIVER_REFUSED, /* It cannot be reached by private endpoints. */
 };
@@ -81,7 +83,8 @@ struct lnx_receiver {
 	/* Random, but for the low 32 bits: the receiver's number here. Control messages
 	 * of the receiver name it. */
 	uint64_t nonce;
-	uint64_t token; /* LNX_RECEIVER_READY */
+	/* The last token that it gave; 0: none yet. Valid in LNX_RECEIVER_READY. */
+	uint64_t token;
 	enum lnx_receiver_state state;
 	uint64_t asked_ns;      /* when the HELLO was sent */
 	uint64_t ask_ns;        /* no other HELLO before this time */
@@ -93,8 +96,13 @@ enum {
 	LNX_STRIPE_TABLE = 256, /* lists of a table of messages */
 	/* The most messages to one receiver that are under way. */
 	LNX_STRIPE_OUT_MAX = 8192,
-	/* The most senders in the life of an endpoint, as an index has 16 bits. */
+	/* The most senders of an endpoint, as an index has 16 bits; those whose private
+	 * endpoints are on one host; those of one name. */
 	LNX_STRIPE_SENDERS_MAX = 65535,
+	LNX_STRIPE_HOST_SENDERS_MAX = 4096,
+	LNX_STRIPE_NAME_SENDERS_MAX = 64,
+	/* The most senders that have not proven that they know their token. */
+	LNX_STRIPE_GREETED_MAX = 2048,
 	LNX_STRIPE_TOKEN_WORDS = 64, /* words of lnx_stripe.tokens */
 };
 
@@ -123,8 +131,14 @@ struct lnx_outbound {
 /* A peer that sends striped messages. */
 struct lnx_sender {
 	struct lnx_contact contact;
-	uint64_t nonce;    /* the sender's number for this endpoint */
-	uint64_t token;    /* what this endpoint gave it */
+	uint64_t nonce; /* the sender's number for this endpoint */
+	uint64_t token; /* what this endpoint gave it */
+	/* It showed that it knows the token. Until then the process that said HELLO may
+	 * be another one than that at the address in its name. */
+	bool proven;
+	uint64_t greeted_ns; /* when it was made */
+	/* Hashes of its name, and of the host of its first private endpoint. */
+	uint64_t name_hash, host_hash;
 	size_t offers;     /* messages of which nothing but the offer came */
 	bool refused;      /* An offer was dropped because there were too many. */
 	uint64_t asked_ns; /* when it was asked for an offer that a peek lacked */
@@ -176,8 +190,10 @@ struct lnx_stripe {
 	struct lnx_receiver **receiver;             /* by number */
 	uint32_t receiver_count;
 	struct wf_list out[LNX_STRIPE_TABLE]; /* struct lnx_outbound, by id */
-	struct lnx_sender **sender;           /* by index in tokens, from 1 on */
+	/* By index in tokens, from 1 on; NULL: forgotten. */
+	struct lnx_sender **sender;
 	uint32_t sender_count;
+	uint32_t greeted;                    /* number of senders that are not proven */
 	struct wf_list in[LNX_STRIPE_TABLE]; /* struct lnx_inbound, by id */
 	size_t offers;                       /* sum of lnx_sender.offers */
 	struct wf_list active;               /* struct lnx_inbound with entries */
@@ -249,6 +265,9 @@ unsigned int lnx_stripe_pair(const struct lnx_domain *domain,
 int lnx_contact_init(
 	struct lnx_stripe *s, struct lnx_contact *contact, const struct lnx_name *name);
 
+/* Undo lnx_contact_init. No control message to it is under way. */
+void lnx_contact_done(struct lnx_stripe *s, const struct lnx_contact *contact);
+
 /* The rails to @contact that are not known to have failed. A rail that has failed is
  * probed now and then, and used again when the peer answers. */
 uint8_t lnx_contact_up(struct lnx_stripe *s, struct lnx_contact *contact);
@@ -278,14 +297,23 @@ struct lnx_receiver *lnx_receiver_get(
 	struct lnx_stripe *s, const struct lnx_peer *peer, uint64_t index, bool large);
 /* The receiver that @nonce names, or NULL. */
 struct lnx_receiver *lnx_receiver_find(struct lnx_stripe *s, uint64_t nonce);
-/* The sender that the token in @id was given to, or NULL. */
+void lnx_stripe_hello(struct lnx_stripe *s, const struct lnx_stripe_msg *msg);
+void lnx_stripe_welcome(struct lnx_stripe *s, const struct lnx_stripe_msg *msg);
+
+/* senders.c */
+
+/* 64 random bits; 0: there are none, which is not random but harmless. */
+uint64_t lnx_stripe_random(void);
+/* Make @*list, which has @count pointers, one longer if that is a power of two. */
+bool lnx_stripe_grow(void *list, uint32_t count);
+/* The sender that the token in @id, which came from a peer, was given to, or NULL. */
 struct lnx_sender *lnx_sender_find(struct lnx_stripe *s, uint64_t id);
+/* Forget the sender of index @i, if it is not proven and can be forgotten now. */
+void lnx_sender_forget(struct lnx_stripe *s, uint32_t i);
 /* A HELLO or ASK_RECEIVER came: the sender, made if it is new; NULL: none is possible.
  */
 struct lnx_sender *lnx_sender_get(
 	struct lnx_stripe *s, const struct lnx_stripe_msg *msg);
-void lnx_stripe_hello(struct lnx_stripe *s, const struct lnx_stripe_msg *msg);
-void lnx_stripe_welcome(struct lnx_stripe *s, const struct lnx_stripe_msg *msg);
 
 /* send.c: control messages of a receiver; its loss; questions to receivers; closing. */
 void lnx_stripe_done(struct lnx_stripe *s, const struct lnx_stripe_msg *msg);

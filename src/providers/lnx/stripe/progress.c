@@ -85,11 +85,14 @@ static void fail_lost(struct lnx_stripe *s)
 			lnx_receiver_fail(s, s->receiver[i], err);
 	}
 	for (uint32_t i = 0; i < s->sender_count; i++) {
-		int err = s->sender[i]->contact.lost_err;
+		struct lnx_sender *sender = s->sender[i];
+		int err = sender ? sender->contact.lost_err : 0;
 
-		s->sender[i]->contact.lost_err = 0;
-		if (err)
-			lnx_sender_fail(s, s->sender[i], err);
+		if (!err)
+			continue;
+		sender->contact.lost_err = 0;
+		lnx_sender_fail(s, sender, err);
+		lnx_sender_forget(s, i);
 	}
 }
 

@@ -309,8 +309,10 @@ void lnx_stripe_withdraw(struct lnx_stripe *s, const struct lnx_stripe_msg *msg)
  * offer was dropped nothing is known, and nothing is wrong. */
 void lnx_stripe_ask_receiver(struct lnx_stripe *s, const struct lnx_stripe_msg *msg)
 {
-	struct lnx_sender *sender = lnx_sender_get(s, msg);
+	struct lnx_sender *sender = lnx_sender_find(s, msg->id);
 
+	if (!sender || sender->nonce != msg->nonce)
+		sender = lnx_sender_get(s, msg);
 	if (!sender || (sender->token == lnx_stripe_token_of(msg->id) &&
 			       (sender->refused || find(s, msg->id))))
 		return;
