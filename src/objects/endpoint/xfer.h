@@ -177,7 +177,7 @@ struct wf_xfer_ops {
 	 * functions. NULL: the transport has none of the three. */
 	int (*reach)(struct wf_ep *ep, fi_addr_t addr);
 	/* Is there a connection to the peer at @addr whose other end is open? As long
-	 * as it is open, the peer may receive what was sent. */
+	 * as it is open, the peer may receive what was sent. ep->lock suffices. */
 	bool (*is_reached)(struct wf_ep *ep, fi_addr_t addr);
 	/* End the connection to the peer at @addr. Operations under way end with the
 	 * positive FI_E code @err, after everything was received that the peer has

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "objects/local/local.h"
 #include "providers/rxm/conn/peer.h"
+#include "providers/rxm/local/local.h"
 #include "sys/clock.h"
 
 /*
@@ -41,6 +41,21 @@ static void set_timer(struct rxm_ep *ep)
 	wf_watches_set_timer(&ep->watches, deadline);
 }
 
+/* Are there connections below that came up and that no progress call has used yet?
+ * Their events are over, so nothing would end the sleep. */
+static bool any_reached(const struct rxm_ep *ep)
+{
+	wf_list_foreach(link, &ep->reaching)
+	{
+		const struct rxm_local *local =
+			wf_list_entry(link, struct rxm_local, link);
+
+		if (wf_local_is_reached(ep->below, local->below))
+			return true;
+	}
+	return false;
+}
+
 bool rxm_arm(struct wf_ep *wf)
 {
 	struct rxm_ep *ep = rxm_ep_of(wf);
@@ -62,5 +77,5 @@ bool rxm_arm(struct wf_ep *wf)
 	if (ep->inbox && !wf_inbox_empty(ep->inbox))
 		return false;
 	set_timer(ep);
-	return wf_local_arm(ep->below);
+	return wf_local_arm(ep->below) && !any_reached(ep);
 }
