@@ -31,7 +31,7 @@ static void open_auto(struct rdm_end *end)
 /* THR-006. */
 static void test_the_first_message_leaves(void **state)
 {
-	enum { PAIRS = 30 };
+	enum { PAIRS = 100 };
 
 	(void)state;
 	for (int i = 0; i < PAIRS; i++) {
