@@ -171,4 +171,17 @@ static inline void reject(int fd, const struct bytes *request, const char *ext)
 	raw_send(fd, head.at, head.len + 16);
 }
 
+/* The endpoint asks at the address of @far whose connection it has, and is told that it
+ * is that of the listener. */
+static inline void vouch(struct rdm *rdm, struct far *far)
+{
+	struct bytes request;
+	bool sent = true;
+	int fd = accept_from(rdm, far, &sent, 1);
+
+	request = take_request(rdm, fd);
+	reject(fd, &request, CM_OLD);
+	raw_expect_closed(&rdm->t, fd);
+}
+
 #endif

@@ -4,6 +4,7 @@
 
 /* An FI_EP_RDM endpoint, and sockets that connected to it. */
 
+#include "../unheard_port.h"
 #include "raw.h"
 
 #define CAPS (FI_MSG | FI_TAGGED | FI_RMA | FI_ATOMIC | FI_FENCE)
@@ -18,7 +19,8 @@ struct rdm {
  */
 enum level { VERSION_0, VERSION_1, VERSION_1_BIG, OURS };
 
-static inline int rdm_connect(struct rdm *rdm, enum level level)
+/* A peer that says that it listens at @port. */
+static inline int rdm_connect_as(struct rdm *rdm, enum level level, uint16_t port)
 {
 	static const char *const requests[] = {
 		[VERSION_0] = "03 00 0008 " CM_OLD LITTLE "00 00",
@@ -28,7 +30,6 @@ static inline int rdm_connect(struct rdm *rdm, enum level level)
 	};
 	struct bytes request = hex(requests[level]), reply;
 	int fd = raw_connect(&rdm->t.name);
-	uint16_t port = rdm->next_port++;
 	uint8_t rest[6] = { (uint8_t)(port >> 8), (uint8_t)port, 0, 0, 1, 1 };
 
 	memcpy(request.at + request.len, rest, sizeof(rest));
@@ -43,6 +44,14 @@ static inline int rdm_connect(struct rdm *rdm, enum level level)
 	assert_memory_equal(reply.at + 34, rest, 2);
 	assert_int_equal(memcmp(reply.at + 4, "Wef!", 4) == 0, level == OURS);
 	return fd;
+}
+
+static inline int rdm_connect(struct rdm *rdm, enum level level)
+{
+	uint16_t port = unheard_port(rdm->next_port);
+
+	rdm->next_port = port + 1;
+	return rdm_connect_as(rdm, level, port);
 }
 
 static inline void assert_alive(struct rdm *rdm)
@@ -67,7 +76,7 @@ static inline int open_rdm(void **state)
 	assert_int_equal(fi_getname(&t->ep->fid, &t->name, &len), 0);
 	for (size_t i = 0; i < REGION; i++)
 		t->region[i] = (uint8_t)i;
-	rdm->next_port = 1000;
+	rdm->next_port = 1100;
 	rdm->good = rdm_connect(rdm, VERSION_1);
 	*state = rdm;
 	return 0;

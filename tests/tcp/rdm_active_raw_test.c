@@ -231,6 +231,7 @@ static void second_requests(void **state)
 	close(first);
 	again = request_from(rdm, &far, 3, &request);
 	expect_type(rdm, again, 1);
+	vouch(rdm, &far);
 	raw_hex(again, "03 04 0400 00 00 10 00 1000000000000000");
 	raw_expect(&rdm->t, again, "03 00 0000 02 00 10 00 1000000000000000");
 	close_far(&far, again);

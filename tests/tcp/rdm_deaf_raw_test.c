@@ -8,6 +8,10 @@
 
 #include "raw_rdm.h"
 
+#define CONNECT_MS  300
+#define TO_TEXT(n)  TO_TEXT_(n)
+#define TO_TEXT_(n) #n
+
 struct deaf {
 	struct rdm *rdm;
 	struct fid_cq *cq, *rx_cq; /* for transmissions, which can be waited for */
@@ -118,12 +122,12 @@ static void sleep_on(struct fid_cq *cq)
  * everything. */
 static int connect_peer(struct deaf *deaf, uint16_t port)
 {
-	struct rdm side = { .t = deaf->rdm->t, .next_port = port };
+	struct rdm side = { .t = deaf->rdm->t };
 	size_t len = sizeof(side.t.name);
 
 	side.t.cq = deaf->rx_cq;
 	assert_int_equal(fi_getname(&deaf->ep->fid, &side.t.name, &len), 0);
-	return rdm_connect(&side, VERSION_1);
+	return rdm_connect_as(&side, VERSION_1, port);
 }
 
 static fi_addr_t insert_port(struct deaf *deaf, uint16_t port)
@@ -156,6 +160,7 @@ static void a_sleeper_is_told_though_another_one_read(void **state)
 {
 	enum { LOOKS = 100 };
 	struct deaf deaf = { .rdm = *state };
+	uint16_t port = unheard_port(2000);
 	struct fi_cq_tagged_entry entry;
 	struct fid *fid;
 	fi_addr_t addr;
@@ -165,8 +170,8 @@ static void a_sleeper_is_told_though_another_one_read(void **state)
 	open_listener(&deaf);
 	open_endpoint(&deaf);
 	fid = &deaf.cq->fid;
-	fd = connect_peer(&deaf, 2000);
-	addr = insert_port(&deaf, 2000);
+	fd = connect_peer(&deaf, port);
+	addr = insert_port(&deaf, port);
 	assert_int_equal(fi_tsend(deaf.ep, "abcd", 4, NULL, deaf.addr, 1, NULL), 0);
 	while ((ret = fi_cq_read(deaf.cq, &entry, 1)) == -FI_EAGAIN) {
 		if (fi_trywait(deaf.rdm->t.fabric, &fid, 1))
@@ -204,22 +209,63 @@ static void a_sleeper_is_told_of_refusals(void **state)
 	close(deaf.listener);
 }
 
-/* The host drops packets to the port: there is no other proof of whose connection it
- * is, so the connection that the peer made is used. */
-static void a_peer_that_cannot_be_connected_to(void **state)
+/* Nothing comes over @fd for longer than an attempt to connect takes. */
+static void expect_no_message(struct target *side, int fd)
+{
+	enum { ATTEMPTS_NS = 3 * CONNECT_MS * 1000000 };
+	struct timespec begin, now;
+	char byte;
+
+	(void)clock_gettime(CLOCK_MONOTONIC, &begin);
+	do {
+		drive(side);
+		assert_int_equal(recv(fd, &byte, 1, MSG_DONTWAIT), -1);
+		(void)clock_gettime(CLOCK_MONOTONIC, &now);
+	} while (
+		(now.tv_sec - begin.tv_sec) * 1000000000 + now.tv_nsec - begin.tv_nsec <
+		ATTEMPTS_NS);
+	assert_int_equal(side->failed_count, 0);
+}
+
+/* Make room in the queue of the listener, until a request of the endpoint comes. */
+static int accept_endpoint(struct deaf *deaf, struct target *side)
+{
+	for (int i = 0; i < 4; i++)
+		(void)shutdown(deaf->callers[i], SHUT_RDWR);
+	for (;;) {
+		struct pollfd pollfd = { .fd = deaf->listener, .events = POLLIN };
+		int fd;
+
+		while (poll(&pollfd, 1, 0) < 1)
+			drive(side);
+		fd = accept4(deaf->listener, NULL, NULL, SOCK_CLOEXEC);
+		assert_true(fd >= 0);
+		if (raw_recv(side, fd, 40).len == 40)
+			return fd;
+		close(fd);
+	}
+}
+
+/* A listener of this machine whose queue is full is there: the connection that claims
+ * its port is not used until it has answered. */
+static void a_full_queue_proves_nothing(void **state)
 {
 	struct deaf deaf = { .rdm = *state };
 	struct target side;
-	int fd;
+	int fd, asked;
 
 	open_listener(&deaf);
 	open_endpoint(&deaf);
 	fd = connect_peer(&deaf, ntohs(deaf.name.sin_port));
-	assert_int_equal(fi_tsend(deaf.ep, "abcd", 4, NULL, deaf.addr, 1, NULL), 0);
 	side = deaf.rdm->t;
 	side.cq = deaf.rx_cq;
+	assert_int_equal(fi_tsend(deaf.ep, "abcd", 4, NULL, deaf.addr, 1, NULL), 0);
+	expect_no_message(&side, fd);
+	asked = accept_endpoint(&deaf, &side);
+	raw_hex(asked, "03 06 0008 " CM_OLD "0000000000000000 0000000000000000");
 	raw_expect(&side, fd,
 		"03 01 0000 00 00 18 00 1c00000000000000 0100000000000000 61626364");
+	close(asked);
 	close(fd);
 	close_endpoint(&deaf);
 	close_listener(&deaf);
@@ -231,10 +277,10 @@ int main(void)
 		EACH(a_sleeper_is_told),
 		EACH(a_sleeper_is_told_though_another_one_read),
 		EACH(a_sleeper_is_told_of_refusals),
-		EACH(a_peer_that_cannot_be_connected_to),
+		EACH(a_full_queue_proves_nothing),
 	};
 
-	(void)setenv("FI_TCP_CONNECT_TIMEOUT", "300", 1);
+	(void)setenv("FI_TCP_CONNECT_TIMEOUT", TO_TEXT(CONNECT_MS), 1);
 	(void)setenv("FI_TCP_REFUSED_TIMEOUT", "50", 1);
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * A request contains the port at which its sender listens; any process of that host can
- * send it. Messages go to the process that listens there and to no other
- * (docs/tcp-wire.md, 2.2).
+ * send it. Messages go to the process that listens there and to no other, and none
+ * comes in from another one (docs/tcp-wire.md, 2.2).
  */
 #include "raw_far.h"
 
@@ -229,8 +229,31 @@ static void two_requests_prove_nothing(void **state)
 	close_far(&far, fd);
 }
 
-/* Messages over an unproven connection are received, whatever the proof shows later. */
-static void messages_come_in_meanwhile(void **state)
+#define TAGGED_7 "03 01 0400 00 00 18 00 1c00000000000000 0700000000000000 61626364"
+#define ACK      "03 00 0000 02 00 10 00 1000000000000000"
+
+/* A message that asks for an acknowledgement. */
+static void expect_tag_7(struct rdm *rdm, char buf[4])
+{
+	assert_int_equal(
+		fi_trecv(rdm->t.ep, buf, 4, NULL, FI_ADDR_UNSPEC, 7, 0, NULL), 0);
+}
+
+/* Neither delivered nor answered. */
+static void expect_silence(struct rdm *rdm, int fd)
+{
+	enum { CALLS = 1000 };
+	char byte;
+
+	for (int i = 0; i < CALLS; i++)
+		drive(&rdm->t);
+	assert_int_equal(rdm->t.done_count, 0);
+	assert_int_equal(recv(fd, &byte, 1, MSG_DONTWAIT), -1);
+	assert_int_equal(errno, EAGAIN);
+}
+
+/* Messages over an unproven connection wait for the proof. */
+static void messages_wait_for_the_proof(void **state)
 {
 	struct rdm *rdm = *state;
 	struct far far;
@@ -238,13 +261,74 @@ static void messages_come_in_meanwhile(void **state)
 	int peer;
 
 	peer = accepted(rdm, &far);
-	assert_int_equal(
-		fi_trecv(rdm->t.ep, buf, 4, NULL, FI_ADDR_UNSPEC, 7, 0, NULL), 0);
-	raw_hex(peer, "03 01 0400 00 00 18 00 1c00000000000000"
-		      "0700000000000000 61626364");
-	raw_expect(&rdm->t, peer, "03 00 0000 02 00 10 00 1000000000000000");
+	expect_tag_7(rdm, buf);
+	raw_hex(peer, TAGGED_7);
+	expect_silence(rdm, peer);
+	vouch(rdm, &far);
+	raw_expect(&rdm->t, peer, ACK);
 	assert_int_equal(completion(&rdm->t).len, 4);
 	close_far(&far, peer);
+}
+
+/* A request that claims the address of @far, and a message in the same segment. */
+static int forge(struct rdm *rdm, const struct far *far)
+{
+	struct bytes request = hex("03 00 0008 " CM_OLD LITTLE "01 00 0000 00000301");
+	struct bytes message = hex(TAGGED_7);
+	int fd = raw_connect(&rdm->t.name);
+
+	memcpy(request.at + 34, &far->name.sin_port, 2);
+	memcpy(request.at + request.len, message.at, message.len);
+	raw_send(fd, request.at, request.len + message.len);
+	expect_type(rdm, fd, 1);
+	return fd;
+}
+
+/* The forged message is not delivered before the owner answers, nor after. That of the
+ * owner is. */
+static void expect_no_forgery(struct rdm *rdm, struct far *far, int stranger)
+{
+	struct bytes request;
+	bool sent = true;
+	char buf[4];
+	int fd;
+
+	expect_tag_7(rdm, buf);
+	expect_silence(rdm, stranger);
+	fd = asked(rdm, far, &sent, &request);
+	reply(fd, &request, 0x81);
+	expect_refused(rdm, stranger);
+	assert_int_equal(rdm->t.done_count, 0);
+	raw_hex(fd, TAGGED_7);
+	raw_expect(&rdm->t, fd, ACK);
+	assert_int_equal(completion(&rdm->t).len, 4);
+	close_far(far, fd);
+}
+
+static void a_message_behind_the_request_is_not_read(void **state)
+{
+	struct rdm *rdm = *state;
+	struct far far;
+
+	open_lower(rdm, &far);
+	expect_no_forgery(rdm, &far, forge(rdm, &far));
+	open_higher(rdm, &far);
+	expect_no_forgery(rdm, &far, forge(rdm, &far));
+}
+
+/* The address comes into the AV when the message is there already. */
+static void nor_before_the_address_is_inserted(void **state)
+{
+	struct rdm *rdm = *state;
+	struct far far;
+	int stranger;
+
+	open_lower(rdm, &far);
+	assert_int_equal(fi_av_remove(rdm->t.av, &far.addr, 1, 0), 0);
+	stranger = forge(rdm, &far);
+	expect_silence(rdm, stranger);
+	assert_int_equal(fi_av_insert(rdm->t.av, &far.name, 1, &far.addr, 0, NULL), 1);
+	expect_no_forgery(rdm, &far, stranger);
 }
 
 /* A port without listener has no owner: the connection is used. */
@@ -274,7 +358,9 @@ int main(void)
 		EACH(an_older_peer_is_known_by_its_reject),
 		EACH(ours_are_known_by_their_instance),
 		EACH(two_requests_prove_nothing),
-		EACH(messages_come_in_meanwhile),
+		EACH(messages_wait_for_the_proof),
+		EACH(a_message_behind_the_request_is_not_read),
+		EACH(nor_before_the_address_is_inserted),
 		EACH(an_address_without_a_listener),
 	};
 

@@ -7,6 +7,8 @@
 #include <rdma/fi_errno.h>
 #include <rdma/providers/fi_log.h>
 
+#include "objects/conn/verify.h"
+
 enum {
 	FIRST_BUCKETS = 64,
 	FIRST_INDICES = 64,
@@ -326,13 +328,22 @@ bool wf_remotes_any_pending(const struct wf_remotes *remotes,
 	return false;
 }
 
+/* Do the pending operations wait on beyond their time limit? */
+static bool is_patient(struct wf_remotes *remotes, struct wf_remote *remote)
+{
+	const struct wf_remote_ops *ops = remotes->ops;
+
+	return wf_verify_pending(remotes, remote) ||
+	       (ops->give_up && !ops->give_up(remotes, remote));
+}
+
 static void fail_pending(struct wf_remotes *remotes, struct wf_remote *remote)
 {
 	const struct wf_remote_ops *ops = remotes->ops;
 	int err = remote->err ? remote->err : FI_ETIMEDOUT;
 	char text[NAME_LEN];
 
-	if (ops->give_up && !ops->give_up(remotes, remote))
+	if (is_patient(remotes, remote))
 		return;
 	FI_LOG(ops->prov, FI_LOG_WARN, FI_LOG_EP_DATA, "cannot reach %s: %s\n",
 		ops->name(remote, text, sizeof(text)), fi_strerror(err));
@@ -355,7 +366,7 @@ static void fail_refused(struct wf_remotes *remotes, struct wf_remote *remote)
 	unsigned int count = 0;
 	char text[NAME_LEN];
 
-	if (ops->give_up && !ops->give_up(remotes, remote)) {
+	if (is_patient(remotes, remote)) {
 		forget_patience(remote);
 		return;
 	}
@@ -417,7 +428,7 @@ static bool tick(struct wf_remotes *remotes, struct wf_remote *remote, uint64_t 
 	if (ops->state(remote) != WF_REMOTE_DOWN || now_ns < remote->retry_ns)
 		return false;
 	remote->retry_ns = 0;
-	if (wf_list_empty(&remote->pending))
+	if (wf_list_empty(&remote->pending) && !wf_verify_pending(remotes, remote))
 		return true;
 	ops->connect(remotes, remote);
 	return false;

@@ -25,6 +25,7 @@
  * the endpoint is used and after.
  */
 struct wf_remotes;
+struct wf_verify_ops;
 
 struct wf_remote {
 	/* In remotes.busy while wf_remotes_tick has work to do for the peer. */
@@ -45,6 +46,8 @@ struct wf_remote {
 	/* References that keep this peer: connections, attempts to connect, origins of
 	 * unexpected messages. */
 	uint32_t refs;
+	/* Several requests named the address of the unverified connection; verify.h. */
+	bool contested;
 	int err; /* Positive FI_E code of the last failed attempt; 0: none failed. */
 };
 
@@ -67,7 +70,9 @@ struct wf_remote_ops {
 	 * wf_remote_failed, wf_remote_refused or wf_remote_connected. */
 	void (*connect)(struct wf_remotes *remotes, struct wf_remote *remote);
 	/* The pending operations have waited for the time limit, and fail if this
-	 * returns true. False: they go on waiting. NULL: they fail. */
+	 * returns true. False: they go on waiting. NULL: they fail. With an unverified
+	 * connection they go on waiting: the peer is connected, and too busy to answer
+	 * the attempt that verifies it. */
 	bool (*give_up)(struct wf_remotes *remotes, struct wf_remote *remote);
 	/* End the operation @link, which was pending, with the positive FI_E code @err;
 	 * 0: free it without a report. May be NULL if no operations wait. */
@@ -87,6 +92,9 @@ struct wf_remote_ops {
 	void (*expired)(struct wf_attempt *attempt);
 	/* Free @remote; no operation is pending. */
 	void (*free)(struct wf_remotes *remotes, struct wf_remote *remote);
+	/* Verification of peers that ask for connections (verify.h); NULL: none is
+	 * needed. */
+	const struct wf_verify_ops *verify;
 	/* For log lines: the provider, and the address or name of @remote, which may be
 	 * written to @buf of @len bytes. */
 	const struct fi_provider *prov;

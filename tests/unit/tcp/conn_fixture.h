@@ -247,6 +247,7 @@ static inline void pair_connect(struct pair *p)
 	p->ended_count = 0;
 	p->conn = tcp_conn_new(p->tcp, fds[0], &wire, NULL);
 	assert_non_null(p->conn);
+	tcp_conn_start_reading(p->conn);
 	p->tcp->cm->conn = p->conn;
 	p->tcp->cm->base.state = WF_CM_CONNECTED;
 }

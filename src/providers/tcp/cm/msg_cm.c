@@ -71,6 +71,7 @@ static void connected(struct tcp_ep *ep)
 		wf_cm_failed(&cm->base, FI_ENOMEM, FI_ENOMEM, NULL, 0);
 		return;
 	}
+	tcp_conn_start_reading(cm->conn);
 	cm->base.state = WF_CM_CONNECTED;
 	wf_cm_tell(&cm->base, FI_CONNECTED, tcp_cm_data(&cm->cm),
 		cm->base.active ? cm->cm.msg.data_len : 0);

@@ -113,23 +113,13 @@ static void become_conn(
 	tcp_attempt_drop(attempt);
 }
 
-/* Does the result of this endpoint's request verify the unverified connection? */
-static bool settles_identity(const struct tcp_attempt *attempt, int err)
-{
-	if (attempt->cm.state == TCP_CM_REJECTED)
-		return tcp_verify_rejected(
-			attempt->ep, attempt->peer, &attempt->cm.msg);
-	return !attempt->cm.out_done &&
-	       tcp_verify_unreachable(attempt->ep, attempt->peer, err);
-}
-
 /* ECONNREFUSED after the request was sent is the peer's reject; before, the peer's host
  * refused the connection. */
 static void active_failed(struct tcp_attempt *attempt, int err)
 {
 	bool refused = err == ECONNREFUSED && !attempt->cm.out_done;
 
-	if (settles_identity(attempt, err)) {
+	if (tcp_verify_answered(attempt, err)) {
 		tcp_attempt_drop(attempt);
 	} else if (attempt->cm.state == TCP_CM_REJECTED &&
 		   attempt->cm.msg.ext.reason == TCP_REASON_REFUSED) {
@@ -157,7 +147,7 @@ static void active_ready(struct tcp_attempt *attempt)
 		active_failed(attempt, -ret);
 		return;
 	}
-	tcp_verify_refuted(attempt->peer);
+	(void)tcp_verify_answered(attempt, 0);
 	if (tcp_local_refuses(attempt->cm.peer.have, attempt->base.watch.fd,
 		    &attempt->peer->ip.addr)) {
 		denied(attempt);
@@ -183,6 +173,18 @@ static bool stands(struct tcp_conn *conn)
 	}
 	tcp_rx_drain(conn);
 	if (tcp_switch_lingers(conn))
+		return true;
+	tcp_conn_end(conn, FI_ECANCELED);
+	return false;
+}
+
+/* The same of an unverified connection, which is never read. A process that ended
+ * before its identity was verified has sent nothing. */
+static bool unverified_stands(struct tcp_conn *conn)
+{
+	if (!conn)
+		return false;
+	if (!conn->err && !tcp_rx_ended(conn))
 		return true;
 	tcp_conn_end(conn, FI_ECANCELED);
 	return false;
@@ -251,11 +253,13 @@ static enum tcp_cm_reason judge(struct tcp_attempt *attempt, struct tcp_peer *pe
 		return TCP_REASON_NONE;
 	if (stands(peer->conn)) {
 		log_other(attempt, hello);
+		if (attempt->cm.msg.ext.reason == TCP_REASON_CONNECTED)
+			tcp_conn_confirmed(peer->conn);
 		return rejection_by(peer->conn);
 	}
-	if (stands(peer->unverified)) {
+	if (unverified_stands(peer->unverified)) {
 		log_other(attempt, hello);
-		tcp_verify_contest(attempt->ep, peer);
+		wf_verify_contest(&attempt->ep->peers->remotes, &peer->ip.remote);
 		return TCP_REASON_CONNECTED;
 	}
 	/* If the peer's request is used, this endpoint's own request is still answered:
@@ -389,6 +393,11 @@ static int connect_to(struct tcp_ep *ep, const struct tcp_peer *peer, int *ret_f
 	return ret;
 }
 
+static bool is_unverified(const struct tcp_peer *peer)
+{
+	return peer->unverified && !peer->unverified->err;
+}
+
 int tcp_attempt_start(struct tcp_ep *ep, struct tcp_peer *peer)
 {
 	struct tcp_rdm_hello hello = {
@@ -402,11 +411,11 @@ int tcp_attempt_start(struct tcp_ep *ep, struct tcp_peer *peer)
 	struct tcp_attempt *attempt;
 	int fd, ret;
 
-	own.accepted_yours = tcp_verify_pending(peer);
+	own.accepted_yours = is_unverified(peer);
 	if (own.accepted_yours && (!own.timeout_ms || own.timeout_ms > VERIFY_MS))
 		own.timeout_ms = VERIFY_MS;
 	ret = connect_to(ep, peer, &fd);
-	if (ret && tcp_verify_unreachable(ep, peer, -ret))
+	if (ret && wf_verify_unreachable(&ep->peers->remotes, &peer->ip.remote, -ret))
 		return 0;
 	if (ret) {
 		failed(ep, peer, -ret, ret == -ECONNREFUSED);

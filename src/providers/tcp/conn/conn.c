@@ -53,6 +53,7 @@ struct tcp_conn *tcp_conn_new(struct tcp_ep *ep, int fd,
 	wf_list_init(&conn->dirty_link);
 	wf_list_init(&conn->failed_link);
 	wf_list_init(&conn->owing_link);
+	wf_list_init(&conn->unconfirmed_link);
 	wf_list_init(&conn->answers);
 	wf_list_init(&conn->txq);
 	wf_list_init(&conn->acks);
@@ -62,12 +63,18 @@ struct tcp_conn *tcp_conn_new(struct tcp_ep *ep, int fd,
 	ep->conn_count++;
 	if (peer)
 		wf_remote_ref(&peer->ip.remote);
+	return conn;
+}
+
+void tcp_conn_start_reading(struct tcp_conn *conn)
+{
+	struct tcp_ep *ep = conn->ep;
+
 	wf_progress_wake(&ep->ep.progress);
 	if (may_be_hot(conn))
 		tcp_conn_make_hot(conn);
 	else
 		tcp_watch_set(ep, &conn->watch, EPOLLIN);
-	return conn;
 }
 
 void tcp_conn_fail(struct tcp_conn *conn, int err)
@@ -130,6 +137,7 @@ void tcp_conn_end(struct tcp_conn *conn, int err)
 	wf_list_remove(&conn->dirty_link);
 	wf_list_remove(&conn->failed_link);
 	wf_list_remove(&conn->owing_link);
+	wf_list_remove(&conn->unconfirmed_link);
 	if (err && conn->peer)
 		tcp_unread_keep(conn);
 	end_all_tx(conn, err);

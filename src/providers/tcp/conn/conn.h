@@ -140,6 +140,11 @@ struct tcp_conn {
 	struct tcp_ep *ep;
 	struct tcp_peer *peer; /* NULL for FI_EP_MSG */
 	struct wf_list link, hot_link, dirty_link, failed_link, owing_link;
+	/* In peers.unconfirmed while the peer may be verifying it; tcp_peers_owe. */
+	struct wf_list unconfirmed_link;
+	uint64_t made_ns; /* time (wf_now_ns) when it was added to that list */
+	/* Instance that the peer told in the exchange; 0: none. */
+	uint64_t instance;
 	struct tcp_wire_peer wire; /* what the two ends agreed on */
 	/* Positive fi_errno that ends the connection; 0: none. */
 	int err;
@@ -196,10 +201,13 @@ struct tcp_conn {
 	struct tcp_rx rx;
 };
 
-/* conn.c. The connection owns @fd, a non-blocking socket, from now on. NULL: no memory.
- * ep.lock held, as for all functions in this file. */
+/* conn.c. The connection owns @fd, a non-blocking socket, from now on; it is not read
+ * before tcp_conn_start_reading. NULL: no memory. ep.lock held, as for all functions in
+ * this file. */
 struct tcp_conn *tcp_conn_new(struct tcp_ep *ep, int fd,
 	const struct tcp_wire_peer *wire, struct tcp_peer *peer);
+/* Read the connection from now on. */
+void tcp_conn_start_reading(struct tcp_conn *conn);
 /* Mark the connection as failed with @err (positive): the next progress call takes it
  * down. ep.lock held. */
 void tcp_conn_fail(struct tcp_conn *conn, int err);

@@ -20,11 +20,6 @@ enum {
 	BACKOFF_MAX_US = 2000000,
 };
 
-static struct tcp_peers *peers_of(struct wf_remotes *remotes)
-{
-	return wf_container_of(remotes, struct tcp_peers, remotes);
-}
-
 static struct wf_remote *make(const void *key)
 {
 	return wf_ip_remote_new(sizeof(struct tcp_peer), key);
@@ -40,15 +35,7 @@ static enum wf_remote_state state(const struct wf_remote *remote)
 
 static void connect_peer(struct wf_remotes *remotes, struct wf_remote *remote)
 {
-	(void)tcp_attempt_start(peers_of(remotes)->ep, tcp_peer_of(remote));
-}
-
-/* With an unverified connection the pending operations wait on: the peer is connected,
- * and too busy to answer the attempt that verifies it. */
-static bool give_up(struct wf_remotes *remotes, struct wf_remote *remote)
-{
-	(void)remotes;
-	return !tcp_verify_pending(tcp_peer_of(remote));
+	(void)tcp_attempt_start(tcp_peers_of(remotes)->ep, tcp_peer_of(remote));
 }
 
 /* Messages that a process left unread wait for the next process at its address as long
@@ -58,7 +45,7 @@ static bool keeps_waiting(struct wf_remotes *remotes, struct wf_remote *remote,
 {
 	(void)remote;
 	return wf_list_entry(link, struct tcp_tx, link)->left &&
-	       !peers_of(remotes)->ep->ep.flushing;
+	       !tcp_peers_of(remotes)->ep->ep.flushing;
 }
 
 static void end(struct wf_remotes *remotes, struct wf_remote *remote,
@@ -84,12 +71,12 @@ static const struct wf_remote_ops remote_ops = {
 	.make = make,
 	.state = state,
 	.connect = connect_peer,
-	.give_up = give_up,
 	.keeps_waiting = keeps_waiting,
 	.end = end,
 	.drop = tcp_attempt_end,
 	.expired = tcp_attempt_expired,
 	.free = free_peer,
+	.verify = &tcp_verify_ops,
 	.prov = &tcp_fi,
 	.name = wf_ip_remote_name,
 	.backoff_min_us = BACKOFF_MIN_US,
@@ -121,6 +108,7 @@ int tcp_peers_new(struct tcp_ep *ep)
 	if (ret)
 		goto err_free;
 	peers->ep = ep;
+	wf_list_init(&peers->unconfirmed);
 	peers->listener.fd = -1;
 	peers->watch.fd = -1;
 	peers->watch.ready = tcp_attempt_accept_ready;
@@ -174,7 +162,7 @@ struct tcp_peer *tcp_peer_get(struct tcp_ep *ep, const union wf_sockaddr *addr)
  * use the connection of a peer behind a firewall. 0 or -FI_EFIREWALLADDR. */
 static int wait_for(struct tcp_ep *ep, struct tcp_peer *peer)
 {
-	if (tcp_verify_firewalled(ep, peer))
+	if (wf_verify_firewalled(&ep->peers->remotes, &peer->ip.remote))
 		return 0;
 	if (!peer->attempt && wf_av_firewalled(ep->ep.av, peer->ip.index)) {
 		tcp_log(FI_LOG_INFO, FI_LOG_EP_DATA,
@@ -240,12 +228,27 @@ void tcp_peer_lost(struct tcp_ep *ep, struct tcp_peer *peer, struct tcp_conn *co
 	tcp_peer_unref(ep, peer);
 }
 
-void tcp_peer_use(struct tcp_peer *peer, struct tcp_conn *conn)
+/* Read @conn from now on, and begin to find out whether its peer shares memory. */
+static void open_conn(struct tcp_conn *conn)
+{
+	tcp_conn_start_reading(conn);
+	if (conn->wire.have & TCP_HAVE_LOCAL)
+		tcp_local_begin(conn, conn->instance);
+}
+
+/* Let operations use @conn, first those that waited for a connection. */
+static void use_conn(struct tcp_peer *peer, struct tcp_conn *conn)
 {
 	peer->conn = peer->route = conn;
 	wf_remote_connected(&peer->ip.remote, &conn->txq);
 	if (!wf_list_empty(&conn->txq))
 		tcp_tx_dirty(conn);
+}
+
+void tcp_peer_use(struct tcp_peer *peer, struct tcp_conn *conn)
+{
+	open_conn(conn);
+	use_conn(peer, conn);
 }
 
 int tcp_peer_connected(struct tcp_ep *ep, struct tcp_peer *peer, int fd,
@@ -255,13 +258,45 @@ int tcp_peer_connected(struct tcp_ep *ep, struct tcp_peer *peer, int fd,
 
 	if (!conn)
 		return -FI_ENOMEM;
-	if (wire->have & TCP_HAVE_LOCAL)
-		tcp_local_begin(conn, instance);
-	if (identity == TCP_UNVERIFIED)
+	conn->instance = instance;
+	if (identity == TCP_UNVERIFIED) {
 		tcp_verify_begin(ep, peer, conn);
-	else if (identity == TCP_VERIFIED)
-		tcp_peer_use(peer, conn);
+		return 0;
+	}
+	open_conn(conn);
+	if (identity == TCP_SELF)
+		return 0;
+	conn->made_ns = wf_now_ns();
+	wf_list_push(&ep->peers->unconfirmed, &conn->unconfirmed_link);
+	use_conn(peer, conn);
 	return 0;
+}
+
+/* Has the peer verified the connection, or is it past the time in which peers do? A
+ * peer sends nothing over an unverified connection. */
+static bool is_confirmed(const struct tcp_conn *conn)
+{
+	enum { LIMIT_NS = 1000000000 };
+
+	return conn->err || conn->received || wf_now_ns() - conn->made_ns > LIMIT_NS;
+}
+
+bool tcp_peers_owe(struct tcp_ep *ep)
+{
+	struct tcp_peers *peers = ep->peers;
+
+	if (!wf_list_empty(&peers->remotes.busy))
+		return true;
+	wf_list_foreach_safe(link, &peers->unconfirmed)
+	{
+		struct tcp_conn *conn =
+			wf_list_entry(link, struct tcp_conn, unconfirmed_link);
+
+		if (!is_confirmed(conn))
+			return true;
+		tcp_conn_confirmed(conn);
+	}
+	return false;
 }
 
 void tcp_peers_tick(struct tcp_ep *ep)

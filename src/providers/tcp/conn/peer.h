@@ -3,6 +3,7 @@
 #define TCP_PEER_H
 
 #include "objects/conn/ip.h"
+#include "objects/conn/verify.h"
 #include "providers/tcp/cm/cm.h"
 #include "providers/tcp/conn/conn.h"
 #include "providers/tcp/cm/listen.h"
@@ -20,13 +21,13 @@ struct tcp_peer {
 	/* @conn, as long as all operations use its socket; NULL: there is no
 	 * connection, or tcp_switch_goes_below decides for each operation. */
 	struct tcp_conn *route;
-	/* A connection that only receives until it is verified (verify.c); NULL: none.
-	 */
+	/* A connection that is not read until it is verified (verify.c); NULL: none. */
 	struct tcp_conn *unverified;
-	/* A second request has named the address while @unverified was not NULL. */
-	bool contested;
 	struct tcp_attempt
-		*attempt;   /* this endpoint's attempt to connect; NULL: none */
+		*attempt; /* this endpoint's attempt to connect; NULL: none */
+	/* A socket at the address has once accepted an attempt: no firewall keeps
+	 * attempts off. */
+	bool reached;
 	uint32_t remote_id; /* id of the peer's endpoint; 0: not known */
 	/* Instance of the peer's endpoint; 0: not known, or the peer does not know the
 	 * extension. */
@@ -65,7 +66,15 @@ struct tcp_peers {
 		instance;
 	struct wf_remotes remotes;
 	unsigned int callers; /* number of passive attempts under way */
+	/* Connections that this endpoint made and that their peers may be verifying, by
+	 * unconfirmed_link, oldest first. */
+	struct wf_list unconfirmed;
 };
+
+static inline struct tcp_peers *tcp_peers_of(struct wf_remotes *remotes)
+{
+	return wf_container_of(remotes, struct tcp_peers, remotes);
+}
 
 int tcp_peers_new(struct tcp_ep *ep);
 /* Listen; from then on the endpoint's name has the true port. 0 or a negative fi_errno.
@@ -99,37 +108,34 @@ void tcp_peer_lost(struct tcp_ep *ep, struct tcp_peer *peer, struct tcp_conn *co
 int tcp_peer_connected(struct tcp_ep *ep, struct tcp_peer *peer, int fd,
 	uint64_t instance, const struct tcp_wire_peer *wire,
 	enum tcp_identity identity);
-/* Let operations use @conn, first those that waited for a connection. */
+/* @conn is verified: read it, and let operations use it, first those that waited for a
+ * connection. */
 void tcp_peer_use(struct tcp_peer *peer, struct tcp_conn *conn);
 
 void tcp_peers_tick(struct tcp_ep *ep);
 uint64_t tcp_peers_deadline(struct tcp_ep *ep);
 
+/* Does a peer wait for progress of this endpoint, although no operation of the
+ * application does: operations wait for a connection, or a peer may be verifying one
+ * that this endpoint made? ep.lock held. */
+bool tcp_peers_owe(struct tcp_ep *ep);
+/* The peer has verified @conn. */
+static inline void tcp_conn_confirmed(struct tcp_conn *conn)
+{
+	wf_list_remove(&conn->unconfirmed_link);
+}
+
 /*
  * verify.c: accepted connections, whose other end only says at which address it
- * listens.
+ * listens (objects/conn/verify.h).
  */
+extern const struct wf_verify_ops tcp_verify_ops;
 
-/* @conn was accepted, and is the only connection to @peer: begin to verify it. */
+/* @conn was accepted: begin to verify it. */
 void tcp_verify_begin(struct tcp_ep *ep, struct tcp_peer *peer, struct tcp_conn *conn);
-/* Is there a working connection from the peer's address that is not verified yet? */
-bool tcp_verify_pending(const struct tcp_peer *peer);
-/* The listener at the address accepted this endpoint's request: @peer->unverified is
- * from another process, and is closed. */
-void tcp_verify_refuted(struct tcp_peer *peer);
-/* This endpoint's request was rejected. True: that verifies @peer->unverified, which
- * operations use from now on. */
-bool tcp_verify_rejected(
-	struct tcp_ep *ep, struct tcp_peer *peer, const struct tcp_cm_msg *msg);
-/* Connecting to the address failed with the positive errno @err. True: operations use
- * @peer->unverified from now on. */
-bool tcp_verify_unreachable(struct tcp_ep *ep, struct tcp_peer *peer, int err);
-/* Is the address known as one that cannot be connected to? Then operations use
- * @peer->unverified from now on. */
-bool tcp_verify_firewalled(struct tcp_ep *ep, struct tcp_peer *peer);
-/* Another request has named the address of @peer->unverified: ask the listener there.
- */
-void tcp_verify_contest(struct tcp_ep *ep, struct tcp_peer *peer);
+/* This endpoint's attempt succeeded, or failed with the positive errno @err (0:
+ * success). True: the attempt has verified @peer->unverified, which is used now. */
+bool tcp_verify_answered(struct tcp_attempt *attempt, int err);
 
 /* attempt.c. tcp_attempt_start: connect to @peer. 0 or a negative fi_errno. */
 int tcp_attempt_start(struct tcp_ep *ep, struct tcp_peer *peer);

@@ -1,132 +1,109 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "providers/tcp/conn/keepalive.h"
 #include "providers/tcp/conn/peer.h"
 
 /*
- * Verification of the identity of the other end of an accepted connection.
- *
- * A request says at which port its sender listens, and any process of that host can say
- * so. Such a connection is unverified at first: records from it are received and
- * answered, but no operation of this endpoint uses it. To verify it this endpoint
- * connects to the address as if there were no connection: at once if the AV has the
- * address, else when there is something to send. The answer of the listener at the
- * address decides:
- *
- * A reject means that the listener has a connection with this endpoint, or asks for
- * one: the unverified connection is its own. Peers with the extension compare instances
- * as well. A reply means that the listener has no connection: another process made the
- * unverified one, or the process that listened there before. If no socket listens at
- * the address, no process can be meant but the one that connected, and operations use
- * the connection. They also do if the host cannot be connected to (firewalls).
- *
- * A connection that this endpoint made needs no verification. A working connection is
- * never replaced because of a request. ep.lock guards all of this.
+ * Accepted connections until the identity of their other end is verified
+ * (objects/conn/verify.h): the exchange is complete, and the socket is not read. What
+ * the listener at the address answers is told by the rules of docs/tcp-wire.md, 2.2.
  */
 
-/* Let operations use the unverified connection from now on. */
-static void use(struct tcp_peer *peer)
+static bool is_unverified(const struct wf_remote *remote)
 {
+	const struct tcp_conn *conn = tcp_peer_of(remote)->unverified;
+
+	return conn && !conn->err;
+}
+
+static void use(struct wf_remotes *remotes, struct wf_remote *remote)
+{
+	struct tcp_peer *peer = tcp_peer_of(remote);
 	struct tcp_conn *conn = peer->unverified;
 
+	(void)remotes;
 	peer->unverified = NULL;
-	peer->contested = false;
 	tcp_peer_use(peer, conn);
 }
 
-bool tcp_verify_pending(const struct tcp_peer *peer)
+static void refuse(struct wf_remotes *remotes, struct wf_remote *remote)
 {
-	return peer->unverified && !peer->unverified->err;
+	(void)remotes;
+	tcp_conn_fail(tcp_peer_of(remote)->unverified, FI_ECONNABORTED);
 }
 
-static void log_stranger(const struct tcp_peer *peer)
+static bool is_firewalled(struct wf_remotes *remotes, struct wf_remote *remote)
 {
-	char text[WF_SOCKADDR_STRLEN];
+	struct tcp_ep *ep = tcp_peers_of(remotes)->ep;
 
-	FI_WARN_SPARSE(&tcp_fi, FI_LOG_EP_CTRL,
-		"connection closed: its other end said that it is %s, and the listener "
-		"there knows nothing of it\n",
-		wf_sockaddr_uri(&peer->ip.addr, text, sizeof(text)));
+	return wf_av_firewalled(ep->ep.av, tcp_peer_index(ep, tcp_peer_of(remote)));
 }
+
+static void drop_attempt(struct wf_remotes *remotes, struct wf_remote *remote)
+{
+	struct tcp_attempt *attempt = tcp_peer_of(remote)->attempt;
+
+	(void)remotes;
+	if (attempt)
+		tcp_attempt_drop(attempt);
+}
+
+const struct wf_verify_ops tcp_verify_ops = {
+	.is_unverified = is_unverified,
+	.use = use,
+	.refuse = refuse,
+	.is_firewalled = is_firewalled,
+	.drop_attempt = drop_attempt,
+};
 
 void tcp_verify_begin(struct tcp_ep *ep, struct tcp_peer *peer, struct tcp_conn *conn)
 {
 	/* Another connection was made while the reply to this one was on its way. */
-	if (tcp_verify_pending(peer) || (peer->conn && !peer->conn->err)) {
+	if (is_unverified(&peer->ip.remote) || (peer->conn && !peer->conn->err)) {
 		tcp_conn_fail(conn, FI_ECONNABORTED);
 		return;
 	}
+	/* The reply leaves alone; the card follows when the connection is verified. */
+	if (conn->wire.have & TCP_HAVE_LOCAL)
+		tcp_sock_cork(conn->watch.fd, false);
 	peer->unverified = conn;
-	peer->contested = false;
-	if (tcp_verify_firewalled(ep, peer))
-		return;
-	/* A peer in the AV is asked at once: the first operation to it is likely to be
-	 * an answer to what it sends now. */
-	if (wf_list_empty(&peer->ip.remote.pending) &&
-		tcp_peer_index(ep, peer) == FI_ADDR_NOTAVAIL)
-		return;
-	/* The peer's host is reachable now, even if earlier attempts failed. */
-	peer->ip.remote.retry_ns = 0;
-	wf_remote_wanted(&ep->peers->remotes, &peer->ip.remote);
-	tcp_peer_schedule(ep, peer);
+	wf_verify_begin(&ep->peers->remotes, &peer->ip.remote);
 }
 
-void tcp_verify_refuted(struct tcp_peer *peer)
+/* The meaning of a reject for the unverified connection. */
+static enum wf_verify_answer answer_of(
+	const struct tcp_peer *peer, const struct tcp_cm_ext *ext)
 {
-	if (!tcp_verify_pending(peer))
-		return;
-	log_stranger(peer);
-	/* Bytes that had arrived are received before the connection is taken down. */
-	peer->unverified->unread = true;
-	tcp_conn_fail(peer->unverified, FI_ECONNABORTED);
+	if (ext->instance != peer->remote_instance)
+		return WF_VERIFY_NOT_ITS_OWN;
+	/* Other implementations give no reason. */
+	if (!ext->instance)
+		return WF_VERIFY_SOME;
+	return ext->reason == TCP_REASON_CONNECTED || ext->reason == TCP_REASON_CROSSED
+		       ? WF_VERIFY_ITS_OWN
+		       : WF_VERIFY_UNSETTLED;
 }
 
-bool tcp_verify_rejected(
-	struct tcp_ep *ep, struct tcp_peer *peer, const struct tcp_cm_msg *msg)
+/* Does the failure @err of an attempt tell that its host keeps attempts off? Not if one
+ * came through before; and a timeout within this machine tells of a full queue of
+ * connections, which any process can cause. */
+static bool is_blocked(const struct tcp_peer *peer, int err)
 {
-	const struct tcp_cm_ext *ext = &msg->ext;
-
-	(void)ep;
-	if (!tcp_verify_pending(peer))
-		return false;
-	if (ext->instance != peer->remote_instance) {
-		tcp_verify_refuted(peer);
-		return false;
-	}
-	/* Other implementations give no reason: if two requests have named the address,
-	 * the reject may be meant for either. */
-	if (ext->instance ? ext->reason != TCP_REASON_CONNECTED &&
-				    ext->reason != TCP_REASON_CROSSED
-			  : peer->contested)
-		return false;
-	use(peer);
-	return true;
+	return err != ETIMEDOUT || !(peer->reached || peer->unverified->same_host);
 }
 
-bool tcp_verify_unreachable(struct tcp_ep *ep, struct tcp_peer *peer, int err)
+bool tcp_verify_answered(struct tcp_attempt *attempt, int err)
 {
-	(void)ep;
-	if (!tcp_verify_pending(peer) ||
-		(err != FI_ECONNREFUSED && err != FI_EHOSTUNREACH &&
-			err != FI_ENETUNREACH && err != FI_ETIMEDOUT))
-		return false;
-	use(peer);
-	return true;
-}
+	struct wf_remotes *remotes = &attempt->ep->peers->remotes;
+	struct tcp_peer *peer = attempt->peer;
+	struct wf_remote *remote = &peer->ip.remote;
 
-bool tcp_verify_firewalled(struct tcp_ep *ep, struct tcp_peer *peer)
-{
-	if (!tcp_verify_pending(peer) ||
-		!wf_av_firewalled(ep->ep.av, tcp_peer_index(ep, peer)))
+	peer->reached |= attempt->cm.out_done != 0;
+	if (!is_unverified(remote))
 		return false;
-	if (peer->attempt)
-		tcp_attempt_drop(peer->attempt);
-	use(peer);
-	return true;
-}
-
-void tcp_verify_contest(struct tcp_ep *ep, struct tcp_peer *peer)
-{
-	peer->contested = true;
-	wf_remote_wanted(&ep->peers->remotes, &peer->ip.remote);
-	tcp_peer_schedule(ep, peer);
+	if (!err)
+		return wf_verify_answered(remotes, remote, WF_VERIFY_ACCEPTED);
+	if (attempt->cm.state == TCP_CM_REJECTED)
+		return wf_verify_answered(
+			remotes, remote, answer_of(peer, &attempt->cm.msg.ext));
+	return !attempt->cm.out_done && is_blocked(peer, err) &&
+	       wf_verify_unreachable(remotes, remote, err);
 }
