@@ -11,6 +11,7 @@
 
 #include "../hex.h"
 #include "../time_limits.h"
+#include "../unheard_port.h"
 #include "env.h"
 
 #include <rdma/fi_errno.h>
@@ -70,7 +71,7 @@ struct reply {
 static inline int request(struct rdm_end *env, const void *more, size_t more_len,
 	struct reply *ret, uint16_t *ret_port)
 {
-	static uint16_t port = 100;
+	static uint16_t port = 1100;
 	struct bytes request =
 		hex("03 00 0018 00000000 0000000000000000 0000000000000000"
 		    "0100000000000000"
@@ -79,7 +80,7 @@ static inline int request(struct rdm_end *env, const void *more, size_t more_len
 	int fd = socket(AF_INET, SOCK_STREAM, 0);
 
 	/* Another peer each time. */
-	*ret_port = ++port;
+	*ret_port = port = unheard_port(port + 1);
 	memcpy(request.at + CM_LEN + 4, &port, sizeof(port));
 	request.at[3] = (uint8_t)(REQUEST_LEN + more_len);
 	assert_int_equal(connect(fd, (void *)&env->addr, sizeof(env->addr)), 0);

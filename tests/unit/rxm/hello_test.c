@@ -97,17 +97,50 @@ static void test_accept(void **state)
 
 static void test_reject(void **state)
 {
-	uint8_t data[RXM_REJECT_LEN];
+	uint8_t data[RXM_REJECT_MAX];
 
 	(void)state;
-	rxm_hello_reject(data, RXM_REASON_CONNECTED);
-	assert_memory_equal(data, "\1\2", 2);
+	rxm_hello_reject(data, RXM_REASON_CONNECTED, RXM_ANSWER_OWN);
+	assert_memory_equal(data, "\1\2wfa\1\2", sizeof(data));
+	assert_int_equal(rxm_hello_read_answer(data, sizeof(data)), RXM_ANSWER_OWN);
+	assert_int_equal(
+		rxm_hello_read_answer(data, sizeof(data) - 1), RXM_ANSWER_UNSTATED);
+	data[RXM_REJECT_MAX - 1] = 77;
+	assert_int_equal(
+		rxm_hello_read_answer(data, sizeof(data)), RXM_ANSWER_NOT_ASKED);
 	assert_int_equal(rxm_hello_read_reject(data, 2), RXM_REASON_CONNECTED);
 	assert_int_equal(rxm_hello_read_reject("\1\1", 2), RXM_REASON_REFUSED);
 	/* No data: nothing listens there. Data that cannot be read is a refusal. */
 	assert_int_equal(rxm_hello_read_reject(NULL, 0), RXM_REASON_NONE);
 	assert_int_equal(rxm_hello_read_reject("\1", 1), RXM_REASON_REFUSED);
 	assert_int_equal(rxm_hello_read_reject("\2\2", 2), RXM_REASON_REFUSED);
+}
+
+/* A question is behind the data, and behind a card. */
+static void test_question(void **state)
+{
+	struct bytes request = hex(REQUEST "77667101 efcdab8967452301");
+	uint8_t data[RXM_HELLO_MAX], card[WF_PROOF_CARD] = { 0 };
+	struct rxm_hello hello;
+	size_t len;
+
+	(void)state;
+	assert_null(why(REQUEST, &hello));
+	assert_false(hello.asks);
+	memcpy(data, request.at, RXM_REQUEST_LEN);
+	len = rxm_hello_add_question(data, RXM_REQUEST_LEN, 0x0123456789abcdef);
+	assert_int_equal(len, request.len);
+	assert_memory_equal(data, request.at, len);
+	assert_null(rxm_hello_read_request(data, len, EAGER, &hello));
+	assert_true(hello.asks);
+	assert_true(hello.about == 0x0123456789abcdef);
+	assert_null(rxm_hello_read_request(data, len - 1, EAGER, &hello));
+	assert_false(hello.asks);
+	len = rxm_hello_add_card(data, RXM_REQUEST_LEN, card);
+	len = rxm_hello_add_question(data, len, 5);
+	assert_int_equal(len, sizeof(data));
+	assert_null(rxm_hello_read_request(data, len, EAGER, &hello));
+	assert_true(hello.asks && hello.about == 5);
 }
 
 /* A card is behind the data, and others ignore it. */
@@ -122,7 +155,7 @@ static void test_card(void **state)
 	memset(card, 0x5a, sizeof(card));
 	memcpy(data, request.at, RXM_REQUEST_LEN);
 	len = rxm_hello_add_card(data, RXM_REQUEST_LEN, card);
-	assert_int_equal(len, sizeof(data));
+	assert_int_equal(len, RXM_REQUEST_LEN + RXM_HELLO_CARD_LEN);
 	assert_memory_equal(data, request.at, request.len);
 	assert_null(rxm_hello_read_request(data, len, EAGER, &hello));
 	assert_memory_equal(
@@ -145,6 +178,7 @@ int main(void)
 		cmocka_unit_test(test_requests_that_do_not_fit_are_refused),
 		cmocka_unit_test(test_accept),
 		cmocka_unit_test(test_reject),
+		cmocka_unit_test(test_question),
 		cmocka_unit_test(test_card),
 	};
 

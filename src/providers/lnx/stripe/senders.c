@@ -21,7 +21,7 @@ uint64_t lnx_stripe_random(void)
 {
 	uint64_t bits = 0;
 
-	if (getrandom(&bits, sizeof(bits), 0) < 0)
+	if (wf_sys_getrandom(&bits, sizeof(bits), 0) < 0)
 		return 0;
 	return bits;
 }

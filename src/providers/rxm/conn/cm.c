@@ -11,7 +11,8 @@
 /*
  * How connections are made. There is one between two endpoints, except that an endpoint
  * which sends to itself has one for each direction. If both ends send a request at the
- * same time, that of the end with the larger address is used.
+ * same time, that of the end with the larger address is used. A request is not answered
+ * before it is verified (verify.c).
  */
 
 static struct rxm_hello own_hello(const struct rxm_ep *ep, const struct rxm_conn *conn)
@@ -26,9 +27,12 @@ static struct rxm_hello own_hello(const struct rxm_ep *ep, const struct rxm_conn
 	};
 }
 
-static struct fi_info *info_to_connect(struct rxm_ep *ep, const union wf_sockaddr *dest)
+/* A request that verifies another one comes from the address that the other one was
+ * sent to, by which the peer knows this endpoint. */
+static struct fi_info *info_to_connect(struct rxm_ep *ep, const struct rxm_peer *peer)
 {
-	union wf_sockaddr src = ep->name;
+	const union wf_sockaddr *dest = &peer->ip.addr;
+	union wf_sockaddr src = peer->unverified ? peer->unverified->own : ep->name;
 	size_t len = wf_sockaddr_len(dest);
 	bool any = wf_sockaddr_is_wildcard(&src);
 	struct fi_info *info;
@@ -50,16 +54,20 @@ static struct fi_info *info_to_connect(struct rxm_ep *ep, const union wf_sockadd
 static int send_request(struct rxm_conn *conn)
 {
 	const struct rxm_hello hello = own_hello(conn->ep, conn);
+	const struct rxm_request *unverified = conn->peer->unverified;
 	uint8_t data[RXM_HELLO_MAX];
+	size_t len;
 
 	rxm_hello_request(data, &hello);
-	return fi_connect(conn->below.fid, &conn->peer->ip.addr.sa, data,
-		rxm_local_offer(conn, data, RXM_REQUEST_LEN));
+	len = rxm_local_offer(conn, data, RXM_REQUEST_LEN);
+	len = rxm_hello_add_question(
+		data, len, unverified ? rxm_hello_word(&unverified->hello) : 0);
+	return fi_connect(conn->below.fid, &conn->peer->ip.addr.sa, data, len);
 }
 
 void rxm_cm_connect(struct rxm_ep *ep, struct rxm_peer *peer)
 {
-	struct fi_info *info = info_to_connect(ep, &peer->ip.addr);
+	struct fi_info *info = info_to_connect(ep, peer);
 	struct rxm_conn *conn;
 	int ret = info ? rxm_conn_new(ep, peer, info, &conn) : -FI_ENOMEM;
 
@@ -100,35 +108,52 @@ static int compare(const union wf_sockaddr *a, const union wf_sockaddr *b)
 		  : memcmp(&a->in.sin_port, &b->in.sin_port, sizeof(a->in.sin_port));
 }
 
-/* A connection request, from FI_CONNREQ. */
-struct request {
-	struct fi_info *info; /* info for opening the endpoint below that accepts */
-	struct rxm_hello hello;
-	const uint8_t *card; /* for a proof of shared memory; NULL: none */
-	union wf_sockaddr own,
-		from; /* the addresses of this endpoint and of the peer */
-};
-
-static void reject(struct rxm_ep *ep, fid_t handle, enum rxm_reason reason)
+static void reject(
+	struct rxm_ep *ep, fid_t handle, enum rxm_reason reason, enum rxm_answer answer)
 {
-	uint8_t data[RXM_REJECT_LEN];
+	uint8_t data[RXM_REJECT_MAX];
 
-	rxm_hello_reject(data, reason);
-	(void)fi_reject(ep->pep, handle, data, RXM_REJECT_LEN);
+	rxm_hello_reject(data, reason, answer);
+	(void)fi_reject(ep->pep, handle, data, sizeof(data));
+}
+
+void rxm_cm_reject(struct rxm_ep *ep, const struct rxm_request *req,
+	enum rxm_reason reason, enum rxm_answer answer)
+{
+	reject(ep, req->info->handle, reason, answer);
+	fi_freeinfo(req->info);
+}
+
+/* The answer to the question in @hello. */
+static enum rxm_answer answer_to(struct rxm_ep *ep, const struct rxm_hello *hello)
+{
+	const struct rxm_conn *conn =
+		rxm_ids_find(&ep->peers->ids, (uint32_t)hello->about);
+
+	if (!hello->about)
+		return RXM_ANSWER_NOT_ASKED;
+	return conn && conn->state != RXM_CONN_DOWN &&
+			       hello->about >> 32 == ep->peers->pid
+		       ? RXM_ANSWER_OWN
+		       : RXM_ANSWER_NOT_OWN;
 }
 
 /* Decode the data of the request. Returns NULL: it is valid; or the reason why it is
  * refused. */
 static const char *read_request(
-	struct rxm_ep *ep, const void *data, size_t len, struct request *req)
+	struct rxm_ep *ep, const void *data, size_t len, struct rxm_request *req)
 {
 	const struct fi_info *info = req->info;
+	const uint8_t *card;
 	const char *why = rxm_hello_read_request(
 		data, len, (uint32_t)ep->buffer_size, &req->hello);
 
 	if (why)
 		return why;
-	req->card = rxm_hello_card(data, len, RXM_REQUEST_LEN);
+	card = rxm_hello_card(data, len, RXM_REQUEST_LEN);
+	req->has_card = card != NULL;
+	if (card)
+		memcpy(req->card, card, sizeof(req->card));
 	if (!info->dest_addr ||
 		wf_sockaddr_read(info->dest_addr, info->dest_addrlen, &req->from))
 		return "its address is not known";
@@ -142,24 +167,39 @@ static const char *read_request(
 		       : "its address is of another family";
 }
 
-/* May the request become a connection? If so, a connection that it replaces ends. */
-static enum rxm_reason judge(struct rxm_peer *peer, const struct request *req)
+/* Is the sender of the request this endpoint? Only its own requests have their ids. */
+static bool is_own(const struct rxm_ep *ep, const struct rxm_request *req)
+{
+	const struct rxm_conn *conn = rxm_ids_find(&ep->peers->ids, req->hello.id);
+
+	return conn && conn->state == RXM_CONN_CONNECTING &&
+	       req->hello.pid == ep->peers->pid;
+}
+
+/* May the request become a connection, once it is verified? A working connection is
+ * never replaced because of a request. @answer: to the question in the request. */
+static enum rxm_reason judge(struct rxm_ep *ep, struct rxm_peer *peer,
+	const struct rxm_request *req, enum rxm_answer answer)
 {
 	struct rxm_conn *conn = peer->conn;
-	int order = compare(&req->from, &req->own);
 
-	if (!conn || (!order && conn->state == RXM_CONN_CONNECTING))
+	/* The peer verifies this endpoint's own request, which it then accepts. */
+	if (answer == RXM_ANSWER_OWN)
+		return RXM_REASON_CONNECTED;
+	if (conn && conn->state == RXM_CONN_CONNECTING) {
+		if (compare(&req->from, &req->own) < 0)
+			return RXM_REASON_CONNECTED;
+	} else if (conn && rxm_conn_stands(conn)) {
+		rxm_credit_probe(conn);
+		return RXM_REASON_CONNECTED;
+	} else if (conn) {
+		peer->conn = NULL;
+		rxm_conn_fail(conn, FI_ECANCELED);
+	}
+	if (!peer->unverified)
 		return RXM_REASON_NONE;
-	if (conn->state == RXM_CONN_CONNECTING && order < 0)
-		return RXM_REASON_CONNECTED;
-	if (conn->state != RXM_CONN_CONNECTING && conn->state != RXM_CONN_DOWN &&
-		conn->peer_pid && conn->peer_pid == req->hello.pid)
-		return RXM_REASON_CONNECTED;
-	/* The old connection is a request of this endpoint that is not used, or is to
-	 * the predecessor of a restarted peer. */
-	peer->conn = NULL;
-	rxm_conn_fail(conn, FI_ECANCELED);
-	return RXM_REASON_NONE;
+	wf_verify_contest(&ep->peers->remotes, &peer->ip.remote);
+	return RXM_REASON_CONNECTED;
 }
 
 static int send_accept(struct rxm_conn *conn, const uint8_t *card)
@@ -172,16 +212,15 @@ static int send_accept(struct rxm_conn *conn, const uint8_t *card)
 		rxm_local_answer(conn, card, data, RXM_ACCEPT_LEN));
 }
 
-/* Accept the request; this function frees @req->info. */
-static void accept_request(
-	struct rxm_ep *ep, struct rxm_peer *peer, const struct request *req)
+void rxm_cm_accept(
+	struct rxm_ep *ep, struct rxm_peer *peer, const struct rxm_request *req)
 {
 	fid_t handle = req->info->handle;
 	struct rxm_conn *conn;
 	int ret = rxm_conn_new(ep, peer, req->info, &conn);
 
 	if (ret) {
-		reject(ep, handle, RXM_REASON_REFUSED);
+		reject(ep, handle, RXM_REASON_REFUSED, RXM_ANSWER_NOT_ASKED);
 		return;
 	}
 	conn->peer_id = req->hello.id;
@@ -190,37 +229,60 @@ static void accept_request(
 	conn->peer_depth = req->hello.rx_depth;
 	if (!peer->conn)
 		peer->conn = conn;
-	ret = rxm_conn_begin(conn, RXM_CONN_ACCEPTING) ? send_accept(conn, req->card)
-						       : -FI_ENOMEM;
+	ret = rxm_conn_begin(conn, RXM_CONN_ACCEPTING)
+		      ? send_accept(conn, req->has_card ? req->card : NULL)
+		      : -FI_ENOMEM;
 	if (ret)
 		rxm_conn_fail(conn, -ret);
 }
 
+/* Is the peer on this machine and must be refused, because memory does not reach it? */
+static bool is_refused(const struct rxm_ep *ep, const struct rxm_request *req)
+{
+	return !req->has_card && req->hello.pid != ep->peers->pid &&
+	       rxm_local_possible(ep->domain) &&
+	       rxm_local_refuses(&req->own, &req->from);
+}
+
+/* Accept the request of the endpoint itself, keep that of a peer until it is verified,
+ * or reject it. */
+static void decide(
+	struct rxm_ep *ep, struct rxm_peer *peer, const struct rxm_request *req)
+{
+	enum rxm_answer answer = answer_to(ep, &req->hello);
+	bool own = !compare(&req->from, &req->own);
+	enum rxm_reason reason = RXM_REASON_REFUSED;
+
+	if (own && is_own(ep, req)) {
+		rxm_cm_accept(ep, peer, req);
+		return;
+	}
+	if (!own)
+		reason = judge(ep, peer, req, answer);
+	if (reason == RXM_REASON_NONE &&
+		(is_refused(ep, req) || !rxm_verify_begin(ep, peer, req)))
+		reason = RXM_REASON_REFUSED;
+	if (reason != RXM_REASON_NONE)
+		rxm_cm_reject(ep, req, reason, answer);
+}
+
 static void requested(struct rxm_ep *ep, const struct fi_eq_cm_entry *entry, size_t len)
 {
-	struct request req = { .info = entry->info };
+	struct rxm_request req = { .info = entry->info };
 	const char *why = read_request(ep, entry->data, len, &req);
-	enum rxm_reason reason = RXM_REASON_REFUSED;
 	struct rxm_peer *peer = why ? NULL : rxm_peer_get(ep, &req.from);
 
 	if (why)
 		FI_WARN_SPARSE(&rxm_fi, FI_LOG_EP_CTRL,
 			"a request to connect is refused: %s\n", why);
-	if (peer) {
-		reason = judge(peer, &req);
-		/* Free the peer if it has no connection. */
-		wf_remote_let_go(&ep->peers->remotes, &peer->ip.remote);
-	}
-	if (reason == RXM_REASON_NONE && !req.card && req.hello.pid != ep->peers->pid &&
-		rxm_local_possible(ep->domain) &&
-		rxm_local_refuses(&req.own, &req.from))
-		reason = RXM_REASON_REFUSED;
-	if (reason == RXM_REASON_NONE) {
-		accept_request(ep, peer, &req);
+	if (!peer) {
+		rxm_cm_reject(ep, &req, RXM_REASON_REFUSED, RXM_ANSWER_NOT_ASKED);
 		return;
 	}
-	reject(ep, req.info->handle, reason);
-	fi_freeinfo(req.info);
+	wf_remote_ref(&peer->ip.remote);
+	decide(ep, peer, &req);
+	/* Free the peer if it has no connection. */
+	rxm_peer_unref(ep, peer);
 }
 
 /* The connection of an endpoint below. An event may be for an endpoint that has been
@@ -246,6 +308,7 @@ static void connected(struct rxm_conn *conn, const void *data, size_t len)
 			rxm_conn_fail(conn, FI_EPROTO);
 			return;
 		}
+		rxm_verify_accepted(conn);
 		conn->peer_id = hello.id;
 		conn->peer_pid = hello.pid;
 		conn->peer_flow = hello.flow;
@@ -290,5 +353,9 @@ void rxm_cm_error(struct rxm_ep *ep, const struct fi_eq_err_entry *entry)
 			"%s rejected the connection: its version or its "
 			"FI_OFI_RXM_BUFFER_SIZE may be another one\n",
 			wf_sockaddr_uri(&conn->peer->ip.addr, text, sizeof(text)));
+	if (conn->state == RXM_CONN_CONNECTING)
+		rxm_verify_failed(conn, reason,
+			rxm_hello_read_answer(entry->err_data, entry->err_data_size),
+			entry->err);
 	rxm_conn_fail(conn, entry->err ? entry->err : FI_ECONNABORTED);
 }

@@ -295,6 +295,12 @@ static bool has_hung_up(struct rxm_conn *conn)
 	       fd.revents & (POLLRDHUP | POLLHUP | POLLERR);
 }
 
+bool rxm_conn_stands(struct rxm_conn *conn)
+{
+	return conn->state != RXM_CONN_DOWN && wf_list_empty(&conn->failed_link) &&
+	       !has_hung_up(conn);
+}
+
 bool rxm_conn_check(struct rxm_conn *conn)
 {
 	enum { PAUSE_NS = 10000000 };

@@ -3,12 +3,14 @@
 #define RXM_CONN_H
 
 #include "objects/conn/ip.h"
+#include "objects/conn/verify.h"
 #include "objects/endpoint/inbox.h"
 #include "providers/rxm/rxm.h"
 
 struct rxm_attempt;
 struct rxm_bufs;
 struct rxm_local;
+struct rxm_request;
 
 /* A peer of an endpoint, found by its address. Created by the first operation to the
  * peer or by the peer's first connection request. Guarded by ep.lock. */
@@ -17,6 +19,12 @@ struct rxm_peer {
 	/* The connection that operations use, or that is being made; NULL: there is
 	 * none. */
 	struct rxm_conn *conn;
+	/* A request of the peer that is not answered until it is verified (verify.c);
+	 * NULL: none. */
+	struct rxm_request *unverified;
+	/* A socket at the address has once accepted a request: no firewall keeps
+	 * requests off. */
+	bool reached;
 	/* Memory failed for the process of the peer with this rxm_conn.peer_pid; 0: for
 	 * none. */
 	uint32_t barred_pid;

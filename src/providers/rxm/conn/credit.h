@@ -33,4 +33,8 @@ static inline void rxm_credit_spend(struct rxm_conn *conn)
 	conn->credits -= conn->credited;
 }
 
+/* The peer behaves as if the connection had ended. If it has, a packet makes the peer's
+ * host say so: send one that gives no credits. */
+void rxm_credit_probe(struct rxm_conn *conn);
+
 #endif

@@ -29,7 +29,14 @@ enum {
 
 #define ORDER (__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__ ? LITTLE : BIG)
 
-static uint64_t id_word(const struct rxm_hello *hello)
+/* Before a card: the sender can reach its peers on the same machine by memory. */
+static const uint8_t card_mark[RXM_HELLO_CARD_LEN - WF_PROOF_CARD] = { 'w', 'f', 'l',
+	1 };
+static const uint8_t question_mark[RXM_QUESTION_LEN - sizeof(uint64_t)] = { 'w', 'f',
+	'q', 1 };
+static const uint8_t answer_mark[RXM_ANSWER_LEN - 1] = { 'w', 'f', 'a', 1 };
+
+uint64_t rxm_hello_word(const struct rxm_hello *hello)
 {
 	return (uint64_t)hello->pid << 32 | hello->id;
 }
@@ -45,7 +52,7 @@ static void take_id(const uint8_t *at, struct rxm_hello *ret)
 
 void rxm_hello_request(uint8_t data[RXM_REQUEST_LEN], const struct rxm_hello *hello)
 {
-	uint64_t id = id_word(hello);
+	uint64_t id = rxm_hello_word(hello);
 
 	memset(data, 0, RXM_REQUEST_LEN);
 	data[REQ_VERSION] = VERSION;
@@ -61,7 +68,7 @@ void rxm_hello_request(uint8_t data[RXM_REQUEST_LEN], const struct rxm_hello *he
 
 void rxm_hello_accept(uint8_t data[RXM_ACCEPT_LEN], const struct rxm_hello *hello)
 {
-	uint64_t id = id_word(hello);
+	uint64_t id = rxm_hello_word(hello);
 
 	memset(data, 0, RXM_ACCEPT_LEN);
 	memcpy(data + ACC_ID, &id, sizeof(id));
@@ -69,10 +76,35 @@ void rxm_hello_accept(uint8_t data[RXM_ACCEPT_LEN], const struct rxm_hello *hell
 	data[ACC_FLOW] = hello->flow;
 }
 
-void rxm_hello_reject(uint8_t data[RXM_REJECT_LEN], enum rxm_reason reason)
+void rxm_hello_reject(
+	uint8_t data[RXM_REJECT_MAX], enum rxm_reason reason, enum rxm_answer answer)
 {
 	data[0] = VERSION;
 	data[1] = (uint8_t)reason;
+	memcpy(data + RXM_REJECT_LEN, answer_mark, sizeof(answer_mark));
+	data[RXM_REJECT_MAX - 1] = (uint8_t)answer;
+}
+
+size_t rxm_hello_add_question(uint8_t data[RXM_HELLO_MAX], size_t len, uint64_t about)
+{
+	memcpy(data + len, question_mark, sizeof(question_mark));
+	memcpy(data + len + sizeof(question_mark), &about, sizeof(about));
+	return len + RXM_QUESTION_LEN;
+}
+
+/* The question is behind the card, if there is one. */
+static void read_question(const void *data, size_t len, struct rxm_hello *ret)
+{
+	const uint8_t *at = data;
+	size_t begin = RXM_REQUEST_LEN;
+
+	if (rxm_hello_card(data, len, begin))
+		begin += RXM_HELLO_CARD_LEN;
+	ret->asks = len >= begin + RXM_QUESTION_LEN &&
+		    !memcmp(at + begin, question_mark, sizeof(question_mark));
+	if (ret->asks)
+		memcpy(&ret->about, at + begin + sizeof(question_mark),
+			sizeof(ret->about));
 }
 
 const char *rxm_hello_read_request(
@@ -93,6 +125,7 @@ const char *rxm_hello_read_request(
 	memcpy(&ret->rx_depth, at + REQ_DEPTH, sizeof(ret->rx_depth));
 	ret->flow = at[REQ_FLOW];
 	take_id(at + REQ_ID, ret);
+	read_question(data, len, ret);
 	if (ret->eager_size != eager_size)
 		return "its FI_OFI_RXM_BUFFER_SIZE is another one";
 	return ret->port ? NULL : "it names no port";
@@ -123,9 +156,19 @@ enum rxm_reason rxm_hello_read_reject(const void *data, size_t len)
 		       : RXM_REASON_REFUSED;
 }
 
-/* Before a card: the sender can reach its peers on the same machine by memory. */
-static const uint8_t card_mark[RXM_HELLO_CARD_LEN - WF_PROOF_CARD] = { 'w', 'f', 'l',
-	1 };
+enum rxm_answer rxm_hello_read_answer(const void *data, size_t len)
+{
+	const uint8_t *at = data;
+	uint8_t answer;
+
+	if (len < RXM_REJECT_MAX ||
+		memcmp(at + RXM_REJECT_LEN, answer_mark, sizeof(answer_mark)) != 0)
+		return RXM_ANSWER_UNSTATED;
+	answer = at[RXM_REJECT_MAX - 1];
+	return answer == RXM_ANSWER_OWN || answer == RXM_ANSWER_NOT_OWN
+		       ? (enum rxm_answer)answer
+		       : RXM_ANSWER_NOT_ASKED;
+}
 
 size_t rxm_hello_add_card(
 	uint8_t data[RXM_HELLO_MAX], size_t len, const uint8_t card[WF_PROOF_CARD])

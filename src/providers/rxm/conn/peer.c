@@ -61,6 +61,7 @@ static void drop_attempt(struct wf_attempt *attempt)
 static void free_peer(struct wf_remotes *remotes, struct wf_remote *remote)
 {
 	(void)remotes;
+	rxm_verify_drop(rxm_peer_of(remote));
 	free(rxm_peer_of(remote));
 }
 
@@ -73,6 +74,7 @@ static const struct wf_remote_ops remote_ops = {
 	.drop = drop_attempt,
 	.expired = rxm_cm_expired,
 	.free = free_peer,
+	.verify = &rxm_verify_ops,
 	.prov = &rxm_fi,
 	.name = wf_ip_remote_name,
 	.backoff_min_us = BACKOFF_MIN_US,
@@ -161,6 +163,11 @@ void rxm_peers_tick(struct rxm_ep *ep)
 		return;
 	wf_remotes_tick(remotes, wf_now_ns(), rxm_params.connect_timeout * 1000000ull,
 		ep->ep.flushing ? 0 : rxm_params.refused_timeout * 1000000ull);
+}
+
+bool rxm_peers_owe(const struct rxm_ep *ep)
+{
+	return !wf_list_empty(&ep->peers->remotes.busy);
 }
 
 uint64_t rxm_peers_deadline(struct rxm_ep *ep)

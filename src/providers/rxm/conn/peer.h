@@ -49,6 +49,45 @@ void rxm_cm_error(struct rxm_ep *ep, const struct fi_eq_err_entry *entry);
 /* The exchange of @attempt has reached its deadline. */
 void rxm_cm_expired(struct wf_attempt *attempt);
 
+/* Accept @req, which is verified, for @peer; this function frees @req->info. */
+struct rxm_request;
+void rxm_cm_accept(
+	struct rxm_ep *ep, struct rxm_peer *peer, const struct rxm_request *req);
+void rxm_cm_reject(struct rxm_ep *ep, const struct rxm_request *req,
+	enum rxm_reason reason, enum rxm_answer answer);
+
+/*
+ * verify.c: requests, whose senders only say at which address they listen
+ * (objects/conn/verify.h).
+ */
+
+/* A connection request, from FI_CONNREQ. */
+struct rxm_request {
+	struct fi_info *info; /* info for opening the endpoint below that accepts */
+	struct rxm_hello hello;
+	bool has_card;
+	uint8_t card[WF_PROOF_CARD]; /* for a proof of shared memory, if has_card */
+	union wf_sockaddr own,
+		from; /* the addresses of this endpoint and of the peer */
+};
+
+extern const struct wf_verify_ops rxm_verify_ops;
+
+/* Keep @req, the only one of @peer, and begin to verify it. False: no memory. */
+bool rxm_verify_begin(
+	struct rxm_ep *ep, struct rxm_peer *peer, const struct rxm_request *req);
+/* This endpoint's request @conn was accepted; or it was rejected for @reason with the
+ * answer @answer, or failed, with the positive fi_errno @err. */
+void rxm_verify_accepted(struct rxm_conn *conn);
+void rxm_verify_failed(
+	struct rxm_conn *conn, enum rxm_reason reason, enum rxm_answer answer, int err);
+/* The endpoint is closed: drop the request of @peer. */
+void rxm_verify_drop(struct rxm_peer *peer);
+
+/* Does a peer wait for progress of this endpoint, although no operation of the
+ * application does? ep.lock held. */
+bool rxm_peers_owe(const struct rxm_ep *ep);
+
 /* conn.c: make a connection to @peer, whose endpoint below is opened with @info; this
  * function frees @info. 0 or a negative fi_errno. */
 int rxm_conn_new(struct rxm_ep *ep, struct rxm_peer *peer, struct fi_info *info,
@@ -69,6 +108,8 @@ void rxm_conns_end_failed(struct rxm_ep *ep);
 /* The peer closed the connection: the next progress call ends it, after all packets
  * that arrived before were received. */
 void rxm_conn_shut_down(struct rxm_conn *conn);
+/* Does the connection still exist, as far as this end can tell? */
+bool rxm_conn_stands(struct rxm_conn *conn);
 
 static inline void rxm_peer_unref(struct rxm_ep *ep, struct rxm_peer *peer)
 {
