@@ -83,6 +83,11 @@ static void restarted(struct rxd_flow *flow)
 	(void)flow;
 }
 
+static uint32_t new_index(struct rxd_flow *flow)
+{
+	return flow->own_index + 1 ? flow->own_index + 1 : 1;
+}
+
 static const struct rxd_flow_ops ops = {
 	.begin = begin,
 	.send = send_packet,
@@ -91,6 +96,7 @@ static const struct rxd_flow_ops ops = {
 	.failed = failed,
 	.deliver = deliver,
 	.restarted = restarted,
+	.new_index = new_index,
 };
 
 static void start(struct world *w, uint8_t which)

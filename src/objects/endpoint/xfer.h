@@ -27,6 +27,9 @@ static inline bool wf_cancel_is(const struct wf_cancel *which, void *op_context)
 	return which->is ? which->is(which, op_context) : op_context == which->context;
 }
 
+/* Bytes before a datagram that its source takes: wf_xfer_ops.tell_sources. */
+enum { WF_SOURCE_SPACE = 32 };
+
 /* One datagram of @len bytes, in @iov_count pieces of memory. */
 struct wf_datagram {
 	const struct iovec *iov;
@@ -72,6 +75,14 @@ struct wf_xfer_ops {
 	 * of start(). The caller holds no lock. */
 	size_t (*send_many)(struct wf_ep *ep, fi_addr_t addr,
 		const struct wf_datagram *datagrams, size_t count);
+
+	/* For layers over an endpoint of type FI_EP_DGRAM all of whose receives are
+	 * multi-receive buffers of one piece: from now on data of a completion is the
+	 * address of the datagram's source, a struct sockaddr of its family. It is in
+	 * the buffer, in the WF_SOURCE_SPACE bytes before the datagram, or before the
+	 * first of several that came together. Called before the endpoint is enabled.
+	 * NULL: the transport cannot do that. */
+	void (*tell_sources)(struct wf_ep *ep);
 
 	/* Messages are put into ep->inbox, if it is set, or passed (inbox.h). */
 	bool inbox;

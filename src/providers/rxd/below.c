@@ -33,18 +33,30 @@ static struct fi_info *info_below(const struct rxd_ep *ep)
 		fi_freeinfo(info);
 		return NULL;
 	}
-	info->caps &= FI_MSG | FI_SEND | FI_RECV | FI_MULTI_RECV | FI_LOCAL_COMM |
-		      FI_REMOTE_COMM;
+	info->caps &= FI_MSG | FI_SEND | FI_RECV | FI_MULTI_RECV | FI_SOURCE |
+		      FI_LOCAL_COMM | FI_REMOTE_COMM;
 	info->tx_attr->caps = info->rx_attr->caps = 0;
 	info->tx_attr->op_flags = info->rx_attr->op_flags = 0;
 	info->tx_attr->tclass = above->tx_attr->tclass;
 	return info;
 }
 
+/* Have the provider below tell the sources of packets, in the best way that it has. */
+static enum rxd_sources ask_sources(struct rxd_ep *ep, bool has_index)
+{
+	struct wf_ep *builtin = ep->below.builtin;
+
+	if (!ep->sliced || !builtin->xfer->tell_sources)
+		return has_index ? RXD_SOURCES_INDEX : RXD_SOURCES_NONE;
+	builtin->xfer->tell_sources(builtin);
+	return RXD_SOURCES_ADDR;
+}
+
 int rxd_below_open(struct rxd_ep *ep, void *context)
 {
 	struct fi_info *info = info_below(ep);
 	bool sliced = info && info->caps & FI_MULTI_RECV && ep->domain->slices;
+	bool has_index = info && info->caps & FI_SOURCE;
 	int ret;
 
 	wf_list_init(&ep->free_bufs);
@@ -52,6 +64,8 @@ int rxd_below_open(struct rxd_ep *ep, void *context)
 		return -FI_ENOMEM;
 	ret = wf_lower_ep_open(&ep->below, &ep->domain->below, info, context);
 	ep->sliced = !ret && sliced && ep->below.builtin;
+	if (!ret)
+		ep->sources = ask_sources(ep, has_index);
 	ep->buf_size = ep->sliced ? (size_t)SLICED_BYTES
 				  : ep->domain->prefix + ep->domain->max_packet;
 	return ret;
@@ -188,7 +202,7 @@ static int open_cq(struct rxd_ep *ep, bool sleeps)
 /* A buffer is released when the longest train does not fit into it any more. */
 static int set_slices(struct rxd_ep *ep)
 {
-	size_t min = SLICE_MAX;
+	size_t min = SLICE_MAX + WF_SOURCE_SPACE;
 
 	if (!ep->sliced)
 		return 0;
@@ -235,9 +249,10 @@ void rxd_below_remove(struct rxd_ep *ep, fi_addr_t addr)
 		fi_av_remove(ep->av, &addr, 1, 0));
 }
 
-/* Handle a completion: of a packet that was received, or of one that was sent. */
-static bool take(
-	struct rxd_ep *ep, const struct fi_cq_data_entry *entry, struct rxd_packet *ret)
+/* Handle a completion: of a packet that was received from @source, or of one that was
+ * sent. */
+static bool take(struct rxd_ep *ep, const struct fi_cq_data_entry *entry,
+	fi_addr_t source, struct rxd_packet *ret)
 {
 	struct rxd_buf *buf = entry->op_context;
 	const uint8_t *data = ep->sliced ? entry->buf : buf->data;
@@ -257,7 +272,13 @@ static bool take(
 			put_buf(ep, buf);
 		return false;
 	}
-	*ret = (struct rxd_packet){ buf, data + prefix, entry->len - prefix, last };
+	*ret = (struct rxd_packet){ .buf = buf,
+		.data = data + prefix,
+		.len = entry->len - prefix,
+		.last = last,
+		.index = source };
+	if (wf_likely(ep->sources == RXD_SOURCES_ADDR))
+		ret->addr = (const void *)(uintptr_t)entry->data;
 	return true;
 }
 
@@ -280,19 +301,31 @@ static void drop_failed(struct rxd_ep *ep)
 	put_buf(ep, buf);
 }
 
+static ssize_t read_queue(struct rxd_ep *ep, struct fi_cq_data_entry *entries,
+	fi_addr_t *sources, size_t max)
+{
+	if (ep->sources == RXD_SOURCES_INDEX)
+		return fi_cq_readfrom(ep->cq.fid, entries, max, sources);
+	return fi_cq_read(ep->cq.fid, entries, max);
+}
+
 size_t rxd_below_receive(struct rxd_ep *ep, struct rxd_packet *packets, size_t max)
 {
 	struct fi_cq_data_entry entries[ENTRIES];
+	fi_addr_t sources[ENTRIES];
 	size_t count = 0;
 	ssize_t n;
 
 	if (wf_unlikely(ep->posted < post_max(ep)))
 		refill(ep);
-	n = fi_cq_read(ep->cq.fid, entries, WF_MIN(max, (size_t)ENTRIES));
+	n = read_queue(ep, entries, sources, WF_MIN(max, (size_t)ENTRIES));
 	if (wf_unlikely(n == -FI_EAVAIL))
 		drop_failed(ep);
 	for (ssize_t i = 0; i < n; i++)
-		count += take(ep, &entries[i], &packets[count]);
+		count += take(ep, &entries[i],
+			ep->sources == RXD_SOURCES_INDEX ? sources[i]
+							 : FI_ADDR_NOTAVAIL,
+			&packets[count]);
 	return count;
 }
 

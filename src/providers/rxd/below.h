@@ -27,6 +27,10 @@ struct rxd_packet {
 	const uint8_t *data;
 	size_t len;
 	bool last; /* no other packet is in the buffer */
+	/* The source: RXD_SOURCES_ADDR: in the form of addresses in packets;
+	 * RXD_SOURCES_INDEX: the address below, or FI_ADDR_NOTAVAIL. */
+	const void *addr;
+	fi_addr_t index;
 };
 
 /* Open the endpoint below at the address of ep->ep.info; close the endpoint and all

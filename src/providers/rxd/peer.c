@@ -4,7 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "providers/rxd/below.h"
 #include "providers/rxd/data/data.h"
 #include "providers/rxd/param.h"
 #include "sys/clock.h"
@@ -12,13 +11,12 @@
 
 /*
  * Peers are found by the name of their endpoint below, in the canonical form of the
- * address vector, or by the index that this endpoint gave them: the number of an entry
- * in ep->peers, with some bits above it, which the flow changes when the peer was
- * restarted, so that packets of an earlier instance of either end are recognised.
+ * address vector, or by the index that this endpoint gave them, which is another one
+ * after a restart of the peer. A packet is of a peer only if it came from the address
+ * of the peer, as far as the provider below tells sources: where it tells addresses, an
+ * RTS is of the peer at the address that it came from, and the name in it is not used.
  */
 enum {
-	INDEX_BITS = 20,
-	PEERS_MAX = 1 << INDEX_BITS,
 	KEPT_MAX = 64 << 20, /* limit of early packets in bytes */
 	/* Packets that a peer of this library may send unacknowledged. */
 	WINDOW_OURS = 4096,
@@ -65,7 +63,7 @@ static void free_peer(struct wf_remotes *remotes, struct wf_remote *remote)
 		rxd_data_peer_done(peer);
 		rxd_below_remove(ep, peer->below);
 		wf_list_remove(&peer->active_link);
-		wf_id_map_remove(&ep->peers, peer->number);
+		rxd_index_remove(&ep->peers, peer->flow.own_index);
 	}
 	free(peer);
 }
@@ -136,7 +134,7 @@ void rxd_peers_done(struct rxd_ep *ep)
 {
 	if (ep->peers_ready)
 		wf_remotes_done(&ep->remotes);
-	wf_id_map_done(&ep->peers);
+	rxd_index_done(&ep->peers);
 }
 
 /* FNV-1a over words. */
@@ -181,20 +179,18 @@ static bool wants_seals(const struct rxd_ep *ep, const struct rxd_peer *peer)
 /* Set up a peer that has just been allocated. */
 static int begin(struct rxd_ep *ep, struct rxd_peer *peer)
 {
-	uint32_t number = wf_id_map_add(&ep->peers, peer, PEERS_MAX);
-	int ret = number ? 0 : -FI_ENOMEM;
+	uint32_t index = rxd_index_add(&ep->peers, peer);
+	int ret = index ? 0 : -FI_ENOMEM;
 
 	if (!ret)
 		ret = rxd_below_insert(ep, peer->name, &peer->below);
 	if (ret) {
-		if (number)
-			wf_id_map_remove(&ep->peers, number);
+		if (index)
+			rxd_index_remove(&ep->peers, index);
 		return ret;
 	}
 	peer->ep = ep;
-	peer->number = number;
-	rxd_flow_init(&peer->flow, &ep->config, number | ep->config.epoch << INDEX_BITS,
-		path_packet(peer));
+	rxd_flow_init(&peer->flow, &ep->config, index, path_packet(peer));
 	peer->flow.wants_seals = wants_seals(ep, peer);
 	/* Both ends count packets as long as the endpoints exist. */
 	wf_remote_ref(&peer->remote);
@@ -265,11 +261,11 @@ static void come_back(struct rxd_peer *peer)
 	wf_remote_ref(&peer->remote);
 }
 
-/* A peer that this endpoint may not have inserted: the number of such peers is limited.
- */
-static struct rxd_peer *stranger(struct rxd_ep *ep, const uint8_t *name)
+/* The peer @remote with @name, which this endpoint may not have inserted: the number of
+ * such peers is limited. NULL in @remote: it is new. */
+static struct rxd_peer *stranger(
+	struct rxd_ep *ep, struct wf_remote *remote, const uint8_t *name)
 {
-	struct wf_remote *remote = wf_remotes_find(&ep->remotes, hash_of(name), name);
 	struct rxd_peer *peer;
 
 	if (remote) {
@@ -291,32 +287,73 @@ static struct rxd_peer *stranger(struct rxd_ep *ep, const uint8_t *name)
 	return peer;
 }
 
-static struct rxd_peer *by_index(struct rxd_ep *ep, uint64_t index)
+/* Can the packet have come from the address of @peer? */
+static bool is_from(const struct rxd_packet *packet, const struct rxd_peer *peer)
 {
-	struct rxd_peer *peer = wf_id_map_get(&ep->peers, index & (PEERS_MAX - 1));
+	const struct rxd_ep *ep = peer->ep;
 
-	return peer && peer->flow.own_index == index ? peer : NULL;
+	switch (ep->sources) {
+	case RXD_SOURCES_ADDR:
+		return !memcmp(
+			packet->addr, peer->name, ep->ep.av->table.format->addr_len);
+	case RXD_SOURCES_INDEX:
+		return packet->index == peer->below;
+	default:
+		return true;
+	}
 }
 
-struct rxd_peer *rxd_peer_from(struct rxd_ep *ep, const uint8_t *packet, size_t len)
+/* The peer with the index @index that sent @packet. */
+static struct rxd_peer *by_index(
+	struct rxd_ep *ep, uint64_t index, const struct rxd_packet *packet)
+{
+	struct rxd_peer *peer = rxd_index_get(&ep->peers, index);
+
+	return wf_likely(peer && is_from(packet, peer)) ? peer : NULL;
+}
+
+/* The peer that sent the RTS @packet. */
+static struct rxd_peer *by_name(struct rxd_ep *ep, const struct rxd_packet *packet)
 {
 	uint8_t name[RXD_NAME_SIZE];
-	struct rxd_base base;
+	struct wf_remote *remote;
 	struct rxd_rts rts;
+
+	if (!rxd_rts_read(packet->data, packet->len, &rts) ||
+		!spell(ep, packet->addr ? packet->addr : rts.name, name))
+		return NULL;
+	remote = wf_remotes_find(&ep->remotes, hash_of(name), name);
+	/* A source that the AV below knows is a peer with another name. */
+	if (remote ? !is_from(packet, rxd_peer_of(remote))
+		   : packet->index != FI_ADDR_NOTAVAIL)
+		return NULL;
+	return stranger(ep, remote, name);
+}
+
+struct rxd_peer *rxd_peer_from(struct rxd_ep *ep, const struct rxd_packet *packet)
+{
+	struct rxd_base base;
 	struct rxd_cts cts;
 
-	memcpy(&base, packet, sizeof(base));
-	if (base.type == RXD_RTS) {
-		if (!rxd_rts_read(packet, len, &rts) || !spell(ep, rts.name, name))
-			return NULL;
-		return stranger(ep, name);
-	}
-	if (base.type == RXD_CTS) {
-		if (!rxd_cts_read(packet, len, ep->config.epoch, &cts))
-			return NULL;
-		return by_index(ep, cts.echo);
-	}
-	return by_index(ep, base.peer);
+	memcpy(&base, packet->data, sizeof(base));
+	if (base.type == RXD_RTS)
+		return by_name(ep, packet);
+	if (base.type != RXD_CTS)
+		return by_index(ep, base.peer, packet);
+	if (!rxd_cts_read(packet->data, packet->len, ep->config.epoch, &cts))
+		return NULL;
+	return by_index(ep, cts.echo, packet);
+}
+
+uint32_t rxd_peer_new_index(struct rxd_flow *flow)
+{
+	struct rxd_peer *peer = rxd_peer_of_flow(flow);
+	uint32_t index = rxd_index_add(&peer->ep->peers, peer);
+
+	if (!index)
+		return flow->own_index;
+	rxd_index_remove(&peer->ep->peers, flow->own_index);
+	return index;
 }
 
 void rxd_peer_gone(struct rxd_peer *peer)

@@ -2,7 +2,7 @@
 #ifndef RXD_PEER_H
 #define RXD_PEER_H
 
-#include "providers/rxd/rxd.h"
+#include "providers/rxd/below.h"
 
 /* The peers of an endpoint. ep->ep.lock is held in all functions but rxd_peers_init and
  * rxd_peers_done. */
@@ -17,8 +17,11 @@ void rxd_peers_done(struct rxd_ep *ep);
 int rxd_peer_at(struct rxd_ep *ep, fi_addr_t addr, struct rxd_peer **ret_peer);
 
 /* The peer that sent the packet, created if that is permitted; NULL: the sender is
- * unknown. */
-struct rxd_peer *rxd_peer_from(struct rxd_ep *ep, const uint8_t *packet, size_t len);
+ * unknown, or is not at the address of the peer that the packet names. */
+struct rxd_peer *rxd_peer_from(struct rxd_ep *ep, const struct rxd_packet *packet);
+
+/* rxd_flow_ops.new_index */
+uint32_t rxd_peer_new_index(struct rxd_flow *flow);
 
 /* The peer has reported that it closed its endpoint: it is freed when no address leads
  * to it. */

@@ -38,7 +38,7 @@ static void receive(struct rxd_ep *ep, const struct rxd_packet *packet)
 	struct rxd_peer *peer = NULL;
 
 	if (wf_likely(packet->len >= sizeof(struct rxd_base)))
-		peer = rxd_peer_from(ep, packet->data, packet->len);
+		peer = rxd_peer_from(ep, packet);
 	if (wf_unlikely(!peer)) {
 		/* The packet belongs to no peer of this endpoint: drop it. */
 	} else if (wf_unlikely(rxd_flow_receive(

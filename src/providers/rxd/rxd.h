@@ -12,6 +12,7 @@
 #include "objects/lower/endpoint.h"
 #include "providers/rxd/domain.h"
 #include "providers/rxd/flow/flow.h"
+#include "providers/rxd/index.h"
 #include "providers/rxd/wire.h"
 #include "sys/id_map.h"
 #include "sys/pool.h"
@@ -66,7 +67,6 @@ struct rxd_peer {
 	struct wf_remote remote;
 	struct rxd_ep *ep;
 	struct rxd_flow flow;
-	uint32_t number;  /* index in ep->peers: the low bits of flow.own_index */
 	fi_addr_t below;  /* the peer's address below */
 	fi_addr_t source; /* AV index when it was last looked up, or FI_ADDR_NOTAVAIL */
 	/* Link in ep->active while its flow has a deadline. */
@@ -83,6 +83,13 @@ struct rxd_peer {
 	uint8_t name[RXD_NAME_SIZE]; /* name of the endpoint below, padded with zeros */
 };
 
+/* What the provider below tells of the source of a packet. */
+enum rxd_sources {
+	RXD_SOURCES_NONE,  /* nothing */
+	RXD_SOURCES_INDEX, /* its address in the AV below (FI_SOURCE) */
+	RXD_SOURCES_ADDR,  /* its address, as a struct sockaddr (xfer->tell_sources) */
+};
+
 struct rxd_ep {
 	struct wf_ep ep;
 	struct rxd_domain *domain;
@@ -97,11 +104,12 @@ struct rxd_ep {
 	uint32_t sending;         /* packets that the endpoint below has not sent yet */
 	size_t buf_size; /* bytes of a packet in a buffer, including the prefix */
 	bool sliced;     /* The buffers are multi-receive buffers. */
+	enum rxd_sources sources;
 
 	/* Fields of peer.c: the peers. */
 	struct wf_remotes remotes;
-	struct wf_id_map peers; /* struct rxd_peer by index */
-	size_t strangers;       /* number of peers to which there was no operation */
+	struct rxd_index peers;
+	size_t strangers; /* number of peers to which there was no operation */
 	struct rxd_flow_config config;
 	bool peers_ready, closing;
 

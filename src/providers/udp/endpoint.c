@@ -89,6 +89,13 @@ static size_t udp_rx_left(struct wf_ep *wf)
 	return ep->rx_mask + 1 - (ep->rx_head - ep->rx_tail);
 }
 
+static_assert(sizeof(union wf_sockaddr) <= WF_SOURCE_SPACE, "before the datagram");
+
+static void udp_tell_sources(struct wf_ep *wf)
+{
+	udp_ep_of(wf)->source_space = WF_SOURCE_SPACE;
+}
+
 /* Free entries of the transmit queue: always all, because a send goes to the kernel's
  * buffer at once. */
 static size_t udp_tx_left(struct wf_ep *wf)
@@ -100,6 +107,7 @@ static const struct wf_xfer_ops udp_xfer_ops = {
 	.lock_kind = WF_LOCK_MUTEX,
 	.start = udp_start,
 	.send_many = udp_send_many,
+	.tell_sources = udp_tell_sources,
 	.progress = udp_progress,
 	.flushed = udp_flushed,
 	.enable = udp_enable,

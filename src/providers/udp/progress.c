@@ -64,7 +64,9 @@ ssize_t udp_receive_msg(struct udp_ep *ep, const struct udp_sock *sock,
 	ret->comp_flags = sock->comp_flags;
 	ret->from_len = 0;
 	ret->segment = 0;
-	if (ep->want_source) {
+	ret->space = ep->source_space;
+	ret->source = 0;
+	if (ep->want_source || ep->source_space) {
 		msg.msg_name = &ret->from;
 		msg.msg_namelen = sizeof(ret->from);
 	}
@@ -93,17 +95,20 @@ void udp_receive_failed(int err)
 static bool receive(struct udp_ep *ep, const struct udp_sock *sock, struct udp_rx *rx,
 	struct udp_datagram *ret)
 {
+	size_t space = ep->source_space;
+
 	ret->comp_flags = sock->comp_flags;
 	ret->from_len = 0;
+	ret->space = space;
+	ret->source = 0;
 	if (wf_unlikely(rx->iov_count > 1 || ep->pktinfo)) {
 		(void)udp_receive_msg(ep, sock, rx->iov, rx->iov_count, ret);
-	} else if (!ep->want_source) {
-		ret->len =
-			wf_sys_recv(sock->fd, rx->iov[0].iov_base, rx->len, MSG_TRUNC);
+	} else if (!ep->want_source && !space) {
+		ret->len = wf_sys_recv(sock->fd, rx->iov[0].iov_base, rx->len, MSG_TRUNC);
 	} else {
 		ret->from_len = sizeof(ret->from);
-		ret->len = wf_sys_recvfrom(sock->fd, rx->iov[0].iov_base, rx->len,
-			MSG_TRUNC, &ret->from.sa, &ret->from_len);
+		ret->len = wf_sys_recvfrom(sock->fd, (uint8_t *)rx->iov[0].iov_base + space,
+			rx->len - space, MSG_TRUNC, &ret->from.sa, &ret->from_len);
 	}
 	if (wf_likely(ret->len >= 0))
 		return true;
@@ -167,8 +172,17 @@ static bool report(struct udp_ep *ep, const struct udp_rx *rx, void *buf,
 		return false;
 	}
 	wf_ep_rx_done(&ep->ep, rx->context, rx->flags, dg->comp_flags | comp_flags,
-		(size_t)dg->len, buf, 0, 0, src);
+		(size_t)dg->len, buf, dg->source, 0, src);
 	return rx->flags & FI_COMPLETION;
+}
+
+/* Put the source of @dg before it, into the buffer of the oldest receive. */
+static void tell_source(const struct udp_rx *rx, struct udp_datagram *dg)
+{
+	void *space = rx->iov[0].iov_base;
+
+	memcpy(space, &dg->from, sizeof(dg->from));
+	dg->source = (uint64_t)(uintptr_t)space;
 }
 
 /* Deliver @dg to the next slice of a multi-receive buffer. When fewer than rx->min
@@ -177,11 +191,12 @@ static bool report(struct udp_ep *ep, const struct udp_rx *rx, void *buf,
 static void deliver_slice(
 	struct udp_ep *ep, struct udp_rx *rx, const struct udp_datagram *dg, bool more)
 {
-	size_t used = WF_MIN((size_t)dg->len, rx->len);
-	bool last = !more && rx->len - used < WF_MAX(rx->min, (size_t)1);
+	size_t used = dg->space + WF_MIN((size_t)dg->len, rx->len - dg->space);
+	bool last = !more && rx->len - used < WF_MAX(rx->min, ep->source_space + 1);
 	uint8_t *buf = rx->iov[0].iov_base;
 	struct udp_rx slice = *rx;
 
+	slice.len -= dg->space;
 	if (last) {
 		ep->rx_tail++;
 	} else {
@@ -189,14 +204,16 @@ static void deliver_slice(
 		rx->len -= used;
 		rx->iov[0].iov_len = rx->len;
 	}
-	if (!report(ep, &slice, buf, dg, last ? FI_MULTI_RECV : 0) && last)
+	if (!report(ep, &slice, buf + dg->space, dg, last ? FI_MULTI_RECV : 0) && last)
 		wf_ep_rx_release(&ep->ep, 0, slice.context);
 }
 
-void udp_deliver(struct udp_ep *ep, const struct udp_datagram *dg, bool more)
+void udp_deliver(struct udp_ep *ep, struct udp_datagram *dg, bool more)
 {
 	struct udp_rx *rx = &ep->rx[ep->rx_tail & ep->rx_mask];
 
+	if (dg->space)
+		tell_source(rx, dg);
 	if (wf_unlikely(rx->flags & FI_MULTI_RECV)) {
 		deliver_slice(ep, rx, dg, more);
 		return;

@@ -35,9 +35,10 @@ static struct udp_rx *oldest(struct udp_ep *ep)
 }
 
 /* Can any train be received directly into the receive's buffer? */
-static bool takes_trains(const struct udp_rx *rx)
+static bool takes_trains(const struct udp_ep *ep, const struct udp_rx *rx)
 {
-	return rx->flags & FI_MULTI_RECV && rx->iov_count == 1 && rx->len >= TRAIN_MAX;
+	return rx->flags & FI_MULTI_RECV && rx->iov_count == 1 &&
+	       rx->len >= TRAIN_MAX + ep->source_space;
 }
 
 void udp_train_open(struct udp_ep *ep)
@@ -45,7 +46,7 @@ void udp_train_open(struct udp_ep *ep)
 	const struct udp_rx *rx = oldest(ep);
 	int on = 1;
 
-	if (ep->gro_refused || !rx || !takes_trains(rx))
+	if (ep->gro_refused || !rx || !takes_trains(ep, rx))
 		return;
 	ep->train = malloc(sizeof(*ep->train));
 	if (!ep->train)
@@ -76,6 +77,8 @@ static void deliver_in_place(struct udp_ep *ep, const struct udp_datagram *all)
 		one.len = (ssize_t)segment_of(all, left);
 		left -= (size_t)one.len;
 		udp_deliver(ep, &one, left > 0);
+		/* The source is that of the first datagram. */
+		one.space = 0;
 	} while (left > 0);
 }
 
@@ -86,7 +89,8 @@ static void deliver_copy(struct udp_ep *ep, struct udp_train *train)
 	struct udp_datagram one = train->all;
 	size_t len = segment_of(&train->all, train->left);
 
-	(void)wf_iov_scatter(rx->iov, rx->iov_count, train->bytes + train->at, len);
+	(void)wf_iov_scatter_at(
+		rx->iov, rx->iov_count, one.space, train->bytes + train->at, len);
 	one.len = (ssize_t)len;
 	train->at += len;
 	train->left -= len;
@@ -98,11 +102,13 @@ bool udp_train_receive(struct udp_ep *ep, const struct udp_sock *sock)
 	struct udp_train *train = ep->train;
 	struct iovec iov = { train->bytes, TRAIN_MAX };
 	struct udp_rx *rx = oldest(ep);
-	bool in_place = train->left == 0 && takes_trains(rx);
+	bool in_place = train->left == 0 && takes_trains(ep, rx);
 
+	if (in_place)
+		iov = (struct iovec){ (uint8_t *)rx->iov[0].iov_base + ep->source_space,
+			rx->len - ep->source_space };
 	if (train->left == 0) {
-		if (udp_receive_msg(
-			    ep, sock, in_place ? rx->iov : &iov, 1, &train->all) < 0) {
+		if (udp_receive_msg(ep, sock, &iov, 1, &train->all) < 0) {
 			udp_receive_failed(errno);
 			return false;
 		}

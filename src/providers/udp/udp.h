@@ -47,6 +47,10 @@ struct udp_datagram {
 	 * bytes of each datagram but the last. 0: a single datagram. */
 	size_t segment;
 	uint64_t comp_flags;
+	/* The bytes before the datagram in a multi-receive buffer, for its source, and
+	 * the address of the source there; 0: none. */
+	size_t space;
+	uint64_t source;
 	/* Length of from in bytes; 0: the source was not asked for. */
 	socklen_t from_len;
 	union wf_sockaddr from;
@@ -68,6 +72,9 @@ struct udp_ep {
 	int fd; /* Socket; -1 until it is bound. Does not change after fi_enable. */
 	socklen_t addr_len;
 	bool want_source, want_source_err;
+	/* Bytes before each datagram for its source: wf_xfer_ops.tell_sources. 0: the
+	 * sources are not told. */
+	size_t source_space;
 	/* The last progress call received as many datagrams as it was allowed to, so
 	 * the next one may receive more than one from each socket. */
 	bool burst;
@@ -167,8 +174,9 @@ void udp_receive_failed(int err);
 /* Datagram @dg is in the buffer of the oldest posted receive: write its completion and
  * consume the receive. Of a multi-receive buffer only the datagram's slice is consumed;
  * the whole buffer is released when too little of it is free, unless @more datagrams of
- * the same train follow in it. */
-void udp_deliver(struct udp_ep *ep, const struct udp_datagram *dg, bool more);
+ * the same train follow in it. If space is set, the source is put before the datagram.
+ */
+void udp_deliver(struct udp_ep *ep, struct udp_datagram *dg, bool more);
 
 /* train.c; ep.lock is held. udp_train_open(): many datagrams arrive, so ask the kernel
  * for trains if the oldest receive is a multi-receive buffer. udp_train_receive(): one

@@ -292,6 +292,102 @@ static void restarted_peer_is_sent_to(void **state)
 	teardown(&p);
 }
 
+/* The peer is restarted and sends at once over a network that loses, repeats and swaps
+ * packets: all of it arrives once and in order, whatever this side knew before. */
+static void restarted_peer_on_a_bad_network(void **state)
+{
+	(void)state;
+	for (uint64_t seed = 1; seed <= 60; seed++) {
+		struct pair p;
+
+		setup(&p, seed);
+		/* Numbers of the peer's next packets, and of this side's. */
+		for (unsigned int i = 0; i < seed % 4; i++)
+			(void)sim_start(&p.b, 100);
+		for (unsigned int i = 0; i < seed % 3; i++)
+			(void)sim_start(&p.a, 100);
+		run_to_end(&p);
+		restart(&p.b);
+		p.a.expect_id = p.a.expect_k = 0;
+		p.net.loss = 300000;
+		p.net.reorder = p.net.dup = 100000;
+		for (unsigned int i = 0; i < 10; i++)
+			(void)sim_start(&p.b, 100);
+		run_to_end(&p);
+		assert_int_equal(p.b.failed, 0);
+		assert_int_equal(p.b.acked, 10);
+		assert_int_equal(p.a.expect_id, 10);
+		teardown(&p);
+	}
+}
+
+/* An RTS as any host may send it, with the address of the peer of @side. */
+static void forge_rts(struct sim_side *side, uint64_t index, uint32_t epoch)
+{
+	struct rxd_rts rts = {
+		.index = index, .extended = epoch != 0, .ext = { 9000, epoch, true }
+	};
+	uint8_t packet[RXD_RTS_SIZE];
+
+	memcpy(rts.name, side->peer->config.name, sizeof(rts.name));
+	rxd_rts_write(&rts, packet);
+	(void)rxd_flow_receive(&side->flow, packet, sizeof(packet), side->net->now_ns);
+}
+
+/* RTS with the address of a peer, that the peer did not send: with later and earlier
+ * epochs, with that of the peer and without an extension. Nothing is lost or fails. */
+static void forged_greetings(void **state)
+{
+	(void)state;
+	for (unsigned int kind = 0; kind < 5; kind++) {
+		struct pair p;
+
+		setup(&p, kind + 1);
+		p.net.loss = kind % 2 ? 50000 : 0;
+		exchange(&p, 3);
+		for (unsigned int i = 0; i < 300; i++) {
+			uint32_t epoch = p.b.config.epoch;
+
+			/* Longer than an RTS without extension needs. */
+			if (i % 50 == 0)
+				p.net.now_ns += 2000000000;
+			else if (i % 3 == 0)
+				(void)sim_start(i % 2 ? &p.a : &p.b, 3000);
+			epoch += kind == 1 ? 5 : kind == 2 ? 0x70000000 : 0;
+			epoch = kind == 3 ? 0 : epoch;
+			forge_rts(&p.a, kind == 4 ? i + 1 : 77, epoch);
+			(void)sim_step(&p.net, &p.a, &p.b);
+		}
+		run_to_end(&p);
+		expect_all(&p.a);
+		expect_all(&p.b);
+		assert_int_equal(p.a.restarted + p.b.restarted, 0);
+		teardown(&p);
+	}
+}
+
+/* The first RTS is a forged one, in the name of a peer that is not there yet: its own
+ * RTS counts later, and nothing that was sent meanwhile is lost. */
+static void forged_first_greeting(void **state)
+{
+	(void)state;
+	for (unsigned int kind = 0; kind < 3; kind++) {
+		struct pair p;
+
+		setup(&p, kind + 1);
+		forge_rts(&p.a, 77, kind ? p.b.config.epoch + (kind << 29) : 0);
+		for (unsigned int i = 0; i < 20; i++)
+			(void)sim_start(&p.a, 3000);
+		for (unsigned int i = 0; i < 10; i++)
+			(void)sim_step(&p.net, &p.a, &p.b);
+		(void)sim_start(&p.b, 3000);
+		run_to_end(&p);
+		expect_all(&p.a);
+		expect_all(&p.b);
+		teardown(&p);
+	}
+}
+
 /* A refused transfer fails with the error of the target; others are not touched. */
 static void refused_transfer(void **state)
 {
@@ -548,6 +644,9 @@ int main(void)
 		cmocka_unit_test(silent_peer_that_owes),
 		cmocka_unit_test(restarted_peer_sends_first),
 		cmocka_unit_test(restarted_peer_is_sent_to),
+		cmocka_unit_test(restarted_peer_on_a_bad_network),
+		cmocka_unit_test(forged_greetings),
+		cmocka_unit_test(forged_first_greeting),
 		cmocka_unit_test(refused_transfer),
 		cmocka_unit_test(busy_target),
 		cmocka_unit_test(busy_target_with_losses),

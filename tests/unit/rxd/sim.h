@@ -257,6 +257,11 @@ static void sim_restarted(struct rxd_flow *flow)
 	sim_side_of(flow)->lenient = true;
 }
 
+static uint32_t sim_new_index(struct rxd_flow *flow)
+{
+	return flow->own_index + 0x100000;
+}
+
 /* Check a packet in order, of @len bytes behind the base header. */
 static void sim_check(struct sim_side *side, const uint8_t *body, size_t len)
 {
@@ -306,6 +311,7 @@ static const struct rxd_flow_ops sim_ops = {
 	.failed = sim_failed,
 	.deliver = sim_deliver,
 	.restarted = sim_restarted,
+	.new_index = sim_new_index,
 };
 
 static void sim_net_init(struct sim_net *net, uint64_t seed)

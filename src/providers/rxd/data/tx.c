@@ -4,6 +4,7 @@
 
 #include "objects/endpoint/life/target.h"
 #include "providers/rxd/data/data.h"
+#include "providers/rxd/peer.h"
 #include "sys/compiler.h"
 
 /* Transfers: how many packets operations and answers consist of, and how they end. */
@@ -219,4 +220,5 @@ const struct rxd_flow_ops rxd_flow_ops = {
 	.failed = failed,
 	.deliver = rxd_deliver,
 	.restarted = restarted,
+	.new_index = rxd_peer_new_index,
 };

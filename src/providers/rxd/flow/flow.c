@@ -34,6 +34,24 @@ static bool is_intact(const struct rxd_flow *flow, const uint8_t *packet, size_t
 	       (rxd_seal_check(packet, len) && *len >= sizeof(struct rxd_base));
 }
 
+/* While it is unknown whether the peer was restarted: is the packet of the instance
+ * that the flow knows? That one has acknowledged packets; a later one knows none of
+ * them. */
+static bool is_certain(const struct rxd_flow *flow, const struct rxd_base *base)
+{
+	const struct rxd_board *board = &flow->out.board;
+	uint64_t next = base->seq;
+	uint32_t low, half;
+
+	if (!flow->extended || !(base->flags & RXD_FLAG_EXT) || board->una == 0)
+		return false;
+	if (rxd_type_is_numbered(base->type) || base->type == RXD_SKIP) {
+		rxd_seq_unpack(base->seq, &low, &half);
+		next = rxd_seq_widen(half, board->una);
+	}
+	return next - board->una <= board->next - board->una;
+}
+
 bool rxd_flow_receive(
 	struct rxd_flow *flow, const void *packet, size_t len, uint64_t now_ns)
 {
@@ -56,6 +74,11 @@ bool rxd_flow_receive(
 	}
 	if (base.peer != flow->own_index || !is_intact(flow, bytes, &len))
 		return false;
+	if (wf_unlikely(flow->greeting.contested) && !is_certain(flow, &base)) {
+		rxd_contest(flow, now_ns);
+		return false;
+	}
+	flow->greeting.proven = true;
 	flow->in.heard_ns = now_ns;
 	flow->greeting.plain = 0;
 	flow->in.largest = (uint16_t)WF_MIN(

@@ -41,10 +41,7 @@
 
 struct rxd_flow;
 
-enum {
-	RXD_INDEX_BITS = 20,
-	RXD_BATCH = 64, /* limit of packets that are sent together */
-};
+enum { RXD_BATCH = 64 /* limit of packets that are sent together */ };
 
 /* One transfer: consecutive packets of one operation. Part of the owner's record, which
  * lives until acked or failed was called, or rxd_flow_cancel returned true. */
@@ -105,6 +102,10 @@ struct rxd_flow_ops {
 	 * arrive, and requests of this end will not be answered. Called before failed
 	 * is called for the transfers that had begun. */
 	void (*restarted)(struct rxd_flow *flow);
+
+	/* A new index for the peer: packets with the old one are of an earlier instance
+	 * of the peer. Returns the index, not 0; the old one if there is no other. */
+	uint32_t (*new_index)(struct rxd_flow *flow);
 };
 
 /* Configuration that the flows of one endpoint share. */
@@ -145,6 +146,14 @@ struct rxd_greeting {
 	uint32_t own_epoch;  /* of this end of the flow */
 	uint32_t peer_epoch; /* of an extended peer */
 	bool asking;         /* An RTS has not been answered. */
+	/* The peer has shown that it knows own_index, which was sent to its address
+	 * only. False: an RTS opened the flow, which any host can have sent. */
+	bool proven;
+	/* An RTS came that does not belong to this flow: of a restarted peer, or a
+	 * forged one. An RTS of this end asks at the peer's address, and the CTS
+	 * decides. Until then packets that may be of the other instance are dropped. */
+	bool contested;
+	uint64_t contested_ns; /* time of the last RTS that was sent for this reason */
 	/* It is unknown which number a peer of another library expects, because
 	 * transfers were given up: its next acknowledgement contains the number. */
 	bool syncing;
@@ -218,9 +227,8 @@ struct rxd_flow {
 	/* wants_seals: this end wants sealed packets. sealed: packets have seals. The
 	 * owner may change wants_seals before the flow is used. */
 	bool wants_seals, sealed;
-	/* Index that this endpoint gave to the peer. The flow changes the bits above
-	 * RXD_INDEX_BITS when the peer was restarted, so that packets of its earlier
-	 * instance have another index. */
+	/* Index that this endpoint gave to the peer: a random number, which no other
+	 * host knows. The flow changes it (new_index) when the peer was restarted. */
 	uint32_t own_index;
 	uint32_t peer_index; /* index that the peer gave to this endpoint */
 	/* Bytes of the largest packet that passes the path, including its seal. */

@@ -13,6 +13,8 @@
  */
 #define RTS_FIRST_NS UINT64_C(10000000)
 #define RTS_MAX_NS   UINT64_C(4000000000)
+/* Time between two RTS because of RTS that may be forged. */
+#define CONTEST_NS UINT64_C(10000000)
 /* How long a late copy of a packet may be under way. */
 #define LATE_NS UINT64_C(1000000000)
 /* After so long a silence a smaller epoch is that of a machine whose clock was set
@@ -38,9 +40,8 @@ static struct rxd_ext own_ext(const struct rxd_flow *flow)
 		.wants_seals = flow->wants_seals };
 }
 
-static void send_rts(struct rxd_flow *flow, uint64_t now_ns)
+static void post_rts(struct rxd_flow *flow)
 {
-	struct rxd_greeting *greeting = &flow->greeting;
 	struct rxd_rts rts = {
 		.index = flow->own_index, .extended = true, .ext = own_ext(flow)
 	};
@@ -50,6 +51,13 @@ static void send_rts(struct rxd_flow *flow, uint64_t now_ns)
 	rxd_rts_write(&rts, packet);
 	if (flow->config->ops->send_control(flow, packet, sizeof(packet)) < 0)
 		flow->out.blocked = true;
+}
+
+static void send_rts(struct rxd_flow *flow, uint64_t now_ns)
+{
+	struct rxd_greeting *greeting = &flow->greeting;
+
+	post_rts(flow);
 	greeting->at_ns = now_ns + pause_ns(greeting->tries++);
 	if (flow->state == RXD_FLOW_NEW)
 		flow->state = RXD_FLOW_GREETED;
@@ -95,6 +103,17 @@ void rxd_greeting_run(struct rxd_flow *flow, uint64_t now_ns)
 	}
 }
 
+void rxd_contest(struct rxd_flow *flow, uint64_t now_ns)
+{
+	struct rxd_greeting *greeting = &flow->greeting;
+
+	if (greeting->contested_ns && now_ns < greeting->contested_ns + CONTEST_NS)
+		return;
+	greeting->contested = true;
+	greeting->contested_ns = now_ns;
+	post_rts(flow);
+}
+
 static bool silent_for(const struct rxd_flow *flow, uint64_t now_ns, uint64_t time_ns)
 {
 	return now_ns - WF_MIN(now_ns, flow->in.heard_ns) > time_ns;
@@ -132,13 +151,16 @@ static void open_extended(
 		WF_MIN(largest, flow->path_limit), now_ns);
 }
 
-/* The peer's index is known now. */
+/* The peer's index is known now, from an RTS, or from a CTS: @proven. */
 static void adopt(struct rxd_flow *flow, uint64_t index, const struct rxd_ext *ext,
-	uint64_t now_ns)
+	bool proven, uint64_t now_ns)
 {
 	struct rxd_greeting *greeting = &flow->greeting;
 	bool opened = flow->state != RXD_FLOW_OPEN;
 
+	greeting->proven = proven || (greeting->proven && !opened);
+	if (proven)
+		greeting->contested = false;
 	flow->state = RXD_FLOW_OPEN;
 	flow->peer_index = (uint32_t)index;
 	greeting->asking = false;
@@ -163,23 +185,20 @@ static bool ext_ok(bool extended, const struct rxd_ext *ext)
 	return !extended || ext->max_packet >= EXT_PACKET_MIN;
 }
 
-/* What is known belongs to an earlier instance of the peer: reset the flow. */
+/* What is known belongs to an earlier instance of the peer: reset the flow. @rename:
+ * the later instance does not know its index. */
 static void forget(struct rxd_flow *flow, bool rename)
 {
-	uint32_t index = flow->own_index;
-
-	rxd_flow_restarted(flow);
-	if (!rename)
-		flow->own_index = index;
+	rxd_flow_restarted(flow, rename);
 	flow->state = RXD_FLOW_GREETED;
 }
 
 /* A packet with an extension arrived although the flow was opened without one: the
  * earlier RTS or CTS was changed by the network, or came from another peer. */
-static void extend(struct rxd_flow *flow, bool rename)
+static void extend(struct rxd_flow *flow)
 {
 	if (was_greeted(flow))
-		forget(flow, rename);
+		forget(flow, false);
 	else
 		rxd_flow_begin_again(flow);
 }
@@ -191,32 +210,56 @@ static bool doubted(struct rxd_flow *flow)
 	return flow->wants_seals && flow->greeting.plain++ < PLAIN_MAX;
 }
 
+/* Is the sender of an RTS or CTS the peer as the flow knows it? @ext: NULL: there was
+ * no extension. */
+static bool is_known(
+	const struct rxd_flow *flow, uint64_t index, const struct rxd_ext *ext)
+{
+	return index == flow->peer_index && flow->extended == (ext != NULL) &&
+	       (!ext || ext->epoch == flow->greeting.peer_epoch);
+}
+
+/* The flow was opened by an RTS that the peer has not confirmed, and another RTS or CTS
+ * came: nothing was transferred, so that the later one is believed. False: ignore it.
+ */
+static bool replace_unproven(struct rxd_flow *flow, bool extended)
+{
+	if (flow->extended && !extended && doubted(flow))
+		return false;
+	rxd_flow_begin_again(flow);
+	return true;
+}
+
+/* May the sender of the RTS or CTS with @ext, or without an extension, be a later
+ * instance of the peer? This end, the peer, or both are extended. */
+static bool may_follow(
+	struct rxd_flow *flow, const struct rxd_ext *ext, uint64_t now_ns)
+{
+	if (!flow->extended)
+		return true;
+	if (ext)
+		return life_of(flow, ext->epoch, now_ns) >= 0;
+	return silent_for(flow, now_ns, LATE_NS) && !doubted(flow);
+}
+
 /* An RTS while the flow is open. False: ignore it. */
 static bool rts_while_open(
 	struct rxd_flow *flow, const struct rxd_rts *rts, uint64_t now_ns)
 {
-	bool again;
+	bool known = is_known(flow, rts->index, rts->extended ? &rts->ext : NULL);
 
-	if (rts->extended && flow->extended) {
-		int life = life_of(flow, rts->ext.epoch, now_ns);
-
-		if (life < 0)
-			return false;
-		again = life == 0;
-	} else if (rts->extended) {
-		extend(flow, true);
-		again = false;
-	} else if (flow->extended) {
-		if (!silent_for(flow, now_ns, LATE_NS) || doubted(flow))
-			return false;
-		again = true;
-	} else {
-		again = was_greeted(flow) && (rts->index != flow->peer_index ||
-						     silent_for(flow, now_ns, LATE_NS));
+	if (known && flow->extended)
+		return true;
+	if (!flow->greeting.proven)
+		return known || replace_unproven(flow, rts->extended);
+	if (!flow->extended && !rts->extended) {
+		if (was_greeted(flow) && (!known || silent_for(flow, now_ns, LATE_NS)))
+			forget(flow, true);
+		return true;
 	}
-	if (again)
-		forget(flow, true);
-	return true;
+	if (may_follow(flow, rts->extended ? &rts->ext : NULL, now_ns))
+		rxd_contest(flow, now_ns);
+	return false;
 }
 
 void rxd_greeting_rts(
@@ -229,33 +272,40 @@ void rxd_greeting_rts(
 		return;
 	if (flow->state == RXD_FLOW_OPEN && !rts_while_open(flow, &rts, now_ns))
 		return;
-	adopt(flow, rts.index, rts.extended ? &rts.ext : NULL, now_ns);
+	adopt(flow, rts.index, rts.extended ? &rts.ext : NULL, false, now_ns);
 	send_cts(flow, &rts);
 }
 
-/* A CTS while the flow is open. False: ignore it. */
+/* A CTS while the flow is open: its sender has the peer's address. False: ignore it.
+ * The peer's new instance got its index from the RTS that this CTS answers. */
 static bool cts_while_open(
 	struct rxd_flow *flow, const struct rxd_cts *cts, uint64_t now_ns)
 {
-	bool again;
+	const struct rxd_greeting *greeting = &flow->greeting;
+	const struct rxd_ext *ext = cts->extended ? &cts->ext : NULL;
 
+	if (!greeting->asking && !greeting->contested && greeting->proven)
+		return false;
+	if (is_known(flow, cts->index, ext))
+		return true;
+	if (!greeting->proven)
+		return replace_unproven(flow, cts->extended);
 	if (cts->extended && flow->extended) {
 		int life = life_of(flow, cts->ext.epoch, now_ns);
 
-		if (life < 0)
-			return false;
-		again = life == 0;
-	} else if (cts->extended) {
-		extend(flow, false);
-		again = false;
-	} else if (flow->extended || !flow->greeting.asking) {
-		return false;
-	} else {
-		again = was_greeted(flow) && cts->index != flow->peer_index;
+		if (life == 0)
+			forget(flow, false);
+		return life >= 0;
 	}
-	/* The peer's new instance got its index from the RTS that this CTS answers. */
-	if (again)
+	if (cts->extended) {
+		extend(flow);
+	} else if (flow->extended) {
+		if (!greeting->contested || !may_follow(flow, NULL, now_ns))
+			return false;
 		forget(flow, false);
+	} else if (was_greeted(flow)) {
+		forget(flow, false);
+	}
 	return true;
 }
 
@@ -280,5 +330,5 @@ void rxd_greeting_cts(
 	if (flow->state == RXD_FLOW_OPEN && !cts_while_open(flow, &cts, now_ns))
 		return;
 	if (!ask_again(flow, &cts, now_ns))
-		adopt(flow, cts.index, cts.extended ? &cts.ext : NULL, now_ns);
+		adopt(flow, cts.index, cts.extended ? &cts.ext : NULL, true, now_ns);
 }

@@ -44,6 +44,7 @@ static void reset_greeting(struct rxd_flow *flow)
 {
 	flow->greeting.asking = false;
 	flow->greeting.syncing = false;
+	flow->greeting.proven = flow->greeting.contested = false;
 	flow->greeting.plain = 0;
 	flow->greeting.tries = 0;
 	flow->greeting.at_ns = UINT64_MAX;
@@ -116,17 +117,18 @@ static void tell_restarted(struct rxd_flow *flow)
  */
 static void rename_peer(struct rxd_flow *flow)
 {
-	flow->own_index += UINT32_C(1) << RXD_INDEX_BITS;
+	flow->own_index = flow->config->ops->new_index(flow);
 }
 
-void rxd_flow_restarted(struct rxd_flow *flow)
+void rxd_flow_restarted(struct rxd_flow *flow, bool rename)
 {
 	struct wf_list begun;
 
 	wf_list_init(&begun);
 	move(&flow->out.begun, &begun);
 	rxd_flow_reset(flow);
-	rename_peer(flow);
+	if (rename)
+		rename_peer(flow);
 	tell_restarted(flow);
 	fail_all(flow, &begun, FI_ECONNRESET);
 }

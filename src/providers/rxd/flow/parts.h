@@ -15,6 +15,10 @@ void rxd_greeting_rts(
 void rxd_greeting_cts(
 	struct rxd_flow *flow, const uint8_t *packet, size_t len, uint64_t now_ns);
 
+/* A packet came that may be of another instance of the peer, or forged: send an RTS,
+ * which only the peer can answer; flow.greeting.contested until then. */
+void rxd_contest(struct rxd_flow *flow, uint64_t now_ns);
+
 /* life.c */
 /* Set numbers, timers and windows of both directions to their initial values. Queued
  * transfers stay queued; those that had begun must have ended. */
@@ -22,8 +26,8 @@ void rxd_flow_reset(struct rxd_flow *flow);
 /* The same for a flow that has not transferred any packet yet; transfers that had begun
  * are queued again. */
 void rxd_flow_begin_again(struct rxd_flow *flow);
-/* The peer was restarted. */
-void rxd_flow_restarted(struct rxd_flow *flow);
+/* The peer was restarted. @rename: it gets another index. */
+void rxd_flow_restarted(struct rxd_flow *flow, bool rename);
 /* The peer does not answer: fail all transfers. */
 void rxd_flow_give_up(struct rxd_flow *flow);
 

@@ -120,5 +120,5 @@ void rxd_timeout_behind(struct rxd_flow *flow)
 	/* A late acknowledgement is the usual case. A peer that keeps expecting less
 	 * than it once acknowledged has been restarted. */
 	if (!flow->extended && flow->out.rounds >= GREET_ROUNDS)
-		rxd_flow_restarted(flow);
+		rxd_flow_restarted(flow, true);
 }
