@@ -37,7 +37,7 @@ static void set_patience(const char *ms)
 	CHECK(!setenv("FI_TCP_REFUSED_TIMEOUT", ms, 1));
 	CHECK(!setenv("FI_SHM_REFUSED_TIMEOUT", ms, 1));
 	CHECK(!setenv("FI_OFI_RXM_REFUSED_TIMEOUT", ms, 1));
-	CHECK(!setenv("FI_OFI_RXD_RETRY_COUNT", strlen(ms) > 3 ? "50" : "4", 1));
+	CHECK(!setenv("FI_OFI_RXD_PEER_TIMEOUT", strlen(ms) > 3 ? "30" : "1", 1));
 }
 
 /* The address of an endpoint that was closed, in the AV of side 0. */

@@ -201,7 +201,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		.window_ext = 256,
 		.resend = true,
 		.seals = size % 2,
-		.rounds = 6,
+		.patience_ns = 3000000000,
 		.epoch = 5,
 		.kept_max = 1 << 20 };
 	rxd_flow_init(&w->flow, &w->config, 0x100001, 9000);

@@ -146,6 +146,10 @@ struct wf_xfer_ops {
 	 * wait for a connection, for space or for a peer? ep->lock is held. NULL:
 	 * accepted operations are on their way when a call returns. */
 	bool (*unfinished)(struct wf_ep *ep);
+	/* Milliseconds that a flush takes at most unless FI_FLUSH_TIMEOUT is set; 0:
+	 * the usual limit. Longer where neither the kernel nor shared memory holds the
+	 * messages for a peer that does not run. */
+	int flush_ms;
 
 	/* The number of peers by transport (sys/peer_counts.h). Any thread, no lock.
 	 * NULL: the endpoint has one transport. */

@@ -71,6 +71,7 @@ static const struct wf_xfer_ops rxd_xfer_ops = {
 	.cancel_tx = rxd_cancel,
 	.flushed = rxd_flushed,
 	.unfinished = rxd_unfinished,
+	.flush_ms = RXD_FLUSH_MS,
 	.destroy = rxd_destroy,
 	.setname = rxd_setname,
 	.getname = rxd_getname,

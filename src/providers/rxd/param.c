@@ -12,7 +12,7 @@ struct rxd_params rxd_params = {
 	.max_peers = 1 << 16,
 	.max_unacked = 128,
 	.retry = 1,
-	.retry_count = 50,
+	.peer_timeout = 30,
 	.crc = -1,
 	.congestion = RXD_CONGESTION_WESTWOOD,
 	.unexpected_size = (size_t)2 << 30,
@@ -32,9 +32,9 @@ static const struct wf_param rows[] = {
 		"Send packets again that are not acknowledged; 0: not to peers of "
 		"another "
 		"implementation, which have to be told the same (default: 1)"),
-	WF_PARAM_SIZE("retry_count", &rxd_params.retry_count, 1, 1000,
-		"Times that packets are sent again to a peer that does not answer, up "
-		"to 4 seconds apart, before operations fail (default: 50)"),
+	WF_PARAM_SIZE("peer_timeout", &rxd_params.peer_timeout, 1, 1 << 20,
+		"Seconds after which operations to a peer that is silent fail "
+		"(default: 30)"),
 	WF_PARAM_BOOL("crc", &rxd_params.crc,
 		"Add a CRC-32C to packets for peers of this library that do so, too "
 		"(default: to other hosts)"),

@@ -14,9 +14,8 @@ struct rxd_params {
 	size_t max_peers;  /* limit of peers of an endpoint that are not in its AV */
 	/* Limit of packets that a peer may send without acknowledgement. */
 	size_t max_unacked;
-	int retry; /* 0: the provider below is assumed to lose no packets */
-	/* Rounds without an answer after which a peer is given up. */
-	size_t retry_count;
+	int retry;           /* 0: the provider below is assumed to lose no packets */
+	size_t peer_timeout; /* seconds of silence after which a peer is given up */
 	int crc; /* 1: seal packets, 0: never, -1: unless the peer is on this host */
 	int congestion;         /* enum rxd_congestion */
 	size_t unexpected_size; /* bytes that messages without a receive may take */

@@ -120,7 +120,7 @@ int rxd_peers_init(struct rxd_ep *ep)
 	ep->config.window_ext = WINDOW_OURS;
 	ep->config.resend = rxd_params.retry;
 	ep->config.westwood = rxd_params.congestion == RXD_CONGESTION_WESTWOOD;
-	ep->config.rounds = (unsigned int)rxd_params.retry_count;
+	ep->config.patience_ns = rxd_params.peer_timeout * UINT64_C(1000000000);
 	ep->config.epoch = rxd_epoch_new();
 	ep->config.kept_max = KEPT_MAX;
 	ret = wf_remotes_init(&ep->remotes, &remote_ops, ep->config.epoch,
@@ -372,11 +372,12 @@ void rxd_peer_gone(struct rxd_peer *peer)
 void rxd_peers_say_goodbye(struct rxd_ep *ep)
 {
 	struct wf_remote *remote = NULL;
+	uint64_t now_ns = wf_now_ns();
 
 	if (!ep->peers_ready)
 		return;
 	while ((remote = wf_remotes_next(&ep->remotes, remote)))
-		rxd_flow_bye(&rxd_peer_of(remote)->flow);
+		rxd_flow_bye(&rxd_peer_of(remote)->flow, now_ns);
 }
 
 void rxd_peers_tick(struct rxd_ep *ep)

@@ -39,6 +39,7 @@ enum {
 	RXD_QUEUE_SIZE = 1024,
 	RXD_INJECT_SIZE = 4096, /* the bytes are copied */
 	RXD_NAME_MAX = RXD_NAME_SIZE,
+	RXD_FLUSH_MS = 10000, /* default of FI_FLUSH_TIMEOUT */
 	/* Limit of answers to a peer that are not acknowledged; above it the peer's
 	 * requests wait. */
 	RXD_ANSWERS_MAX = 1024,

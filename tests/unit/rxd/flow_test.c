@@ -73,7 +73,8 @@ static void lossy_networks(void **state)
 
 			setup(&p, seed);
 			p.net.loss = losses[i];
-			p.a.config.rounds = p.b.config.rounds = 1000;
+			p.a.config.patience_ns = p.b.config.patience_ns =
+				UINT64_MAX / 16;
 			exchange(&p, losses[i] > 100000 ? 20 : 100);
 			assert_true(p.net.dropped > 0 || losses[i] < 10000);
 			teardown(&p);
@@ -571,7 +572,7 @@ static void rest(struct sim_side *side)
 
 static void leave(struct sim_side *side)
 {
-	rxd_flow_bye(&side->flow);
+	rxd_flow_bye(&side->flow, side->net->now_ns);
 	side->receive = ignore;
 	side->deadline = never;
 	side->run = rest;

@@ -333,7 +333,7 @@ static void sim_side_init(struct sim_net *net, struct sim_side *side,
 		.window_ext = 1024,
 		.resend = true,
 		.seals = true,
-		.rounds = 50,
+		.patience_ns = UINT64_C(30000000000),
 		.epoch = rxd_epoch_new(),
 		.kept_max = 16 << 20 };
 	memcpy(side->config.name, name, strlen(name));

@@ -179,12 +179,12 @@ bool wf_ep_flushed(struct wf_ep *ep)
 	return done;
 }
 
-static uint64_t deadline(void)
+static uint64_t deadline(const struct wf_ep *ep)
 {
-	int ms = TIMEOUT_MS;
+	int usual_ms = ep->xfer->flush_ms ? ep->xfer->flush_ms : TIMEOUT_MS, ms;
 
 	if (fi_param_get_int(NULL, "flush_timeout", &ms) || ms < 0)
-		ms = TIMEOUT_MS;
+		ms = usual_ms;
 	return wf_deadline_ns(ms);
 }
 
@@ -209,7 +209,7 @@ static void flush_until(struct wf_ep *ep, bool patient, uint64_t *end)
 {
 	for (unsigned int round = 0; !step(ep, patient); round++) {
 		if (!*end)
-			*end = deadline();
+			*end = deadline(ep);
 		if (wf_expired(*end)) {
 			wf_ep_log(ep, FI_LOG_WARN, FI_LOG_EP_DATA,
 				"not all messages that were injected or are complete "

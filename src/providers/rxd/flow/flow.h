@@ -127,8 +127,9 @@ struct rxd_flow_config {
 	 * congested one by the bandwidth that it delivers (delivery.h). */
 	bool westwood;
 	bool seals; /* packets are to be sealed, if the peer wants it, too */
-	/* Rounds of resends without an answer after which a peer is given up. */
-	unsigned int rounds;
+	/* A peer from which nothing is heard for so long, while it has to answer, is
+	 * given up. */
+	uint64_t patience_ns;
 	uint32_t epoch;              /* of this endpoint; from rxd_epoch_new */
 	uint8_t name[RXD_NAME_SIZE]; /* name of this endpoint, padded with zeros */
 	/* Bytes of early packets that all flows store together, and their limit. */
@@ -160,6 +161,7 @@ struct rxd_greeting {
 	/* Number of RTS or CTS without an extension that were ignored. */
 	unsigned int plain;
 	unsigned int tries; /* RTS since the last answer */
+	uint64_t since_ns;  /* time of the first of them */
 	uint64_t at_ns;     /* time of the next one; UINT64_MAX: none */
 };
 
@@ -180,6 +182,7 @@ struct rxd_outgoing {
 	/* One lost packet may be sent again although the window is full. */
 	bool forced;
 	unsigned int rounds; /* timeouts since the last progress */
+	uint64_t stalled_ns; /* time of the first of them */
 	/* Acknowledgements of a peer of another library that repeat the last one. */
 	unsigned int repeats;
 	/* Packets sent to such a peer since the last one that it has to acknowledge. */
@@ -253,10 +256,10 @@ void rxd_flow_init(struct rxd_flow *flow, struct rxd_flow_config *config,
 /* Fail all transfers with @err and free all memory. */
 void rxd_flow_done(struct rxd_flow *flow, int err);
 
-/* This end is closed: tell an extended peer, and acknowledge the packets that arrived
- * last once more, because the peer may still wait for an acknowledgement that was lost.
- */
-void rxd_flow_bye(struct rxd_flow *flow);
+/* This end is closed: send what the windows have held back, tell an extended peer, and
+ * acknowledge the packets that arrived last once more, because the peer may still wait
+ * for an acknowledgement that was lost. */
+void rxd_flow_bye(struct rxd_flow *flow, uint64_t now_ns);
 
 /* rxd_flow_receive reported that the peer is closed: fail the transfers that the peer
  * has not received. */

@@ -53,12 +53,19 @@ static void post_rts(struct rxd_flow *flow)
 		flow->out.blocked = true;
 }
 
-static void send_rts(struct rxd_flow *flow, uint64_t now_ns)
+/* Set the time of the next RTS or solicitation, or of the end of the patience. */
+static void set_pause(struct rxd_flow *flow, uint64_t now_ns)
 {
 	struct rxd_greeting *greeting = &flow->greeting;
 
+	greeting->at_ns = WF_MIN(now_ns + pause_ns(greeting->tries++),
+		greeting->since_ns + flow->config->patience_ns);
+}
+
+static void send_rts(struct rxd_flow *flow, uint64_t now_ns)
+{
 	post_rts(flow);
-	greeting->at_ns = now_ns + pause_ns(greeting->tries++);
+	set_pause(flow, now_ns);
 	if (flow->state == RXD_FLOW_NEW)
 		flow->state = RXD_FLOW_GREETED;
 }
@@ -82,6 +89,7 @@ void rxd_greet(struct rxd_flow *flow, uint64_t now_ns)
 		return;
 	flow->greeting.asking = true;
 	flow->greeting.tries = 0;
+	flow->greeting.since_ns = now_ns;
 	send_rts(flow, now_ns);
 }
 
@@ -91,13 +99,14 @@ void rxd_greeting_run(struct rxd_flow *flow, uint64_t now_ns)
 
 	if (now_ns < greeting->at_ns)
 		return;
-	if (greeting->tries > flow->config->rounds) {
+	if ((greeting->asking || greeting->syncing) &&
+		now_ns - greeting->since_ns >= flow->config->patience_ns) {
 		rxd_flow_give_up(flow);
 	} else if (greeting->asking) {
 		send_rts(flow, now_ns);
 	} else if (greeting->syncing) {
 		rxd_send_solicit(flow);
-		greeting->at_ns = now_ns + pause_ns(greeting->tries++);
+		set_pause(flow, now_ns);
 	} else {
 		greeting->at_ns = UINT64_MAX;
 	}
@@ -171,7 +180,7 @@ static void adopt(struct rxd_flow *flow, uint64_t index, const struct rxd_ext *e
 	if (ext && !flow->extended)
 		open_extended(flow, ext, now_ns);
 	if (opened && greeting->syncing)
-		greeting->at_ns = now_ns;
+		greeting->at_ns = greeting->since_ns = now_ns;
 }
 
 /* The index has 64 bits in RTS and CTS, and 32 in other packets. */

@@ -175,7 +175,17 @@ void rxd_flow_left(struct rxd_flow *flow)
 	part(flow, FI_ECONNRESET);
 }
 
-void rxd_flow_bye(struct rxd_flow *flow)
+/* Send what is left, regardless of the congestion window: the socket of a peer that
+ * does not run keeps it until the peer runs again. */
+static void send_rest(struct rxd_flow *flow, uint64_t now_ns)
+{
+	if (rxd_flow_idle(flow))
+		return;
+	flow->out.cc.cwnd = UINT64_MAX;
+	rxd_send_more(flow, now_ns);
+}
+
+void rxd_flow_bye(struct rxd_flow *flow, uint64_t now_ns)
 {
 	const struct rxd_base base = { .version = RXD_VERSION,
 		.type = RXD_BYE,
@@ -183,6 +193,8 @@ void rxd_flow_bye(struct rxd_flow *flow)
 		.peer = flow->peer_index,
 		.seq = flow->in.next };
 
+	if (flow->state == RXD_FLOW_OPEN)
+		send_rest(flow, now_ns);
 	if (flow->state != RXD_FLOW_OPEN || !flow->extended)
 		return;
 	for (int i = 0; i < BYES; i++)

@@ -7,20 +7,35 @@
 /*
  * Timeouts. Each timeout resends only the oldest packet: its acknowledgement reports
  * the state of the others, and most often the peer just made no progress. After some
- * timeouts an RTS is sent as well, which a restarted peer answers as a stranger; after
- * many the peer is given up.
+ * timeouts an RTS is sent as well, which a restarted peer answers as a stranger; a peer
+ * that stays silent is given up.
  */
 enum {
 	GREET_ROUNDS = 3,
 	/* Rounds after which a peer of another library whose window stays closed is
 	 * assumed to refuse the transfer: a bad key has no other effect there. */
 	SHUT_ROUNDS = 12,
+	STALL_FACTOR = 6,
 	/* Rounds after which the packet size of the wire protocol in use is tried. */
 	SMALLER_ROUNDS = 4,
 };
 
 /* Time between two RTS to a silent peer that owes answers. */
 #define SILENCE_NS UINT64_C(4000000000)
+
+/* The time when the peer is given up, after a first timeout. A peer that is heard but
+ * makes no progress gets STALL_FACTOR times as long; where no packet is sent again,
+ * that it is heard is of no use. */
+static uint64_t end_ns(const struct rxd_flow *flow)
+{
+	uint64_t patience_ns = flow->config->patience_ns;
+	uint64_t stalled_ns = flow->out.stalled_ns;
+
+	if (rxd_flow_trusts(flow))
+		return stalled_ns + patience_ns;
+	return WF_MIN(WF_MAX(stalled_ns, flow->in.heard_ns) + patience_ns,
+		stalled_ns + STALL_FACTOR * patience_ns);
+}
 
 void rxd_timeout_start(struct rxd_flow *flow, uint64_t now_ns)
 {
@@ -30,6 +45,9 @@ void rxd_timeout_start(struct rxd_flow *flow, uint64_t now_ns)
 	if (rxd_board_count(&out->board) > 0) {
 		out->timeout_ns =
 			WF_MIN(now_ns + rxd_rtt_timeout(&out->rtt), out->loss_ns);
+		if (out->rounds > 0)
+			out->timeout_ns = WF_MIN(
+				out->timeout_ns, WF_MAX(end_ns(flow), now_ns + 1));
 	} else if (flow->owed > 0 && flow->state == RXD_FLOW_OPEN) {
 		out->timeout_ns = now_ns + SILENCE_NS;
 	}
@@ -105,9 +123,10 @@ void rxd_timeout_run(struct rxd_flow *flow, uint64_t now_ns)
 		rxd_timeout_start(flow, now_ns);
 		return;
 	}
-	out->rounds++;
+	if (out->rounds++ == 0)
+		out->stalled_ns = now_ns;
 	out->rtt.backoff++;
-	if (out->rounds > flow->config->rounds)
+	if (now_ns >= end_ns(flow))
 		rxd_flow_give_up(flow);
 	else if (is_refused(flow))
 		fail_oldest(flow, FI_EREMOTEIO);
