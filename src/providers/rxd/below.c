@@ -120,14 +120,13 @@ static struct rxd_buf *get_buf(struct rxd_ep *ep)
 
 	buf = wf_likely(link != NULL) ? wf_list_entry(link, struct rxd_buf, link)
 				      : new_buf(ep);
-	if (buf)
-		buf->sending = false;
 	return buf;
 }
 
 /* The buffer that was used last is used first, because it is in the cache. */
 static void put_buf(struct rxd_ep *ep, struct rxd_buf *buf)
 {
+	buf->state = RXD_BUF_IDLE;
 	wf_list_insert_after(&ep->free_bufs, &buf->link);
 }
 
@@ -168,6 +167,7 @@ static void refill(struct rxd_ep *ep)
 
 		if (!buf)
 			return;
+		buf->state = RXD_BUF_POSTED;
 		if (post(ep, buf)) {
 			put_buf(ep, buf);
 			return;
@@ -249,25 +249,20 @@ void rxd_below_remove(struct rxd_ep *ep, fi_addr_t addr)
 		fi_av_remove(ep->av, &addr, 1, 0));
 }
 
-/* Handle a completion: of a packet that was received from @source, or of one that was
- * sent. */
-static bool take(struct rxd_ep *ep, const struct fi_cq_data_entry *entry,
-	fi_addr_t source, struct rxd_packet *ret)
+/* Handle the completion of a packet that was received from @source into @buf. */
+static bool take_received(struct rxd_ep *ep, const struct fi_cq_data_entry *entry,
+	struct rxd_buf *buf, fi_addr_t source, struct rxd_packet *ret)
 {
-	struct rxd_buf *buf = entry->op_context;
 	const uint8_t *data = ep->sliced ? entry->buf : buf->data;
 	size_t prefix = ep->domain->prefix;
 	bool last = !ep->sliced || entry->flags & FI_MULTI_RECV;
 
-	if (wf_unlikely(buf->sending)) {
-		ep->sending--;
-		put_buf(ep, buf);
-		return false;
-	}
 	if (last)
 		ep->posted--;
-	/* A completion without FI_RECV only releases a buffer. */
-	if (wf_unlikely(entry->len < prefix || !(entry->flags & FI_RECV))) {
+	/* A completion of a multi-receive buffer without FI_RECV only releases it. A
+	 * length beyond the buffer is that of a datagram that was cut. */
+	if (wf_unlikely(entry->len < prefix || entry->len > ep->buf_size ||
+			(ep->sliced && !(entry->flags & FI_RECV)))) {
 		if (last)
 			put_buf(ep, buf);
 		return false;
@@ -282,6 +277,22 @@ static bool take(struct rxd_ep *ep, const struct fi_cq_data_entry *entry,
 	return true;
 }
 
+/* Handle a completion; true: *@ret is a packet that was received. A provider of another
+ * library may complete sends that asked for no completion, without a context. */
+static bool take(struct rxd_ep *ep, const struct fi_cq_data_entry *entry,
+	fi_addr_t source, struct rxd_packet *ret)
+{
+	struct rxd_buf *buf = entry->op_context;
+
+	if (wf_likely(buf && buf->state == RXD_BUF_POSTED))
+		return take_received(ep, entry, buf, source, ret);
+	if (buf && buf->state == RXD_BUF_SENDING) {
+		ep->sending--;
+		put_buf(ep, buf);
+	}
+	return false;
+}
+
 /* Handle an error of the queue: a datagram that does not fit into a buffer, or one that
  * could not be sent. Both are lost. */
 static void drop_failed(struct rxd_ep *ep)
@@ -292,21 +303,27 @@ static void drop_failed(struct rxd_ep *ep)
 	if (fi_cq_readerr(ep->cq.fid, &entry, 0) != 1 || !entry.op_context)
 		return;
 	buf = entry.op_context;
-	if (buf->sending)
+	if (buf->state == RXD_BUF_SENDING)
 		ep->sending--;
-	else if (ep->sliced)
-		return; /* another completion releases the buffer */
+	else if (buf->state != RXD_BUF_POSTED || ep->sliced)
+		return; /* another completion releases a multi-receive buffer */
 	else
 		ep->posted--;
 	put_buf(ep, buf);
 }
 
+/* Read the queue, with the sources of packets if the provider below tells them so. */
 static ssize_t read_queue(struct rxd_ep *ep, struct fi_cq_data_entry *entries,
 	fi_addr_t *sources, size_t max)
 {
-	if (ep->sources == RXD_SOURCES_INDEX)
-		return fi_cq_readfrom(ep->cq.fid, entries, max, sources);
-	return fi_cq_read(ep->cq.fid, entries, max);
+	ssize_t n;
+
+	if (wf_likely(ep->sources != RXD_SOURCES_INDEX))
+		return fi_cq_read(ep->cq.fid, entries, max);
+	n = fi_cq_readfrom(ep->cq.fid, entries, max, sources);
+	if (n == -FI_ENOSYS)
+		ep->sources = RXD_SOURCES_NONE;
+	return n;
 }
 
 size_t rxd_below_receive(struct rxd_ep *ep, struct rxd_packet *packets, size_t max)
@@ -363,7 +380,7 @@ static ssize_t send_copy(struct rxd_ep *ep, fi_addr_t to, const struct iovec *io
 		.iov_count = 1,
 		.len = prefix + len,
 		.context = buf };
-	buf->sending = true;
+	buf->state = RXD_BUF_SENDING;
 	ret = wf_lower_call(ep->below.fid, &op, to, &descs);
 	if (ret) {
 		put_buf(ep, buf);
@@ -371,6 +388,26 @@ static ssize_t send_copy(struct rxd_ep *ep, fi_addr_t to, const struct iovec *io
 	}
 	ep->sending++;
 	return (ssize_t)len;
+}
+
+/* Inject the packet as one buffer. */
+static ssize_t inject_one(struct rxd_ep *ep, fi_addr_t to, const struct iovec *iov,
+	size_t count, size_t len)
+{
+	struct rxd_buf *buf;
+	ssize_t ret;
+
+	if (count == 1) {
+		ret = fi_inject(ep->below.fid, iov->iov_base, len, to);
+		return ret ? ret : (ssize_t)len;
+	}
+	buf = get_buf(ep);
+	if (!buf)
+		return -FI_EAGAIN;
+	(void)wf_iov_gather(buf->data, iov, count);
+	ret = fi_inject(ep->below.fid, buf->data, len, to);
+	put_buf(ep, buf);
+	return ret ? ret : (ssize_t)len;
 }
 
 ssize_t rxd_below_send(struct rxd_ep *ep, fi_addr_t to, const struct iovec *iov,
@@ -383,12 +420,13 @@ ssize_t rxd_below_send(struct rxd_ep *ep, fi_addr_t to, const struct iovec *iov,
 		.len = len };
 	ssize_t ret;
 
-	/* With its headers a packet may have more buffers than the endpoint below
-	 * takes; a provider of this library takes any number from a provider above. */
-	if (wf_unlikely(!ep->domain->gathers ||
-			(!ep->below.builtin &&
-				count > ep->domain->below.info->tx_attr->iov_limit)))
+	if (wf_unlikely(!ep->domain->gathers))
 		return send_copy(ep, to, iov, count, len);
+	/* With its headers a packet may have more buffers than an endpoint below takes;
+	 * a provider of this library takes any number from a provider above. Only
+	 * fi_inject is sure to have no completion elsewhere. */
+	if (wf_unlikely(!ep->below.builtin))
+		return inject_one(ep, to, iov, count, len);
 	ret = wf_lower_start(&ep->below, &op, to);
 	return wf_likely(!ret) ? (ssize_t)len : ret;
 }

@@ -11,13 +11,19 @@
  * for receiving, or contains packets that are being read, or one that is being sent.
  * ep.lock is held unless a comment says otherwise.
  */
+enum rxd_buf_state {
+	RXD_BUF_IDLE, /* not in use below */
+	RXD_BUF_POSTED,
+	RXD_BUF_SENDING,
+};
+
 struct rxd_buf {
 	/* Context of the operation below; must be the first field. */
 	struct fi_context2 scratch;
 	struct wf_list link;  /* link in ep->free_bufs while it is not in use */
 	struct rxd_buf *next; /* next one in ep->bufs */
 	struct fid_mr *mr;    /* registration of @data below; NULL: none */
-	bool sending;
+	enum rxd_buf_state state;
 	uint8_t data[]; /* ep->buf_size bytes */
 };
 
