@@ -88,6 +88,12 @@ static uint32_t new_index(struct rxd_flow *flow)
 	return flow->own_index + 1 ? flow->own_index + 1 : 1;
 }
 
+static size_t path_packet(struct rxd_flow *flow)
+{
+	(void)flow;
+	return 9000;
+}
+
 static const struct rxd_flow_ops ops = {
 	.begin = begin,
 	.send = send_packet,
@@ -97,6 +103,7 @@ static const struct rxd_flow_ops ops = {
 	.deliver = deliver,
 	.restarted = restarted,
 	.new_index = new_index,
+	.path_packet = path_packet,
 };
 
 static void start(struct world *w, uint8_t which)
@@ -204,7 +211,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		.patience_ns = 3000000000,
 		.epoch = 5,
 		.kept_max = 1 << 20 };
-	rxd_flow_init(&w->flow, &w->config, 0x100001, 9000);
+	rxd_flow_init(&w->flow, &w->config, 0x100001);
 	for (size_t used; size > 0; data += used, size -= used) {
 		used = step(w, data, size);
 		if (used > size)

@@ -150,10 +150,9 @@ static uint64_t hash_of(const uint8_t *name)
 	return hash;
 }
 
-/* Bytes of the largest datagram that the route to the peer takes without fragments; 0:
- * not known. */
-static size_t path_packet(const struct rxd_peer *peer)
+size_t rxd_peer_path_packet(struct rxd_flow *flow)
 {
+	const struct rxd_peer *peer = rxd_peer_of_flow(flow);
 	enum { UDP_HEAD = 8, IN_HEAD = 20, IN6_HEAD = 40 };
 	size_t mtu, head;
 	union wf_sockaddr sa;
@@ -190,7 +189,7 @@ static int begin(struct rxd_ep *ep, struct rxd_peer *peer)
 		return ret;
 	}
 	peer->ep = ep;
-	rxd_flow_init(&peer->flow, &ep->config, index, path_packet(peer));
+	rxd_flow_init(&peer->flow, &ep->config, index);
 	peer->flow.wants_seals = wants_seals(ep, peer);
 	/* Both ends count packets as long as the endpoints exist. */
 	wf_remote_ref(&peer->remote);

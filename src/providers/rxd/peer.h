@@ -20,8 +20,9 @@ int rxd_peer_at(struct rxd_ep *ep, fi_addr_t addr, struct rxd_peer **ret_peer);
  * unknown, or is not at the address of the peer that the packet names. */
 struct rxd_peer *rxd_peer_from(struct rxd_ep *ep, const struct rxd_packet *packet);
 
-/* rxd_flow_ops.new_index */
+/* rxd_flow_ops */
 uint32_t rxd_peer_new_index(struct rxd_flow *flow);
+size_t rxd_peer_path_packet(struct rxd_flow *flow);
 
 /* The peer has reported that it closed its endpoint: it is freed when no address leads
  * to it. */

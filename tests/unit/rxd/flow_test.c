@@ -151,8 +151,7 @@ static void large_transfer(void **state)
 static void setup_path(struct pair *p, size_t known, size_t mtu)
 {
 	setup(p, 3);
-	rxd_flow_init(&p->a.flow, &p->a.config, 0x100001, known);
-	rxd_flow_init(&p->b.flow, &p->b.config, 0x100001, known);
+	p->a.path = p->b.path = known;
 	p->net.mtu = mtu;
 }
 
@@ -240,7 +239,7 @@ static void restart(struct sim_side *side)
 	side->flow.owed = 0;
 	rxd_flow_done(&side->flow, FI_ECANCELED);
 	side->config.epoch = rxd_epoch_new();
-	rxd_flow_init(&side->flow, &side->config, 0x100001, 0);
+	rxd_flow_init(&side->flow, &side->config, 0x100001);
 	side->acked = side->failed = side->next_id = side->restarted = 0;
 	side->expect_id = side->expect_k = 0;
 	side->lenient = true;

@@ -67,6 +67,7 @@ struct sim_side {
 	uint64_t (*deadline)(const struct sim_side *side);
 	void (*run)(struct sim_side *side);
 	uint64_t busy_until_ns; /* time until which the link from this side is busy */
+	size_t path;    /* bytes of the largest packet that the path is known to take */
 	uint64_t *link; /* busy_until_ns of a side with the same link; NULL: none */
 	uint32_t next_id, acked, failed, restarted;
 	int last_err;
@@ -262,6 +263,11 @@ static uint32_t sim_new_index(struct rxd_flow *flow)
 	return flow->own_index + 0x100000;
 }
 
+static size_t sim_path_packet(struct rxd_flow *flow)
+{
+	return sim_side_of(flow)->path;
+}
+
 /* Check a packet in order, of @len bytes behind the base header. */
 static void sim_check(struct sim_side *side, const uint8_t *body, size_t len)
 {
@@ -312,6 +318,7 @@ static const struct rxd_flow_ops sim_ops = {
 	.deliver = sim_deliver,
 	.restarted = sim_restarted,
 	.new_index = sim_new_index,
+	.path_packet = sim_path_packet,
 };
 
 static void sim_net_init(struct sim_net *net, uint64_t seed)
@@ -337,7 +344,8 @@ static void sim_side_init(struct sim_net *net, struct sim_side *side,
 		.epoch = rxd_epoch_new(),
 		.kept_max = 16 << 20 };
 	memcpy(side->config.name, name, strlen(name));
-	rxd_flow_init(&side->flow, &side->config, 0x100001, path);
+	side->path = path;
+	rxd_flow_init(&side->flow, &side->config, 0x100001);
 }
 
 static void sim_side_done(struct sim_side *side)

@@ -221,4 +221,5 @@ const struct rxd_flow_ops rxd_flow_ops = {
 	.deliver = rxd_deliver,
 	.restarted = restarted,
 	.new_index = rxd_peer_new_index,
+	.path_packet = rxd_peer_path_packet,
 };

@@ -78,7 +78,7 @@ bool rxd_flow_receive(
 		rxd_contest(flow, now_ns);
 		return false;
 	}
-	flow->greeting.proven = true;
+	rxd_greeting_prove(flow, now_ns);
 	flow->in.heard_ns = now_ns;
 	flow->greeting.plain = 0;
 	flow->in.largest = (uint16_t)WF_MIN(

@@ -103,6 +103,10 @@ struct rxd_flow_ops {
 	 * is called for the transfers that had begun. */
 	void (*restarted)(struct rxd_flow *flow);
 
+	/* The peer has proven that it has its address. Returns the bytes of the largest
+	 * datagram that the route to it takes without fragments; 0: unknown. */
+	size_t (*path_packet)(struct rxd_flow *flow);
+
 	/* A new index for the peer: packets with the old one are of an earlier instance
 	 * of the peer. Returns the index, not 0; the old one if there is no other. */
 	uint32_t (*new_index)(struct rxd_flow *flow);
@@ -146,6 +150,7 @@ enum rxd_flow_state {
 struct rxd_greeting {
 	uint32_t own_epoch;  /* of this end of the flow */
 	uint32_t peer_epoch; /* of an extended peer */
+	uint16_t peer_max;   /* bytes of the largest packet that it receives */
 	bool asking;         /* An RTS has not been answered. */
 	/* The peer has shown that it knows own_index, which was sent to its address
 	 * only. False: an RTS opened the flow, which any host can have sent. */
@@ -245,13 +250,11 @@ struct rxd_flow {
 	struct rxd_outgoing out;
 	struct rxd_incoming in;
 	struct rxd_path path;
-	size_t path_limit; /* larger packets are not tried */
 };
 
-/* @own_index, not 0: the index in packets of the peer. @path_packet: bytes of the
- * largest datagram that the route to the peer takes without fragments; 0: unknown. */
-void rxd_flow_init(struct rxd_flow *flow, struct rxd_flow_config *config,
-	uint32_t own_index, size_t path_packet);
+/* @own_index, not 0: the index in packets of the peer. */
+void rxd_flow_init(
+	struct rxd_flow *flow, struct rxd_flow_config *config, uint32_t own_index);
 
 /* Fail all transfers with @err and free all memory. */
 void rxd_flow_done(struct rxd_flow *flow, int err);

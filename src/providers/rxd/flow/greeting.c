@@ -146,18 +146,28 @@ static int life_of(const struct rxd_flow *flow, uint32_t epoch, uint64_t now_ns)
 	return -1;
 }
 
-static void open_extended(
-	struct rxd_flow *flow, const struct rxd_ext *ext, uint64_t now_ns)
+static void open_extended(struct rxd_flow *flow, const struct rxd_ext *ext)
 {
-	size_t largest = WF_MIN(ext->max_packet, flow->config->max_packet);
-
 	flow->extended = true;
 	flow->sealed = flow->wants_seals && ext->wants_seals;
 	flow->greeting.peer_epoch = ext->epoch;
+	flow->greeting.peer_max = ext->max_packet;
 	flow->greeting.syncing = false;
 	flow->out.window = flow->config->window_ext;
-	rxd_path_start(&flow->path, flow->config->base_packet,
-		WF_MIN(largest, flow->path_limit), now_ns);
+}
+
+/* No packet that is larger than an RTS is sent to an address that has proven nothing:
+ * an RTS may be forged. */
+void rxd_greeting_prove(struct rxd_flow *flow, uint64_t now_ns)
+{
+	size_t largest = WF_MIN(flow->greeting.peer_max, flow->config->max_packet);
+
+	if (flow->greeting.proven)
+		return;
+	flow->greeting.proven = true;
+	if (flow->extended)
+		rxd_path_start(&flow->path, flow->config->base_packet,
+			WF_MIN(largest, flow->config->ops->path_packet(flow)), now_ns);
 }
 
 /* The peer's index is known now, from an RTS, or from a CTS: @proven. */
@@ -167,7 +177,8 @@ static void adopt(struct rxd_flow *flow, uint64_t index, const struct rxd_ext *e
 	struct rxd_greeting *greeting = &flow->greeting;
 	bool opened = flow->state != RXD_FLOW_OPEN;
 
-	greeting->proven = proven || (greeting->proven && !opened);
+	if (opened)
+		greeting->proven = false;
 	if (proven)
 		greeting->contested = false;
 	flow->state = RXD_FLOW_OPEN;
@@ -178,9 +189,11 @@ static void adopt(struct rxd_flow *flow, uint64_t index, const struct rxd_ext *e
 	greeting->at_ns = UINT64_MAX;
 	flow->in.heard_ns = now_ns;
 	if (ext && !flow->extended)
-		open_extended(flow, ext, now_ns);
+		open_extended(flow, ext);
 	if (opened && greeting->syncing)
 		greeting->at_ns = greeting->since_ns = now_ns;
+	if (proven)
+		rxd_greeting_prove(flow, now_ns);
 }
 
 /* The index has 64 bits in RTS and CTS, and 32 in other packets. */

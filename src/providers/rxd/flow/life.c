@@ -71,13 +71,12 @@ void rxd_flow_begin_again(struct rxd_flow *flow)
 	flow->state = RXD_FLOW_GREETED;
 }
 
-void rxd_flow_init(struct rxd_flow *flow, struct rxd_flow_config *config,
-	uint32_t own_index, size_t path_packet)
+void rxd_flow_init(
+	struct rxd_flow *flow, struct rxd_flow_config *config, uint32_t own_index)
 {
-	*flow = (struct rxd_flow){ .config = config,
-		.own_index = own_index,
-		.path_limit = path_packet,
-		.wants_seals = config->seals };
+	*flow = (struct rxd_flow){
+		.config = config, .own_index = own_index, .wants_seals = config->seals
+	};
 	flow->greeting.own_epoch = config->epoch;
 	wf_list_init(&flow->out.waiting);
 	wf_list_init(&flow->out.begun);

@@ -15,6 +15,8 @@ void rxd_greeting_rts(
 void rxd_greeting_cts(
 	struct rxd_flow *flow, const uint8_t *packet, size_t len, uint64_t now_ns);
 
+/* The peer knows own_index: it has its address. */
+void rxd_greeting_prove(struct rxd_flow *flow, uint64_t now_ns);
 /* A packet came that may be of another instance of the peer, or forged: send an RTS,
  * which only the peer can answer; flow.greeting.contested until then. */
 void rxd_contest(struct rxd_flow *flow, uint64_t now_ns);
