@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include <assert.h>
+#include <string.h>
 
 #include "sys/sizes.h"
 
@@ -88,6 +89,21 @@ void *wf_sizes_get(struct wf_sizes *sizes, size_t len)
 		return len > SIZE_MAX - sizes->head ? NULL : malloc(sizes->head + len);
 	pool = pool_of(sizes, len);
 	return pool ? wf_pool_get(pool) : NULL;
+}
+
+void *wf_sizes_grow(struct wf_sizes *sizes, void *mem, size_t len, size_t more)
+{
+	void *wider;
+
+	if (len > WF_SIZES_MAX)
+		return more > SIZE_MAX - sizes->head ? NULL
+						     : realloc(mem, sizes->head + more);
+	wider = wf_sizes_get(sizes, more);
+	if (!wider)
+		return NULL;
+	memcpy(wider, mem, sizes->head + len);
+	wf_sizes_put(sizes, mem, len);
+	return wider;
 }
 
 void wf_sizes_put(struct wf_sizes *sizes, void *mem, size_t len)

@@ -41,6 +41,10 @@ void wf_sizes_done(struct wf_sizes *sizes);
 /* Allocate a block of @len bytes behind a header, uninitialised. NULL: no memory. */
 void *wf_sizes_get(struct wf_sizes *sizes, size_t len);
 
+/* Make the block of @len bytes one of @more bytes, which is more; the header and
+ * the bytes stay. NULL: no memory; then the block is as before. */
+void *wf_sizes_grow(struct wf_sizes *sizes, void *mem, size_t len, size_t more);
+
 /* Free a block; @len is the length that wf_sizes_get got. */
 void wf_sizes_put(struct wf_sizes *sizes, void *mem, size_t len);
 

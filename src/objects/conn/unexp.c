@@ -85,6 +85,13 @@ bool wf_unexp_enlarge(struct wf_unexp *unexp, struct wf_unexp_conn *conn,
 		return false;
 	wf_unexp_take(unexp, conn, size);
 	wf_unexp_give(unexp, conn, old);
+bool wf_unexp_grow(struct wf_unexp *unexp, struct wf_unexp_conn *conn,
+	struct fid_peer_srx *srx, struct wf_srx_unexpected *saved, size_t from,
+	size_t to)
+{
+	if (!wf_srx_grow(srx, saved, to))
+		return false;
+	wf_unexp_take(unexp, conn, to - from);
 	return true;
 }
 
@@ -98,7 +105,8 @@ static size_t size_of(
 {
 	if (!is_whole(saved))
 		return origin->unexp->ops->size(saved);
-	return saved->len + (saved->note & WF_UNEXP_MATCH ? sizeof(uint64_t) : 0);
+	return wf_srx_len(saved) +
+	       (saved->note & WF_UNEXP_MATCH ? sizeof(uint64_t) : 0);
 }
 
 static void release(struct wf_origin *origin, struct wf_srx_unexpected *saved)
@@ -147,10 +155,11 @@ static void complete(
 static void deliver(struct wf_origin *origin, struct wf_srx_unexpected *saved,
 	struct fi_peer_rx_entry *entry)
 {
-	(void)wf_iov_scatter(
-		entry->iov, entry->count, wf_srx_payload(saved), saved->len);
+	size_t len = wf_srx_len(saved);
+
+	(void)wf_iov_scatter(entry->iov, entry->count, wf_srx_payload(saved), len);
 	tell_match(origin, saved);
-	complete(origin, entry, saved->len);
+	complete(origin, entry, len);
 }
 
 /* start_msg, start_tag: a receive matched the message. The srx lock is held. */

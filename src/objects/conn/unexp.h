@@ -140,6 +140,12 @@ struct wf_srx_unexpected *wf_unexp_save(struct wf_unexp *unexp,
  * memory, and nothing is changed. Both locks are held. */
 bool wf_unexp_enlarge(struct wf_unexp *unexp, struct wf_unexp_conn *conn,
 	struct wf_srx_unexpected *saved, size_t old, size_t size);
+/* Give the message that was saved with more than WF_SRX_GROW_MIN bytes of payload
+ * memory, which are @from now, @to bytes. @srx: its receive context, one of this
+ * library. The transport's size() reports @to then. False: no memory. */
+bool wf_unexp_grow(struct wf_unexp *unexp, struct wf_unexp_conn *conn,
+	struct fid_peer_srx *srx, struct wf_srx_unexpected *saved, size_t from,
+	size_t to);
 
 /* The connection is lost: a receive that matches a message which is not whole fails
  * with @err, a positive FI_E code. Both locks are held. */

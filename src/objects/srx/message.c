@@ -193,6 +193,21 @@ struct wf_srx_unexpected *wf_srx_save(uint64_t type, struct fi_peer_rx_entry *en
 					 : foreign_save(type, entry, origin, size);
 }
 
+bool wf_srx_grow(struct fid_peer_srx *fid, struct wf_srx_unexpected *unexp, size_t size)
+{
+	struct wf_srx *srx = wf_srx_port_of(fid)->srx;
+	struct separate *separate = separate_of(unexp);
+	void *payload;
+
+	assert(unexp->separate && size >= separate->size);
+	payload =
+		wf_sizes_grow(&srx->messages, separate->payload, separate->size, size);
+	if (!payload)
+		return false;
+	*separate = (struct separate){ payload, size };
+	return true;
+}
+
 void wf_srx_release(struct wf_srx_origin *origin, struct wf_srx_unexpected *unexp)
 {
 	struct wf_srx *srx;

@@ -24,6 +24,11 @@ struct wf_srx_unexpected *wf_srx_save(uint64_t type, struct fi_peer_rx_entry *en
 enum { WF_SRX_ENLARGE_MIN = 16 };
 bool wf_srx_enlarge(
 	struct fid_peer_srx *fid, struct wf_srx_unexpected *unexp, size_t size);
+/* Give the message of @srx, a context of this library, that was saved with more than
+ * WF_SRX_GROW_MIN bytes of payload memory @size bytes, which are more; the bytes that
+ * are there stay. False: no memory. */
+bool wf_srx_grow(
+	struct fid_peer_srx *srx, struct wf_srx_unexpected *unexp, size_t size);
 void wf_srx_release(struct wf_srx_origin *origin, struct wf_srx_unexpected *unexp);
 /* The origin of the unexpected message entry->peer_context. */
 struct wf_srx_origin *wf_srx_origin(const struct fi_peer_rx_entry *entry);

@@ -162,12 +162,30 @@ struct wf_srx_message {
 
 static_assert(sizeof(struct wf_srx_message) == 40, "one for each unexpected message");
 
+/* Payload memory of more bytes than this is a block of its own. */
+enum { WF_SRX_GROW_MIN = WF_SIZES_HANDLE_MAX };
+
+/* Message length in bytes. */
+static inline uint64_t wf_srx_len(const struct wf_srx_unexpected *unexp)
+{
+	return wf_unlikely(unexp->is_long) ? unexp->words[unexp->has_data] : unexp->len;
+}
+
 /* The payload memory, of the size given to wf_srx_save; 8-byte aligned. */
 static inline void *wf_srx_payload(struct wf_srx_unexpected *unexp)
 {
 	uint64_t *payload = unexp->words + unexp->has_data + unexp->is_long;
 
 	return wf_unlikely(unexp->separate) ? (void *)(uintptr_t)*payload : payload;
+}
+
+/* Bytes of the payload memory of a message that is not whole, and was saved with memory
+ * for all of it or with memory that grows (wf_srx_grow). */
+static inline size_t wf_srx_payload_size(const struct wf_srx_unexpected *unexp)
+{
+	const uint64_t *words = unexp->words + unexp->has_data + unexp->is_long;
+
+	return wf_unlikely(unexp->separate) ? words[1] : wf_srx_len(unexp);
 }
 
 /*

@@ -9,11 +9,6 @@ static struct wf_srx_entry *kept_entry(const struct wf_srx_unexpected *unexp)
 	return (struct wf_srx_entry *)(uintptr_t)unexp->words[0];
 }
 
-static uint64_t size_of(const struct wf_srx_unexpected *unexp)
-{
-	return unexp->is_long ? unexp->words[unexp->has_data] : unexp->len;
-}
-
 static uint64_t data_of(const struct wf_srx_unexpected *unexp)
 {
 	return unexp->has_data ? unexp->words[0] : 0;
@@ -57,7 +52,7 @@ struct fi_peer_rx_entry wf_srx_view(
 	return (struct fi_peer_rx_entry){
 		.srx = wf_srx_fid_of(srx, msg),
 		.addr = wf_match_addr(&message->match),
-		.msg_size = size_of(unexp),
+		.msg_size = wf_srx_len(unexp),
 		.tag = wf_match_tag(&message->match),
 		.cq_data = data_of(unexp),
 		.flags = type | FI_RECV | flags_of(unexp),
@@ -75,7 +70,7 @@ static struct wf_srx_entry *unfold(
 
 	peer->srx = wf_srx_fid_of(srx, msg);
 	peer->addr = wf_match_addr(&message->match);
-	peer->msg_size = size_of(unexp);
+	peer->msg_size = wf_srx_len(unexp);
 	peer->tag = wf_match_tag(&message->match);
 	if (unexp->has_data)
 		peer->cq_data = data_of(unexp);

@@ -59,7 +59,9 @@ struct rxd_rx {
 	 * dropped. */
 	struct fi_peer_rx_entry *entry;
 	struct wf_srx_unexpected *unexp;
-	bool is_write; /* head.rma has checked segments. */
+	struct fid_peer_srx *srx; /* the receive context that has @unexp */
+	size_t capacity;          /* bytes of payload memory of @unexp */
+	bool is_write;            /* head.rma has checked segments. */
 };
 
 /* A peer, by the name of its endpoint below. It is kept until the endpoint is closed,

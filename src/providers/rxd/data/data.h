@@ -109,6 +109,8 @@ void rxd_rx_abort(struct rxd_peer *peer, int err);
 /* recv.c, access.c: operations of peers. Results are those of rxd_flow_ops.deliver. */
 int64_t rxd_receive_msg(struct rxd_peer *peer, const struct rxd_op_head *head,
 	const uint8_t *data, size_t len);
+/* Get memory for @len more bytes of the message that is arriving. False: not now. */
+bool rxd_msg_reserve(struct rxd_peer *peer, size_t len);
 void rxd_msg_append(struct rxd_peer *peer, const uint8_t *data, size_t len);
 void rxd_msg_finish(struct rxd_peer *peer);
 int64_t rxd_receive_write(struct rxd_peer *peer, const struct rxd_op_head *head,

@@ -9,8 +9,14 @@
 /* Messages of peers, which are matched when their first packet has arrived. A message
  * without a receive is saved, with the packets that are still to arrive. */
 
-/* State of an unexpected message some of whose packets are missing. */
-enum { ARRIVING = 1 };
+enum {
+	/* State of an unexpected message some of whose packets are missing. */
+	ARRIVING = 1,
+	/* Payload memory of a longer message grows as its packets arrive. */
+	GROW_MIN = 64 << 10,
+};
+
+static_assert((size_t)GROW_MIN > WF_SRX_GROW_MIN, "memory that can grow");
 
 static struct rxd_peer *peer_of(struct wf_unexp_conn *unexp)
 {
@@ -79,65 +85,97 @@ static int match(struct rxd_peer *peer, const struct rxd_op_head *head,
 		      : wf_srx_get_msg(srx, &attr, ret_entry);
 }
 
-/* Is there memory for one more unexpected message, within the limit? */
-static bool has_space(const struct rxd_ep *ep, uint64_t size)
+/* May unexpected messages of @peer take @more bytes, within the limit? A peer that is
+ * not in the address vector gets as much as is left then, so that many of them leave
+ * memory for others. */
+static bool has_space(const struct rxd_peer *peer, uint64_t more)
 {
+	const struct rxd_ep *ep = peer->ep;
 	size_t limit = rxd_params.unexpected_size;
+	size_t left = limit - WF_MIN(limit, ep->unexp.bytes);
 
-	if (size <= limit &&
-		wf_unexp_cost(size) <= limit - WF_MIN(limit, ep->unexp.bytes))
+	if (more <= left && (!peer->strange || peer->unexp.bytes + more <= left - more))
 		return true;
 	rxd_log(FI_LOG_WARN, FI_LOG_EP_DATA,
-		"a message of %llu bytes without a receive has to wait: %zu bytes of "
-		"%zu are used (FI_OFI_RXD_UNEXPECTED_SIZE)\n",
-		(unsigned long long)size, ep->unexp.bytes, limit);
+		"a message without a receive has to wait: %zu bytes of %zu are used "
+		"(FI_OFI_RXD_UNEXPECTED_SIZE)\n",
+		ep->unexp.bytes, limit);
 	return false;
 }
 
-static struct wf_srx_unexpected *save(struct rxd_peer *peer,
-	const struct rxd_op_head *head, struct fi_peer_rx_entry *entry)
+/* The first bytes of payload memory of an unexpected message, of which @len bytes have
+ * arrived: what a peer only announces takes no memory. A context of another library
+ * cannot give more later. */
+static uint64_t first_capacity(
+	const struct fid_peer_srx *srx, const struct rxd_op_head *head, size_t len)
 {
-	struct wf_srx_unexpected *unexp = NULL;
+	if (head->size <= GROW_MIN || !wf_srx_is_own(srx))
+		return head->size;
+	return WF_MAX(len, (size_t)GROW_MIN);
+}
+
+/* Save the message of @head, @len bytes of which have arrived, in @rx. False: there is
+ * no memory; @entry is freed. */
+static bool save(struct rxd_peer *peer, const struct rxd_op_head *head,
+	struct fi_peer_rx_entry *entry, size_t len, struct rxd_rx *rx)
+{
+	uint64_t capacity = first_capacity(entry->srx, head, len);
 
 	if (head->has_data) {
 		entry->cq_data = head->data;
 		entry->flags |= FI_REMOTE_CQ_DATA;
 	}
-	if (has_space(peer->ep, head->size))
-		unexp = wf_unexp_save(&peer->ep->unexp, &peer->unexp, &peer->remote,
-			head->type == RXD_TAGGED ? FI_TAGGED : FI_MSG, entry,
-			head->size);
-	if (unexp)
-		unexp->note = ARRIVING;
+	rx->srx = entry->srx;
+	rx->capacity = capacity;
+	/* A context of another library does not keep lengths above 4 GiB. */
+	if (has_space(peer, wf_unexp_cost(capacity)) &&
+		(capacity <= UINT32_MAX || wf_srx_is_own(entry->srx)))
+		rx->unexp = wf_unexp_save(&peer->ep->unexp, &peer->unexp, &peer->remote,
+			head->type == RXD_TAGGED ? FI_TAGGED : FI_MSG, entry, capacity);
+	if (rx->unexp)
+		rx->unexp->note = ARRIVING;
 	else
 		wf_srx_free_entry(entry);
-	return unexp;
+	return rx->unexp;
+}
+
+bool rxd_msg_reserve(struct rxd_peer *peer, size_t len)
+{
+	struct rxd_rx *rx = &peer->rx;
+	uint64_t need = rx->done + len, wanted;
+
+	if (wf_likely(!rx->unexp || need <= rx->capacity))
+		return true;
+	wanted = WF_MIN(rx->head.size, WF_MAX(need, 2 * (uint64_t)rx->capacity));
+	if (!has_space(peer, wanted - rx->capacity) ||
+		!wf_unexp_grow(&peer->ep->unexp, &peer->unexp, rx->srx, rx->unexp,
+			rx->capacity, wanted))
+		return false;
+	rx->capacity = wanted;
+	return true;
 }
 
 int64_t rxd_receive_msg(struct rxd_peer *peer, const struct rxd_op_head *head,
 	const uint8_t *data, size_t len)
 {
-	struct fi_peer_rx_entry *entry = NULL;
-	struct wf_srx_unexpected *unexp = NULL;
+	struct rxd_rx rx = { .active = true, .head = *head };
 	int ret;
 
 	if (wf_unlikely(!peer->ep->ep.srx))
 		return -FI_EOPNOTSUPP;
 	if (wf_likely(len == head->size) && deliver(peer, head, data, len))
 		return 1;
-	ret = match(peer, head, &entry);
+	ret = match(peer, head, &rx.entry);
 	if (ret == -FI_ENOENT) {
-		unexp = save(peer, head, entry);
-		entry = NULL;
+		struct fi_peer_rx_entry *entry = rx.entry;
+
+		rx.entry = NULL;
+		if (!save(peer, head, entry, len, &rx))
+			return 0;
 	}
-	if (!entry && !unexp)
+	if (!rx.entry && !rx.unexp)
 		return 0;
-	peer->rx = (struct rxd_rx){
-		.active = true,
-		.head = *head,
-		.entry = entry,
-		.unexp = unexp,
-	};
+	peer->rx = rx;
 	rxd_rx_append(peer, data, len);
 	return 1;
 }
@@ -186,7 +224,7 @@ static void discard(struct wf_unexp_conn *unexp, struct wf_srx_unexpected *saved
 
 static size_t size_of(const struct wf_srx_unexpected *saved)
 {
-	return saved->is_long ? saved->words[saved->has_data] : saved->len;
+	return wf_srx_payload_size(saved);
 }
 
 static void flush(struct wf_unexp_conn *unexp)

@@ -74,6 +74,8 @@ static int64_t receive_more(struct rxd_peer *peer, const uint8_t *packet, size_t
 		rxd_rx_abort(peer, FI_EPROTO);
 		return 1;
 	}
+	if (wf_unlikely(!rxd_msg_reserve(peer, len)))
+		return 0;
 	rxd_rx_append(peer, packet + RXD_DATA_HEAD, len);
 	return 1;
 }

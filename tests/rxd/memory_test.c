@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* What peers of udp;ofi_rxd may take of the memory of an endpoint. */
+#include "raw.h"
+
+enum {
+	LIMIT = 1 << 20, /* of unexpected messages */
+	SMALL = 1400,
+	SEGMENT = PACKET_MAX - RXD_DATA_HEAD,
+};
+
+/* The first packet of a message of @size bytes: @len bytes from @data. */
+static void raw_first(struct raw *raw, const struct rdm_end *env, uint64_t size,
+	const uint8_t *data, size_t len)
+{
+	struct rxd_base base = raw_base(raw, RXD_MSG, raw->next++);
+	const struct rxd_segment_head head = { .size = size,
+		.packets = 1 + (size - len + SEGMENT - 1) / SEGMENT };
+	uint8_t packet[PACKET_MAX];
+
+	memcpy(packet, &base, sizeof(base));
+	memcpy(packet + sizeof(base), &head, sizeof(head));
+	memcpy(packet + sizeof(base) + sizeof(head), data, len);
+	raw_send(raw, env, packet, sizeof(base) + sizeof(head) + len);
+}
+
+static void raw_more(
+	struct raw *raw, const struct rdm_end *env, const uint8_t *data, size_t len)
+{
+	struct rxd_base base = raw_base(raw, RXD_DATA, raw->next++);
+	uint8_t packet[PACKET_MAX] = { 0 };
+
+	memcpy(packet, &base, sizeof(base));
+	memcpy(packet + RXD_DATA_HEAD, data, len);
+	raw_send(raw, env, packet, RXD_DATA_HEAD + len);
+}
+
+/* The endpoint acknowledges all packets of @raw, and wants more. */
+static void expect_taken(struct raw *raw, struct rdm_end *env)
+{
+	uint8_t packet[PACKET_MAX];
+	struct rxd_ack ack;
+	size_t len;
+
+	do {
+		len = raw_get(raw, env, RXD_ACK, packet);
+		assert_true(rxd_ack_read(packet, len, false, &ack));
+		assert_int_not_equal(ack.window, 0);
+	} while (ack.next < raw->next);
+}
+
+/* A message that is announced, and does not come, takes no memory from others. */
+static void an_announced_message(void **state)
+{
+	uint8_t data[SMALL] = { 0 };
+	struct raw liar, peer;
+	struct rdm_end env;
+
+	(void)state;
+	setup(&env);
+	raw_open(&liar);
+	raw_open(&peer);
+	raw_greet(&liar, &env);
+	raw_first(&liar, &env, LIMIT - 1000, data, 8);
+	expect_taken(&liar, &env);
+	raw_greet(&peer, &env);
+	for (int i = 0; i < 100; i++) {
+		raw_msg(&peer, &env, peer.next++, data, sizeof(data));
+		expect_taken(&peer, &env);
+	}
+	raw_close(&liar);
+	raw_close(&peer);
+	rdm_end_close(&env);
+}
+
+/* Memory for a long message grows while it arrives: it is whole at the end, whether its
+ * receive comes before that or after. */
+static void a_long_unexpected_message(void **state)
+{
+	enum { LEN = 400000 };
+	static uint8_t out[LEN], in[LEN];
+
+	(void)state;
+	for (size_t i = 0; i < LEN; i++)
+		out[i] = (uint8_t)(i * 7 + i / 251);
+	for (int late = 0; late < 2; late++) {
+		struct fi_context2 context;
+		struct rdm_end env;
+		struct raw peer;
+		uint8_t packet[PACKET_MAX];
+		size_t at = 100;
+
+		setup(&env);
+		raw_open(&peer);
+		raw_greet(&peer, &env);
+		raw_first(&peer, &env, LEN, out, at);
+		memset(in, 0, LEN);
+		for (size_t len; at < LEN; at += len) {
+			len = WF_MIN((size_t)SEGMENT, LEN - at);
+			/* Its socket takes only so many acknowledgements. */
+			(void)raw_get(&peer, &env, RXD_ACK, packet);
+			if (!late && at < LEN / 2 && at + len >= LEN / 2)
+				assert_int_equal(
+					fi_recv(env.ep, in, LEN, NULL, 0, &context), 0);
+			raw_more(&peer, &env, out + at, len);
+		}
+		if (late) {
+			expect_taken(&peer, &env);
+			assert_int_equal(
+				fi_recv(env.ep, in, LEN, NULL, 0, &context), 0);
+		}
+		await(&env, &context);
+		assert_memory_equal(in, out, LEN);
+		raw_close(&peer);
+		rdm_end_close(&env);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(an_announced_message),
+		cmocka_unit_test(a_long_unexpected_message),
+	};
+
+	setenv("FI_OFI_RXD_UNEXPECTED_SIZE", "1048576", 1);
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
