@@ -4,6 +4,7 @@
 
 enum {
 	LIMIT = 1 << 20, /* of unexpected messages */
+	PEERS = 8,       /* limit of peers without an address in the address vector */
 	SMALL = 1400,
 	SEGMENT = PACKET_MAX - RXD_DATA_HEAD,
 };
@@ -115,13 +116,88 @@ static void a_long_unexpected_message(void **state)
 	}
 }
 
+/* Greet the endpoint without an answer to its answer. */
+static void only_greet(struct rdm_end *env)
+{
+	struct raw raw;
+
+	raw_open(&raw);
+	raw_rts(&raw, env, &raw.addr, 0);
+	idle(env, 0);
+	raw_close(&raw);
+}
+
+/* A message without a receive, which shows that the peer has its address. */
+static void prove(struct raw *raw, struct rdm_end *env)
+{
+	raw_msg(raw, env, raw->next++, "x", 1);
+	expect_taken(raw, env);
+}
+
+/* As many peers as there may be have said that they exist, and nothing else: others are
+ * peers as before, and those that were there stay. */
+static void many_that_only_greet(void **state)
+{
+	struct raw first, last;
+	struct rdm_end env;
+
+	(void)state;
+	setup(&env);
+	raw_open(&first);
+	raw_open(&last);
+	raw_greet(&first, &env);
+	prove(&first, &env);
+	for (int i = 0; i < 3 * PEERS; i++)
+		only_greet(&env);
+	raw_greet(&last, &env);
+	prove(&last, &env);
+	prove(&first, &env);
+	raw_close(&first);
+	raw_close(&last);
+	rdm_end_close(&env);
+}
+
+/* As many peers as there may be have sent something, and one of them goes on: a new one
+ * gets the place of another one that is silent. */
+static void many_that_are_silent(void **state)
+{
+	uint64_t end = now_ms() + limit_ms(WAIT_MS);
+	uint8_t packet[PACKET_MAX];
+	struct raw raw[PEERS], last;
+	struct rdm_end env;
+
+	(void)state;
+	setup(&env);
+	for (int i = 0; i < PEERS; i++) {
+		raw_open(&raw[i]);
+		raw_greet(&raw[i], &env);
+		prove(&raw[i], &env);
+	}
+	raw_open(&last);
+	do {
+		assert_true(now_ms() < end);
+		prove(&raw[0], &env);
+		raw_rts(&last, &env, &last.addr, 0);
+	} while (!raw_get_within(&last, &env, packet, 50));
+	assert_int_equal(packet[1], RXD_CTS);
+	prove(&raw[0], &env);
+	for (int i = 0; i < PEERS; i++)
+		raw_close(&raw[i]);
+	raw_close(&last);
+	rdm_end_close(&env);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(an_announced_message),
 		cmocka_unit_test(a_long_unexpected_message),
+		cmocka_unit_test(many_that_only_greet),
+		cmocka_unit_test(many_that_are_silent),
 	};
 
 	setenv("FI_OFI_RXD_UNEXPECTED_SIZE", "1048576", 1);
+	setenv("FI_OFI_RXD_MAX_PEERS", "8", 1);
+	setenv("FI_OFI_RXD_PEER_TIMEOUT", "1", 1);
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

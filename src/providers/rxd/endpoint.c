@@ -94,6 +94,8 @@ int rxd_endpoint(struct wf_domain *domain, struct fi_info *info, struct fid_ep *
 	ep->domain = rxd_domain_of(domain);
 	ep->deadline_ns = UINT64_MAX;
 	wf_list_init(&ep->active);
+	wf_list_init(&ep->greeted);
+	wf_list_init(&ep->settled);
 	wf_watches_init(&ep->watches);
 	wf_fds_init(&ep->fds);
 	ret = rxd_data_init(ep);

@@ -6,6 +6,7 @@
 
 #include "providers/rxd/data/data.h"
 #include "providers/rxd/param.h"
+#include "providers/rxd/stranger.h"
 #include "sys/clock.h"
 #include "sys/route.h"
 
@@ -42,6 +43,7 @@ static struct wf_remote *make(const void *name)
 	peer->source = FI_ADDR_NOTAVAIL;
 	wf_list_init(&peer->active_link);
 	wf_list_init(&peer->requests);
+	wf_list_init(&peer->stranger_link);
 	return &peer->remote;
 }
 
@@ -58,7 +60,7 @@ static void free_peer(struct wf_remotes *remotes, struct wf_remote *remote)
 	struct rxd_ep *ep = ep_of(remotes);
 
 	if (peer->ep) {
-		ep->strangers -= peer->strange;
+		rxd_stranger_remove(peer);
 		rxd_flow_done(&peer->flow, FI_ECONNRESET);
 		rxd_data_peer_done(peer);
 		rxd_below_remove(ep, peer->below);
@@ -230,6 +232,7 @@ static int look_up(
 	if (!wf_remotes_set_index(&ep->remotes, index, &(*ret_peer)->remote))
 		return -FI_ENOMEM;
 	(*ret_peer)->source = index;
+	rxd_stranger_remove(*ret_peer);
 	return 0;
 }
 
@@ -253,11 +256,13 @@ int rxd_peer_at(struct rxd_ep *ep, fi_addr_t addr, struct rxd_peer **ret_peer)
 	return 0;
 }
 
-/* A packet arrived from the address of a peer that was gone. */
-static void come_back(struct rxd_peer *peer)
+/* Is the address @name, of @remote if that is not NULL, in the AV? */
+static bool is_in_av(
+	struct rxd_ep *ep, const struct wf_remote *remote, const uint8_t *name)
 {
-	peer->gone = false;
-	wf_remote_ref(&peer->remote);
+	return (remote && remote->indices) ||
+	       wf_av_index(ep->ep.av, name, ep->ep.av->table.format->addr_len) !=
+		       FI_ADDR_NOTAVAIL;
 }
 
 /* The peer @remote with @name, which this endpoint may not have inserted: the number of
@@ -266,13 +271,12 @@ static struct rxd_peer *stranger(
 	struct rxd_ep *ep, struct wf_remote *remote, const uint8_t *name)
 {
 	struct rxd_peer *peer;
+	bool known;
 
-	if (remote) {
-		if (rxd_peer_of(remote)->gone)
-			come_back(rxd_peer_of(remote));
+	if (remote && !rxd_peer_of(remote)->gone)
 		return rxd_peer_of(remote);
-	}
-	if (ep->strangers >= rxd_params.max_peers) {
+	known = is_in_av(ep, remote, name);
+	if (!known && !rxd_stranger_fits(ep)) {
 		rxd_log(FI_LOG_WARN, FI_LOG_EP_DATA,
 			"a peer is not answered: there are %zu already "
 			"(FI_OFI_RXD_MAX_PEERS)\n",
@@ -281,8 +285,11 @@ static struct rxd_peer *stranger(
 	}
 	if (get(ep, name, &peer))
 		return NULL;
-	peer->strange = true;
-	ep->strangers++;
+	if (peer->gone)
+		wf_remote_ref(&peer->remote);
+	peer->gone = false;
+	if (!known)
+		rxd_stranger_add(peer);
 	return peer;
 }
 
@@ -355,17 +362,21 @@ uint32_t rxd_peer_new_index(struct rxd_flow *flow)
 	return index;
 }
 
+void rxd_peer_forget(struct rxd_peer *peer)
+{
+	peer->gone = true;
+	rxd_stranger_remove(peer);
+	wf_remote_unref(&peer->ep->remotes, &peer->remote);
+}
+
 void rxd_peer_gone(struct rxd_peer *peer)
 {
-	struct rxd_ep *ep = peer->ep;
-
 	if (peer->gone)
 		return;
-	peer->gone = true;
 	rxd_flow_left(&peer->flow);
 	/* Whole messages stay, and keep the peer. */
 	wf_unexp_break(&peer->unexp, FI_ECONNRESET);
-	wf_remote_unref(&ep->remotes, &peer->remote);
+	rxd_peer_forget(peer);
 }
 
 void rxd_peers_say_goodbye(struct rxd_ep *ep)
@@ -383,6 +394,8 @@ void rxd_peers_tick(struct rxd_ep *ep)
 {
 	struct wf_remotes *remotes = &ep->remotes;
 
+	if (wf_unlikely(!wf_list_empty(&ep->greeted)))
+		rxd_strangers_tick(ep);
 	if (wf_unlikely(
 		    wf_av_removals_seq(&remotes->removals) != remotes->removals_seq))
 		wf_remotes_forget_removed(remotes);

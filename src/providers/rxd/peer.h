@@ -27,6 +27,8 @@ size_t rxd_peer_path_packet(struct rxd_flow *flow);
 /* The peer has reported that it closed its endpoint: it is freed when no address leads
  * to it. */
 void rxd_peer_gone(struct rxd_peer *peer);
+/* Free @peer at the next tick, or when no message and no AV index need it any more. */
+void rxd_peer_forget(struct rxd_peer *peer);
 /* Send RXD_BYE to the extended peers: the endpoint is being closed. */
 void rxd_peers_say_goodbye(struct rxd_ep *ep);
 

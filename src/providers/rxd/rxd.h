@@ -24,7 +24,7 @@
  *   provider.c, param.c, domain.c   what is offered, and the domain below
  *   endpoint.c, closing.c           life of an endpoint
  *   below.c                         the endpoint below: packets out and in
- *   peer.c                          peers, and which one a packet is from
+ *   peer.c, stranger.c, index.c     peers, and which one a packet is from
  *   progress.c, wait.c              packets, timers, and threads that sleep
  *   flow/                           one peer's packets, reliable and in order
  *   data/                           operations
@@ -78,6 +78,9 @@ struct rxd_peer {
 	/* The peer reported that it is closed; remote has no reference of its own. */
 	bool gone;
 	bool strange; /* The peer is counted in ep->strangers. */
+	bool settled; /* Of a stranger: it is in ep->settled, not in ep->greeted. */
+	struct wf_list stranger_link; /* link in that list */
+	uint64_t greeted_ns;          /* time of the RTS of a stranger (wf_now_ns) */
 	struct rxd_rx rx;
 	struct wf_unexp_conn unexp;
 	/* struct rxd_tx that wait for answers, by request_link. */
@@ -112,7 +115,11 @@ struct rxd_ep {
 	/* Fields of peer.c: the peers. */
 	struct wf_remotes remotes;
 	struct rxd_index peers;
-	size_t strangers; /* number of peers to which there was no operation */
+	/* Strangers (stranger.h), struct rxd_peer by stranger_link: those that had
+	 * proven nothing when they were last looked at, the oldest first, and the
+	 * others in no order; the number of both, and that of the former. */
+	struct wf_list greeted, settled;
+	size_t strangers, greeted_count;
 	struct rxd_flow_config config;
 	bool peers_ready, closing;
 
