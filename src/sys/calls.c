@@ -114,6 +114,25 @@ ssize_t wf_sys_pread(int fd, void *buf, size_t len, off_t offset)
 	return ret;
 }
 
+int wf_sys_cond_wait(pthread_cond_t *cond, pthread_mutex_t *mutex)
+{
+	int state = wf_cancel_off();
+	int ret = pthread_cond_wait(cond, mutex);
+
+	wf_cancel_set(state);
+	return ret;
+}
+
+int wf_sys_cond_timedwait(
+	pthread_cond_t *cond, pthread_mutex_t *mutex, const struct timespec *until)
+{
+	int state = wf_cancel_off();
+	int ret = pthread_cond_timedwait(cond, mutex, until);
+
+	wf_cancel_set(state);
+	return ret;
+}
+
 int wf_sys_join(pthread_t thread)
 {
 	int state = wf_cancel_off();

@@ -47,7 +47,10 @@ ssize_t wf_sys_sendmsg(int fd, const struct msghdr *msg, int flags);
 ssize_t wf_sys_sendto(int fd, const void *buf, size_t len, int flags,
 	const struct sockaddr *to, socklen_t to_len);
 ssize_t wf_sys_write(int fd, const void *buf, size_t len);
-/* pthread_join */
+/* pthread_cond_wait, pthread_cond_timedwait, pthread_join */
+int wf_sys_cond_wait(pthread_cond_t *cond, pthread_mutex_t *mutex);
+int wf_sys_cond_timedwait(
+	pthread_cond_t *cond, pthread_mutex_t *mutex, const struct timespec *until);
 int wf_sys_join(pthread_t thread);
 
 /* CLEANUP(wf_close) int fd = ...; see sys/compiler.h. */

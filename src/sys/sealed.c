@@ -12,7 +12,7 @@
 
 #include "sys/calls.h"
 #include "sys/compiler.h"
-#include "sys/file.h"
+#include "sys/file_size.h"
 #include "sys/sealed.h"
 
 enum { NAME_MAX_LEN = 32 };

@@ -7,7 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "sys/file.h"
+#include "sys/file_size.h"
 #include "sys/shm_file.h"
 #include "sys/calls.h"
 

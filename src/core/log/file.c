@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #include "sys/calls.h"
-#include "sys/file.h"
+#include "sys/file_size.h"
 
 int wf_log_file_open(const char *location, mode_t mode, int *ret_err)
 {

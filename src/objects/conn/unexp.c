@@ -85,6 +85,9 @@ bool wf_unexp_enlarge(struct wf_unexp *unexp, struct wf_unexp_conn *conn,
 		return false;
 	wf_unexp_take(unexp, conn, size);
 	wf_unexp_give(unexp, conn, old);
+	return true;
+}
+
 bool wf_unexp_grow(struct wf_unexp *unexp, struct wf_unexp_conn *conn,
 	struct fid_peer_srx *srx, struct wf_srx_unexpected *saved, size_t from,
 	size_t to)

@@ -6,6 +6,7 @@
 #include <time.h>
 #include <rdma/providers/fi_prov.h>
 
+#include "sys/calls.h"
 #include "sys/clock.h"
 #include "sys/forks.h"
 
@@ -27,7 +28,7 @@ static void async_sleep(struct wf_async *async)
 		until.tv_sec = (time_t)(end_ns / 1000000000);
 		until.tv_nsec = (long)(end_ns % 1000000000);
 		if (!async->stop)
-			err = pthread_cond_timedwait(
+			err = wf_sys_cond_timedwait(
 				&async->changed, &async->lock, &until);
 	} while (!err && !async->stop && wf_now_ns() < begun_ns + async->tick_ns);
 }
@@ -84,7 +85,7 @@ static void *async_main(void *arg)
 	(void)pthread_mutex_lock(&async->lock);
 	while (!async->stop) {
 		if (wf_list_empty(&async->items)) {
-			(void)pthread_cond_wait(&async->changed, &async->lock);
+			(void)wf_sys_cond_wait(&async->changed, &async->lock);
 			continue;
 		}
 		async_sleep(async);
@@ -140,7 +141,7 @@ void wf_async_done(struct wf_async *async)
 		async->stop = true;
 		(void)pthread_cond_signal(&async->changed);
 		(void)pthread_mutex_unlock(&async->lock);
-		(void)pthread_join(async->thread, NULL);
+		(void)wf_sys_join(async->thread);
 	}
 	(void)pthread_cond_destroy(&async->ran);
 	(void)pthread_cond_destroy(&async->changed);
@@ -165,7 +166,7 @@ void wf_async_forget(struct wf_async_item *item)
 		return;
 	(void)pthread_mutex_lock(&async->lock);
 	while (async->running == item)
-		(void)pthread_cond_wait(&async->ran, &async->lock);
+		(void)wf_sys_cond_wait(&async->ran, &async->lock);
 	wf_list_remove(&item->link);
 	(void)pthread_mutex_unlock(&async->lock);
 }

@@ -15,7 +15,7 @@
 #include "sys/calls.h"
 #include "sys/compiler.h"
 #include "sys/fds.h"
-#include "sys/file.h"
+#include "sys/file_size.h"
 
 /* Guards the list of the files of open fabrics. */
 static pthread_mutex_t files_lock = PTHREAD_MUTEX_INITIALIZER;

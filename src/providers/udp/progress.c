@@ -104,11 +104,13 @@ static bool receive(struct udp_ep *ep, const struct udp_sock *sock, struct udp_r
 	if (wf_unlikely(rx->iov_count > 1 || ep->pktinfo)) {
 		(void)udp_receive_msg(ep, sock, rx->iov, rx->iov_count, ret);
 	} else if (!ep->want_source && !space) {
-		ret->len = wf_sys_recv(sock->fd, rx->iov[0].iov_base, rx->len, MSG_TRUNC);
+		ret->len =
+			wf_sys_recv(sock->fd, rx->iov[0].iov_base, rx->len, MSG_TRUNC);
 	} else {
 		ret->from_len = sizeof(ret->from);
-		ret->len = wf_sys_recvfrom(sock->fd, (uint8_t *)rx->iov[0].iov_base + space,
-			rx->len - space, MSG_TRUNC, &ret->from.sa, &ret->from_len);
+		ret->len = wf_sys_recvfrom(sock->fd,
+			(uint8_t *)rx->iov[0].iov_base + space, rx->len - space,
+			MSG_TRUNC, &ret->from.sa, &ret->from_len);
 	}
 	if (wf_likely(ret->len >= 0))
 		return true;

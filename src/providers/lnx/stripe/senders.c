@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include <stdlib.h>
 #include <string.h>
-#include <sys/random.h>
+#include "sys/calls.h"
 
 #include "providers/lnx/stripe/internal.h"
 #include "sys/clock.h"

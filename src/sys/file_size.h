@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#ifndef WF_SYS_FILE_H
-#define WF_SYS_FILE_H
+#ifndef WF_SYS_FILE_SIZE_H
+#define WF_SYS_FILE_SIZE_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "sys/file.h"
+#include "sys/file_size.h"
 
 #include <errno.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+#include "sys/calls.h"
 
 /* Bytes that a file may have; RLIM_INFINITY: as many as there is space for. */
 static rlim_t file_limit(void)
@@ -37,5 +39,5 @@ long wf_file_append(int fd, const void *from, size_t len)
 		errno = ENOSPC;
 		return -1;
 	}
-	return write(fd, from, len);
+	return wf_sys_write(fd, from, len);
 }
