@@ -42,18 +42,18 @@ static inline uint64_t wf_srx_type(const struct wf_op *op)
 	return op->kind == WF_OP_TRECV ? FI_TAGGED : FI_MSG;
 }
 
-/* May receives of the application name a source? */
-static inline bool wf_srx_is_directed(const struct wf_srx *srx, bool tagged)
-{
-	return tagged ? srx->tag_directed : srx->msg_directed;
-}
-
-/* The source that a receive from @addr is matched by. */
-static inline uint64_t wf_srx_key(
+/* The source that a receive from @addr is matched by. @directed: it may name one. */
+static inline uint64_t wf_srx_key_of(
 	const struct wf_srx *srx, bool directed, fi_addr_t addr)
 {
 	return addr == FI_ADDR_UNSPEC || !directed ? WF_MATCH_ANY
 						   : addr & srx->addr_mask;
+}
+
+/* The same for a receive of the application. */
+static inline uint64_t wf_srx_key(const struct wf_srx *srx, bool tagged, fi_addr_t addr)
+{
+	return wf_srx_key_of(srx, tagged ? srx->tag_directed : srx->msg_directed, addr);
 }
 
 /* Members that most receives leave as they are: spare objects of srx->pool have them,

@@ -39,8 +39,7 @@ WF_INLINE bool wf_srx_fast_post(struct wf_srx *srx, uint64_t type, uint64_t flag
 	if (wf_unlikely(flags & FI_MULTI_RECV))
 		return false;
 	if (addr != FI_ADDR_UNSPEC)
-		addr = wf_srx_key(
-			srx, wf_srx_is_directed(srx, type == FI_TAGGED), addr);
+		addr = wf_srx_key(srx, type == FI_TAGGED, addr);
 	if (wf_unlikely(!wf_trylock_inline(srx->lock)))
 		return false;
 	posted = wf_srx_fast_post_locked(

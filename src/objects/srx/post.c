@@ -8,11 +8,9 @@
 
 uint64_t wf_srx_source(const struct wf_srx *srx, const struct wf_op *op)
 {
-	bool directed = wf_unlikely(op->flags & FI_PEER_TRANSFER)
-				? srx->transfer_directed
-				: wf_srx_is_directed(srx, op->kind == WF_OP_TRECV);
-
-	return wf_srx_key(srx, directed, op->addr);
+	if (wf_unlikely(op->flags & FI_PEER_TRANSFER))
+		return wf_srx_key_of(srx, srx->transfer_directed, op->addr);
+	return wf_srx_key(srx, op->kind == WF_OP_TRECV, op->addr);
 }
 
 void wf_srx_set_buffers(
