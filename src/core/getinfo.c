@@ -157,39 +157,71 @@ static bool is_named(const struct wf_question *q, const struct wf_prov_entry *en
 		       asked_by_parameter(entry));
 }
 
-/* The transport over which @entry answers without being named, or NULL. */
-static const char *base_of(const struct wf_prov_entry *entry)
+/* The row of @entry, whose layer may answer over some transports without being named;
+ * NULL: it is none. */
+static const struct wf_known_prov *known_layer(const struct wf_prov_entry *entry)
 {
 	const char *name = entry->prov->name;
 	const struct wf_known_prov *known =
 		wf_prov_known(&(struct wf_layer){ name, strlen(name) });
 
-	return known ? known->completes : NULL;
+	return known && (known->completes || known->behind) ? known : NULL;
 }
 
-/* Is @entry asked for the transport that it completes? An application that names none
- * asks for all transports. */
+static bool is_layer(const struct wf_layer *layer, const char *name)
+{
+	return name && wf_layer_is(layer, name);
+}
+
+static bool is_there(const char *name)
+{
+	return name && wf_registry_find(&(struct wf_layer){ name, strlen(name) });
+}
+
+/* May the layer @known answer behind a transport? A list of wanted names in FI_PROVIDER
+ * names all that may answer. */
+static bool may_be_behind(const struct wf_known_prov *known)
+{
+	const struct wf_prov_filter *filter = &wf_settings.providers;
+
+	return is_there(known->behind) && (!filter->active || filter->negated);
+}
+
+/* Is @transport one over which the layer @known answers without being named? */
+static bool is_base_of(
+	const struct wf_known_prov *known, const struct wf_layer *transport)
+{
+	return is_layer(transport, known->completes) ||
+	       (is_layer(transport, known->behind) && may_be_behind(known));
+}
+
+/* Is @entry asked for the transport that it completes, or behind another one? An
+ * application that names none asks for all transports. */
 static bool is_wanted_over_base(
 	const struct wf_question *q, const struct wf_prov_entry *entry)
 {
-	const char *base = base_of(entry);
+	const struct wf_known_prov *known = known_layer(entry);
 
-	if (!base || !wf_registry_find(&(struct wf_layer){ base, strlen(base) }))
+	if (!known)
 		return false;
-	return q->name.count ? wf_layer_is(&q->name.layer[0], base) : !q->nested;
+	if (q->name.count)
+		return is_layer(&q->name.layer[0], known->completes) &&
+		       is_there(known->completes);
+	return !q->nested && (is_there(known->completes) || may_be_behind(known));
 }
 
-/* Is this a call of a layer that was not named, and @entry another transport than the
- * one that the layer completes? */
+/* Is this a call of a layer that was not named, and @entry another transport than those
+ * that it answers over then? */
 static bool is_not_base(const struct wf_prov_entry *entry)
 {
 	const struct wf_prov_entry *layer = asking ? asking->entry : NULL;
-	const char *base;
+	const struct wf_known_prov *known;
+	const char *name = entry->prov->name;
 
 	if (!layer || !layer->by_name_only || is_named(asking->question, layer))
 		return false;
-	base = base_of(layer);
-	return base && strcasecmp(base, entry->prov->name) != 0;
+	known = known_layer(layer);
+	return known && !is_base_of(known, &(struct wf_layer){ name, strlen(name) });
 }
 
 /* Does FI_PROVIDER hide the provider from this call? Layers may still use some hidden
@@ -278,8 +310,8 @@ static struct fi_info *call_provider(
 	return NULL;
 }
 
-/* Is @info the answer of a layer that was not named, over another transport than the
- * one that the layer completes? Layers of other libraries return such answers. */
+/* Is @info the answer of a layer that was not named, over another transport than those
+ * of is_base_of()? Layers of other libraries return such answers. */
 static bool is_unasked(const struct wf_question *q, const struct wf_prov_entry *entry,
 	const struct fi_info *info)
 {
@@ -290,7 +322,7 @@ static bool is_unasked(const struct wf_question *q, const struct wf_prov_entry *
 		return false;
 	return !attr || !attr->prov_name ||
 	       !wf_layers_parse(attr->prov_name, strlen(attr->prov_name), &name) ||
-	       !wf_layer_is(&name.layer[0], base_of(entry));
+	       !is_base_of(known_layer(entry), &name.layer[0]);
 }
 
 static void ask(const struct wf_question *q, const struct wf_prov_entry *entry,

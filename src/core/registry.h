@@ -46,6 +46,11 @@ struct wf_known_prov {
 	 * programs can use through this layer only. Over this transport the layer
 	 * answers without being named, too. NULL: none. */
 	const char *completes;
+	/* Another one, of which programs name the layer in lists of what was answered.
+	 * Where an application names no provider, the layer answers over it as well,
+	 * behind it (the rank of the layered name); where it or FI_PROVIDER names the
+	 * transport, only the transport answers. NULL: none. */
+	const char *behind;
 	/* A parameter of the provider; if the user sets it, the provider counts as
 	 * named. NULL: none. */
 	const char *named_by;

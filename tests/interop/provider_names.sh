@@ -52,7 +52,13 @@ for program in "$our_info" "$debian_info"; do
 	expect "^ofi_rxm" "" "$(shown "$program" FI_PROVIDER=^ofi_rxm -- -p 'tcp;ofi_rxm')"
 	expect "^sockets" "" "$(shown "$program" FI_PROVIDER=^sockets -- -p sockets)"
 	expect "^tcp" "${sockets%%$'\n'*}" "$(shown "$program" FI_PROVIDER=^tcp -- -p sockets)"
-	expect "without a name" "" "$(shown "$program" -- | grep -E 'sockets|net |rxm|lnx')"
+	expect "without a name" "" "$(shown "$program" -- | grep -E 'sockets|net |lnx')"
+	# Lists of programs name what was answered: tcp's own endpoints come first.
+	expect "behind tcp" 'tcp
+tcp;ofi_rxm' "$(with ours "$program" -t FI_EP_RDM 2>/dev/null |
+		awk '$1 == "provider:" { print $2 }' | uniq | grep '^tcp')"
+	expect "behind no name of FI_PROVIDER" "" \
+		"$(shown "$program" FI_PROVIDER=tcp -- | grep rxm)"
 	expect "the name of the base" "" "$(shown "$program" -- -p tcp | grep -v '^tcp ')"
 done
 

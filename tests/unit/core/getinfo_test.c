@@ -5,16 +5,18 @@
  * Made-up providers: two transports with a place in the order (fast, net), one that
  * carries layers only when both are named (shy), one without a place (odd), a layer
  * (ofi_up) that sits on what a fi_getinfo of its own finds, one that answers unnamed
- * over one of them alone (ofi_full), one for offloading, a hook, and some that do not
- * work.
+ * over one of them alone (ofi_full), one behind another (ofi_late), one for offloading,
+ * a hook, and some that do not work.
  */
 
 const struct wf_known_prov wf_known_provs[] = {
 	{ "fast" },
 	{ "ofi_up" },
 	{ "ofi_full", .by_name_only = true, .completes = "fast" },
+	{ "ofi_late", .by_name_only = true, .behind = "net" },
 	{ "net" },
 	{ "net;ofi_up" },
+	{ "net;ofi_late" },
 	{ "shy", .named_base = true },
 	{ NULL },
 };
@@ -118,6 +120,7 @@ PROVIDER(shy, "shy", shy_getinfo);
 PROVIDER(odd, "odd", odd_getinfo);
 PROVIDER(up, "ofi_up", up_getinfo);
 PROVIDER(full, "ofi_full", up_getinfo);
+PROVIDER(late, "ofi_late", up_getinfo);
 PROVIDER(off, "off_help", off_getinfo);
 PROVIDER(hook, "ofi_hook_eye", NULL);
 PROVIDER(sick, "sick", sick_getinfo);
@@ -419,6 +422,28 @@ static void layer_that_completes(void **state)
 	assert_string_equal(list_of(FAKE_VERSION, 0, NULL), "net:net0 net:net1");
 }
 
+/* A layer that answers behind a transport does so where no provider is named, and
+ * leaves that transport alone where it is. */
+static void layer_behind_a_transport(void **state)
+{
+	static struct fi_provider *const list[] = { &late, &net, &fast, NULL };
+	static struct fi_provider *const alone[] = { &late, &fast, NULL };
+	static const char *const env[] = { "FI_PROVIDER", "net", NULL };
+
+	fake_start(NULL, list);
+	assert_string_equal(list_of(FAKE_VERSION, 0, NULL),
+		"fast:fast0 net:net0 net:net1 net;ofi_late:net0 net;ofi_late:net1");
+	assert_string_equal(list_for("net"), "net:net0 net:net1");
+	assert_string_equal(list_for("fast"), "fast:fast0");
+	assert_string_equal(
+		list_for("net;ofi_late"), "net;ofi_late:net0 net;ofi_late:net1");
+	assert_string_equal(list_for("fast;ofi_late"), "fast;ofi_late:fast0");
+	fake_start(env, list);
+	assert_string_equal(list_of(FAKE_VERSION, 0, NULL), "net:net0 net:net1");
+	fake_start(NULL, alone);
+	assert_string_equal(list_of(FAKE_VERSION, 0, NULL), "fast:fast0");
+}
+
 /* GI-057 */
 static void address_format_variable(void **state)
 {
@@ -452,6 +477,7 @@ int main(void)
 		cmocka_unit_test(names_of_fabric_and_domain),
 		cmocka_unit_test(provider_variable),
 		cmocka_unit_test(layer_that_completes),
+		cmocka_unit_test(layer_behind_a_transport),
 		cmocka_unit_test(address_format_variable),
 	};
 
