@@ -160,12 +160,28 @@ static const struct wf_xfer_ops shm_xfer_ops = {
 	.arm = shm_arm,
 };
 
+/* A known peer may have answers to all operations that it can have under way, if its
+ * FI_SHM_TX_SIZE is that of this process: two endpoints never stop reading each other.
+ */
+static size_t answer_share(void)
+{
+	return shm_params.tx_size * (SHM_ATOMIC_MAX + sizeof(struct shm_tx));
+}
+
 static void init(struct shm_ep *ep)
 {
 	ep->unexp = (struct wf_unexp){
 		.ops = &shm_unexp_ops,
 		.ep = &ep->ep,
 		.wants = wf_recv_wants_of(&ep->ep),
+		.budget = {
+			.limit = shm_params.unexpected_size,
+			.share = WF_BUDGET_UNEXP_SHARE,
+		},
+	};
+	ep->answers = (struct wf_budget){
+		.limit = shm_params.answer_size,
+		.share = answer_share(),
 	};
 	ep->made_up = true;
 	ep->pid = getpid();

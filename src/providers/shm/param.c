@@ -20,6 +20,7 @@ struct shm_params shm_params = {
 	.measure_copies = 1,
 	.ring_memory = (size_t)64 << 20,
 	.unexpected_size = (size_t)2 << 30,
+	.answer_size = (size_t)64 << 20,
 	.connect_timeout = 30000,
 	.refused_timeout = 5000,
 };
@@ -75,8 +76,12 @@ static const struct wf_param rows[] = {
 		"KiB (default: 64 MiB)"),
 	SIZE("unexpected_size", unexpected_size, 1 << 20, SIZE_MAX,
 		"Memory that messages may take that wait for a receive, in bytes, of "
-		"all peers of an endpoint; then those of peers with more than a small "
-		"share are left where they are (default: 2 GiB)"),
+		"all peers of an endpoint; those of a peer that has as much as is free "
+		"are left where they are (default: 2 GiB)"),
+	SIZE("answer_size", answer_size, 1 << 20, SIZE_MAX,
+		"Memory that answers may take that peers have not read, in bytes, of "
+		"all peers of an endpoint; what a peer that has as much as is free "
+		"sends is left where it is (default: 64 MiB)"),
 	SIZE("connect_timeout", connect_timeout, 0, INT_MAX,
 		"Milliseconds that operations wait for a peer that exists and does not "
 		"answer; 0: for ever (default: 30000)"),

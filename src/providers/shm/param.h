@@ -32,6 +32,8 @@ struct shm_params {
 	size_t ring_memory;
 	/* Limit of an endpoint's memory for unexpected messages. */
 	size_t unexpected_size;
+	/* Limit of an endpoint's memory for answers that peers have not read. */
+	size_t answer_size;
 	/* Milliseconds after which operations to an unreachable peer fail; 0: never. */
 	size_t connect_timeout;
 	/* The same in milliseconds if no endpoint has the peer's name. */

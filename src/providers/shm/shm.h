@@ -87,6 +87,7 @@ struct shm_ep {
 	/* struct shm_sink that may be read from the peer's memory, by pull_link. */
 	struct wf_list pulls;
 	struct wf_unexp unexp;
+	struct wf_budget answers; /* memory of answers to all peers */
 	/* Number of operations that have not ended, and its limit. */
 	size_t tx_pending, tx_size;
 	/* Connections with a wide byte ring (data/reuse.h). */

@@ -121,7 +121,7 @@ static void answers_queued(struct pair *p)
 	ask_to_read(p, LARGE);
 	peer_record(p, SHM_REC_TAGGED, SHM_FLAG_ACK, 3, &id, sizeof(id));
 	pair_progress(p);
-	assert_int_not_equal(p->conn->answer_count, 0);
+	assert_int_not_equal(p->conn->answer_bytes, 0);
 	assert_int_not_equal(p->conn->ack_count, 0);
 }
 

@@ -402,7 +402,7 @@ static void acknowledge(struct pair *p, const struct shm_offer *what)
 	pair_progress(p);
 	assert_false(peer_has_record(p));
 	assert_int_equal(p->conn->tokens, 0);
-	assert_int_equal(p->conn->answer_count, 0);
+	assert_int_equal(p->conn->answer_bytes, 0);
 	assert_true(wf_list_empty(&p->conn->settling));
 	peer_tell(p);
 }
@@ -469,7 +469,7 @@ static void cleared(void **state)
 	pair_progress(p);
 	expect_stream(p, sink, local);
 	assert_int_equal(p->conn->tokens, 0);
-	assert_int_equal(p->conn->answer_count, 0);
+	assert_int_equal(p->conn->answer_bytes, 0);
 	/* The region is closed before: the error names the read. */
 	what = get(p);
 	pair_close_mr(p);

@@ -300,7 +300,7 @@ static void closed_in_a_stream(void **state)
 	assert_true(got >= 1 && got < REGION);
 	assert_int_equal(err, FI_EKEYREJECTED);
 	assert_true(p->conn->idle);
-	assert_int_equal(p->conn->answer_count, 0);
+	assert_int_equal(p->conn->answer_bytes, 0);
 	/* The connection goes on. */
 	peer_tell(p);
 	post_message(p);

@@ -251,7 +251,8 @@ static void asleep_while_a_message_waits(void **state)
  * arrive again. */
 static void unexpected_bytes_come_back(void **state)
 {
-	/* More than half of the limit, with what the library adds to each. */
+	/* More than half of what a peer may have, with what the library adds to
+	 * each. */
 	enum { COUNT = 12000 };
 	static uint8_t bytes[SHM_INLINE_MAX];
 	struct raw raw;

@@ -160,48 +160,48 @@ static void a_budget_of_records(void **state)
 	assert_int_equal(shm_rx_poll(p->conn), 0);
 }
 
-/* The lane is not read while the peer leaves too many answers unread, or has too many
- * unexpected messages; and is read again afterwards. */
+/* EPA-034. The lane is not read while the peer leaves too many answers unread, or has
+ * too many unexpected messages; and is read again afterwards. */
 static void choked(void **state)
 {
-	enum { ANSWERS = (1 << 16) + 1, SHARE = 1 << 20 };
-	const size_t limit = shm_params.unexpected_size;
+	enum { LIMIT = 1 << 20 };
 	struct pair *p = *state;
+	struct wf_budget *unexp = &p->shm->unexp.budget, *answers = &p->shm->answers;
 	uint8_t in[8];
 
 	send_tagged(p, 1, 8);
 	post(p, in, 8, 1);
-	p->conn->answer_count += ANSWERS;
+	unexp->limit = answers->limit = LIMIT;
+	unexp->share = answers->share = 0;
+	wf_budget_take(answers, &p->conn->answer_bytes, LIMIT / 2 + 1);
 	assert_int_equal(shm_rx_poll(p->conn), 0);
-	p->conn->answer_count -= ANSWERS;
-	p->conn->unexp.bytes += SHARE;
-	shm_params.unexpected_size = 0;
+	wf_budget_give(answers, &p->conn->answer_bytes, LIMIT / 2 + 1);
+	wf_budget_take(unexp, &p->conn->unexp.bytes, LIMIT / 2 + 1);
 	assert_int_equal(shm_rx_poll(p->conn), 0);
-	p->conn->unexp.bytes -= 1;
+	wf_budget_give(unexp, &p->conn->unexp.bytes, 1);
 	assert_int_equal(shm_rx_poll(p->conn), 1);
-	p->conn->unexp.bytes -= SHARE - 1;
-	shm_params.unexpected_size = limit;
+	wf_budget_give(unexp, &p->conn->unexp.bytes, LIMIT / 2);
 	pair_progress(p);
 	assert_int_equal(p->ended_count, 1);
 	assert_message(p, 0, in, 8, 1);
 }
 
-/* A message that fills the peer's share of the memory is the last one that is read. */
+/* A message that fills the peer's part of the memory is the last one that is read. */
 static void choked_meanwhile(void **state)
 {
-	enum { SHARE = 1 << 20 };
-	const size_t limit = shm_params.unexpected_size;
+	enum { LIMIT = 1 << 20 };
 	struct pair *p = *state;
+	struct wf_budget *unexp = &p->shm->unexp.budget;
 	uint8_t in[2][8];
 
 	send_tagged(p, 1, 8);
 	send_tagged(p, 2, 8);
-	p->conn->unexp.bytes += SHARE - 1;
-	shm_params.unexpected_size = 0;
+	unexp->limit = LIMIT;
+	unexp->share = 0;
+	wf_budget_take(unexp, &p->conn->unexp.bytes, LIMIT / 2);
 	assert_int_equal(shm_rx_poll(p->conn), 1);
 	assert_int_equal(shm_rx_poll(p->conn), 0);
-	p->conn->unexp.bytes -= SHARE - 1;
-	shm_params.unexpected_size = limit;
+	wf_budget_give(unexp, &p->conn->unexp.bytes, LIMIT / 2);
 	post(p, in[0], 8, 1);
 	post(p, in[1], 8, 2);
 	assert_int_equal(shm_rx_poll(p->conn), 1);

@@ -246,6 +246,7 @@ void shm_conn_end(struct shm_conn *conn, int err)
 	end_list(conn, &conn->shares, err);
 	end_list(conn, &conn->answers, 0);
 	end_list(conn, &conn->streams, err);
+	wf_budget_give(&ep->answers, &conn->answer_bytes, conn->answer_bytes);
 	replay = conn->peer->conn == conn && err && conn->err == FI_ECONNRESET;
 	end_txq(conn, err, replay);
 	shm_watch_close(ep, &conn->watch);

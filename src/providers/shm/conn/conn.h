@@ -238,7 +238,9 @@ struct shm_conn {
 	 * that are no PUTs wait for them, so that they keep their order. */
 	uint32_t unput;
 	uint64_t *acks; /* ids of the peer that have to be acknowledged */
-	uint32_t ack_count, ack_capacity, answer_count;
+	uint32_t ack_count, ack_capacity;
+	/* Memory of answers: the connection's part of ep->answers. */
+	size_t answer_bytes;
 	/* Number of operations with an id that the peer has not answered. */
 	uint32_t unsettled;
 	/* Small writes and atomics, which have no id (data/verdict.h); NULL: there was
@@ -486,6 +488,20 @@ static inline void shm_copy(void *to, const void *from, size_t len)
 static inline bool shm_is_past(uint64_t len)
 {
 	return len >= shm_params.nontemporal_size;
+}
+
+/* @tx, an answer to the peer, waits for space, or until the peer has read it; and does
+ * not any more. */
+static inline void shm_answer_begin(struct shm_conn *conn, const struct shm_tx *tx)
+{
+	wf_budget_take(
+		&conn->ep->answers, &conn->answer_bytes, sizeof(*tx) + tx->copy_len);
+}
+
+static inline void shm_answer_end(struct shm_conn *conn, const struct shm_tx *tx)
+{
+	wf_budget_give(
+		&conn->ep->answers, &conn->answer_bytes, sizeof(*tx) + tx->copy_len);
 }
 
 static inline fi_addr_t shm_conn_index(struct shm_conn *conn)

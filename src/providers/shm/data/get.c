@@ -47,7 +47,7 @@ bool shm_get_offer(struct shm_conn *conn, const struct fi_rma_iov *seg, uint64_t
 	tx->lease->tx = tx;
 	tx->data = id;
 	tx->piece = shm_share_piece(seg->len);
-	conn->answer_count++;
+	shm_answer_begin(conn, tx);
 	wf_list_push(&conn->settling, &tx->link);
 	send_offer(conn, tx);
 	shm_lease_leave(tx->lease);
@@ -72,7 +72,7 @@ int shm_get_acked(struct shm_conn *conn, struct shm_tx *tx)
 			0, shm_conn_source(conn));
 	}
 	shm_get_forget(conn, tx);
-	conn->answer_count--;
+	shm_answer_end(conn, tx);
 	wf_list_remove(&tx->link);
 	shm_tx_free(conn->ep, tx);
 	return 0;

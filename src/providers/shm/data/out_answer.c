@@ -69,7 +69,7 @@ bool shm_out_send_answers(struct shm_conn *conn)
 			memcpy(blob.at, tx->copy, tx->copy_len);
 		shm_blob_end(conn, &blob, tx->kind, 0, tx->tag, 0);
 		wf_list_remove(&tx->link);
-		conn->answer_count--;
+		shm_answer_end(conn, tx);
 		shm_tx_free(conn->ep, tx);
 	}
 	return true;

@@ -13,7 +13,7 @@ static void end_stream(struct shm_conn *conn, struct shm_tx *tx, int err)
 		/* The peer's id of its read; a sink is that of a GET. */
 		uint64_t id = tx->id ? tx->data : tx->sink;
 
-		conn->answer_count--;
+		shm_answer_end(conn, tx);
 		if (tx->id)
 			shm_get_forget(conn, tx);
 		if (!err && tx->local.remote)

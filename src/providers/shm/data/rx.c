@@ -2,14 +2,13 @@
 #include <string.h>
 
 #include "objects/endpoint/life/deliver.h"
-#include "providers/shm/conn/conn.h"
+#include "providers/shm/conn/peer.h"
 
 /* Reads records from a lane. */
 
 enum {
 	BUDGET = 64, /* limit of records of one connection in one progress call */
-	ANSWERS_MAX = 1 << 16,
-	UNEXP_SHARE = 1 << 20,
+	ACKS_MAX = 1 << 16, /* limit of acknowledgements that a peer has not read */
 };
 
 static int no_such_kind(struct shm_conn *conn, const struct shm_record *rec)
@@ -94,14 +93,25 @@ static void bad_record(struct shm_conn *conn, const struct shm_record *rec)
 	shm_conn_fail(conn, FI_EPROTO);
 }
 
-/* Stop reading from a peer that does not read its answers; or that has more than
- * UNEXP_SHARE bytes of unexpected messages at this endpoint, when the endpoint's memory
- * for them is full. */
-static inline bool choked(const struct shm_conn *conn)
+static __attribute__((noinline)) bool answers_full(struct shm_conn *conn)
 {
-	return conn->answer_count > ANSWERS_MAX || conn->ack_count > ANSWERS_MAX ||
-	       (wf_unlikely(conn->unexp.bytes >= UNEXP_SHARE) &&
-		       conn->ep->unexp.bytes >= shm_params.unexpected_size);
+	const struct wf_budget *budget = &conn->ep->answers;
+	size_t bytes = conn->answer_bytes;
+
+	return !wf_budget_fits(budget, bytes, 0) &&
+	       (!wf_budget_shares(budget, bytes, 0) ||
+		       shm_conn_index(conn) == FI_ADDR_NOTAVAIL);
+}
+
+/* Stop reading from a peer that does not read its answers, or that has as much memory
+ * for answers or unexpected messages as it may have (objects/conn/budget.h). */
+static inline bool choked(struct shm_conn *conn)
+{
+	return wf_unlikely(conn->ack_count > ACKS_MAX) ||
+	       (wf_unlikely(conn->answer_bytes) && answers_full(conn)) ||
+	       (wf_unlikely(conn->unexp.bytes) &&
+		       !wf_unexp_admits(
+			       &conn->ep->unexp, &conn->unexp, &conn->peer->remote, 0));
 }
 
 /* Describe a message of @type in one slot, which has remote CQ data if @data is true.

@@ -256,7 +256,7 @@ void shm_tx_answer(struct shm_conn *conn, uint8_t kind, uint64_t word, const voi
 	if (len)
 		memcpy(tx->copy, blob, len);
 	wf_list_push(&conn->answers, &tx->link);
-	conn->answer_count++;
+	shm_answer_begin(conn, tx);
 	shm_out_dirty(conn);
 }
 
@@ -269,7 +269,7 @@ struct shm_tx *shm_tx_stream(struct shm_conn *conn, uint64_t sink)
 		return NULL;
 	}
 	tx->sink = sink;
-	conn->answer_count++;
+	shm_answer_begin(conn, tx);
 	wf_list_push(&conn->streams, &tx->link);
 	shm_out_dirty(conn);
 	return tx;
