@@ -81,7 +81,7 @@ bool wf_unexp_enlarge(struct wf_unexp *unexp, struct wf_unexp_conn *conn,
 	/* Messages of imported contexts have no number. */
 	while (saved->origin && origin->srx.number != saved->origin)
 		origin = origin->next;
-	if (!wf_srx_enlarge(origin->srx.fid, saved, size))
+	if (size > old && !wf_srx_enlarge(origin->srx.fid, saved, size))
 		return false;
 	wf_unexp_take(unexp, conn, size);
 	wf_unexp_give(unexp, conn, old);

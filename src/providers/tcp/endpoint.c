@@ -253,6 +253,7 @@ static void init(struct tcp_ep *ep, const union wf_sockaddr *name)
 	wf_list_init(&ep->hot);
 	wf_list_init(&ep->dirty);
 	wf_list_init(&ep->owing);
+	wf_list_init(&ep->held);
 	wf_list_init(&ep->failed);
 	wf_list_init(&ep->dead);
 	wf_list_init(&ep->switching);

@@ -4,6 +4,7 @@
 #include "providers/tcp/conn/keepalive.h"
 #include "providers/tcp/cm/msg_cm.h"
 #include "providers/tcp/conn/peer.h"
+#include "providers/tcp/data/unexp.h"
 #include "objects/local/local.h"
 #include "providers/tcp/local/switch.h"
 #include "providers/tcp/local/local.h"
@@ -254,6 +255,8 @@ void tcp_progress(struct wf_ep *wf)
 		forget_sleepers(ep);
 	if (found)
 		flush_dirty(ep);
+	if (wf_unlikely(ep->memory_given))
+		tcp_held_resume(ep);
 	if (wf_unlikely(is_below_due(ep)))
 		found |= poll_below(ep);
 	heard = poll_hot(ep);

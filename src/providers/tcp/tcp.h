@@ -95,6 +95,9 @@ struct tcp_ep {
 	struct wf_list dirty; /* those with records to send, by dirty_link */
 	/* Connections with bytes that may not be acknowledged, by owing_link. */
 	struct wf_list owing;
+	/* Connections whose unexpected message is left in the socket, by held_link. */
+	struct wf_list held;
+	bool memory_given; /* Memory was given back since they were last looked at. */
 	struct wf_list failed; /* those to be taken down, by failed_link */
 	struct wf_list dead;   /* those to be freed at the end of progress, by link */
 	/* struct tcp_local, by link: those whose peer's page is still polled. */

@@ -43,7 +43,7 @@ bool tcp_arm(struct wf_ep *wf)
 	wf_progress_set_partial(&wf->progress, false);
 	ep->watches.sleepers = true;
 	ep->armed_epoch = ep->epoch;
-	if (!wf_list_empty(&ep->failed))
+	if (!wf_list_empty(&ep->failed) || ep->memory_given)
 		return false;
 	wf_list_foreach_safe(link, &ep->dirty)
 	{

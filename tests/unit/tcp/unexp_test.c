@@ -104,6 +104,43 @@ static void left_in_the_socket(void **state)
 	}
 }
 
+/* It was left in the socket, and there is memory again: it is saved, and what is behind
+ * it is read, without a receive for it. */
+static void goes_on_when_there_is_memory(void **state)
+{
+	struct pair *p = *state;
+	const struct bytes bytes = two_messages(p);
+	const size_t hdr = bytes.len - 2 * LEN - (TCP_WIRE_BASE + 16);
+	uint8_t in[LEN];
+
+	for (size_t at = hdr; at <= bytes.len; at++) {
+		assert_int_equal(
+			fi_trecv(p->ep, in, LEN, NULL, FI_ADDR_UNSPEC, 4, 0, in), 0);
+		pair_set_memory_full(p, true);
+		peer_send(p, bytes.at, at);
+		pair_progress(p);
+		assert_int_equal(p->conn->rx.sink, TCP_SINK_HOLD);
+		pair_set_memory_full(p, false);
+		/* Another connection's message was received. */
+		wf_budget_give(&p->tcp->unexp.budget, NULL, 0);
+		if (at < bytes.len)
+			peer_send(p, bytes.at + at, bytes.len - at);
+		pair_progress(p);
+		assert_int_equal(p->ended_count, 1);
+		assert_message(p, 0, in, LEN, 4);
+		assert_int_equal(
+			fi_trecv(p->ep, in, LEN, NULL, FI_ADDR_UNSPEC, 3, 0, in), 0);
+		pair_progress(p);
+		assert_int_equal(p->ended_count, 2);
+		assert_memory_equal(in, bytes.at + hdr, LEN);
+		p->ended_count = 0;
+		assert_int_equal(peer_expect(p, TCP_REC_MATCHED, NULL).id, ID);
+		assert_int_equal(p->conn->unexp.bytes, 0);
+		assert_int_equal(p->tcp->unexp.budget.used, 0);
+		assert_true(wf_list_empty(&p->tcp->held));
+	}
+}
+
 /* Its payload is at the sender, who has to be cleared to send it before the operation
  * can end there: what comes is dropped. */
 static void asked_to_clear(void **state)
@@ -139,6 +176,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		PAIR_TEST(while_it_arrives),
 		PAIR_TEST(left_in_the_socket),
+		PAIR_TEST(goes_on_when_there_is_memory),
 		PAIR_TEST(asked_to_clear),
 	};
 

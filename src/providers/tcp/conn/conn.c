@@ -54,6 +54,7 @@ struct tcp_conn *tcp_conn_new(struct tcp_ep *ep, int fd,
 	wf_list_init(&conn->failed_link);
 	wf_list_init(&conn->owing_link);
 	wf_list_init(&conn->unconfirmed_link);
+	wf_list_init(&conn->held_link);
 	wf_list_init(&conn->answers);
 	wf_list_init(&conn->txq);
 	wf_list_init(&conn->acks);
@@ -138,6 +139,7 @@ void tcp_conn_end(struct tcp_conn *conn, int err)
 	wf_list_remove(&conn->failed_link);
 	wf_list_remove(&conn->owing_link);
 	wf_list_remove(&conn->unconfirmed_link);
+	wf_list_remove(&conn->held_link);
 	if (err && conn->peer)
 		tcp_unread_keep(conn);
 	end_all_tx(conn, err);

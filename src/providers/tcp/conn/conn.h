@@ -139,12 +139,13 @@ struct tcp_conn {
 	struct wf_watch watch; /* watches the socket; contains its fd */
 	struct tcp_ep *ep;
 	struct tcp_peer *peer; /* NULL for FI_EP_MSG */
-	struct wf_list link, hot_link, dirty_link, failed_link, owing_link;
+
 	/* In peers.unconfirmed while the peer may be verifying it; tcp_peers_owe. */
 	struct wf_list unconfirmed_link;
 	uint64_t made_ns; /* time (wf_now_ns) when it was added to that list */
 	/* Instance that the peer told in the exchange; 0: none. */
 	uint64_t instance;
+	struct wf_list link, hot_link, dirty_link, failed_link, owing_link, held_link;
 	struct tcp_wire_peer wire; /* what the two ends agreed on */
 	/* Positive fi_errno that ends the connection; 0: none. */
 	int err;

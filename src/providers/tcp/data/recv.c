@@ -77,35 +77,57 @@ static int no_memory(struct tcp_conn *conn, struct fi_peer_rx_entry *entry)
 /* Longest unexpected message whose payload is saved, in bytes. */
 enum { KEEP_MSG = 64 << 20 };
 
-/* Save the payload of an unexpected message in payload memory; the id for the answer is
- * stored behind it. */
+/* Bytes behind the payload of an unexpected message: the id for the answer. */
+static size_t id_len(const struct tcp_rx *rx)
+{
+	return rx->rec.flags & TCP_FLAG_MATCH ? sizeof(rx->rec.id) : 0;
+}
+
+/* The payload arrives in the payload memory of @unexp. */
+static void store_in(struct tcp_conn *conn, struct wf_srx_unexpected *unexp)
+{
+	struct tcp_rx *rx = &conn->rx;
+	struct iovec iov = { wf_srx_payload(unexp), rx->rec.payload_len };
+
+	memcpy((uint8_t *)iov.iov_base + iov.iov_len, &rx->rec.id, id_len(rx));
+	unexp->note = TCP_UNEXP_ARRIVING | (id_len(rx) ? WF_UNEXP_MATCH : 0);
+	tcp_rx_sink(conn, &iov, 1);
+}
+
+/* Save the payload of an unexpected message in payload memory. */
 static struct wf_srx_unexpected *keep(
 	struct tcp_conn *conn, struct fi_peer_rx_entry *entry)
 {
-	struct tcp_rx *rx = &conn->rx;
-	size_t len = rx->rec.payload_len;
-	size_t id_len = rx->rec.flags & TCP_FLAG_MATCH ? sizeof(rx->rec.id) : 0;
-	struct wf_srx_unexpected *unexp = tcp_unexp_new(conn, entry, len + id_len);
-	struct iovec iov;
+	size_t len = conn->rx.rec.payload_len + id_len(&conn->rx);
+	struct wf_srx_unexpected *unexp = tcp_unexp_new(conn, entry, len);
 
-	if (!unexp)
-		return NULL;
-	iov = (struct iovec){ wf_srx_payload(unexp), len };
-	memcpy((uint8_t *)iov.iov_base + len, &rx->rec.id, id_len);
-	unexp->note = TCP_UNEXP_ARRIVING | (id_len ? WF_UNEXP_MATCH : 0);
-	tcp_rx_sink(conn, &iov, 1);
+	if (unexp)
+		store_in(conn, unexp);
 	return unexp;
 }
 
+static void memory_given(struct wf_budget *budget)
+{
+	struct tcp_ep *ep = wf_container_of(budget, struct tcp_ep, unexp.budget);
+
+	ep->memory_given = true;
+	wf_progress_wake(&ep->ep.progress);
+	tcp_wake_sleepers(ep);
+}
+
+/* The message has memory for its payload when tcp_held_resume finds some. */
 static struct wf_srx_unexpected *hold(
 	struct tcp_conn *conn, struct fi_peer_rx_entry *entry)
 {
-	struct wf_srx_unexpected *unexp = tcp_unexp_new(conn, entry, 0);
+	struct wf_srx_unexpected *unexp =
+		tcp_unexp_new(conn, entry, WF_SRX_ENLARGE_MIN);
 
 	if (!unexp)
 		return NULL;
 	unexp->note = TCP_UNEXP_HELD;
 	conn->rx.sink = TCP_SINK_HOLD;
+	wf_list_push(&conn->ep->held, &conn->held_link);
+	conn->ep->unexp.budget.given = memory_given;
 	return unexp;
 }
 
@@ -117,8 +139,28 @@ static bool may_keep(const struct tcp_conn *conn, uint64_t len)
 		       conn->peer ? &conn->peer->ip.remote : NULL, wf_unexp_cost(len));
 }
 
+void tcp_held_resume(struct tcp_ep *ep)
+{
+	ep->memory_given = false;
+	wf_list_foreach_safe(link, &ep->held)
+	{
+		struct tcp_conn *conn = wf_list_entry(link, struct tcp_conn, held_link);
+		struct tcp_rx *rx = &conn->rx;
+
+		if (conn->err || !may_keep(conn, rx->rec.payload_len) ||
+			!wf_unexp_enlarge(&ep->unexp, &conn->unexp, rx->unexp,
+				WF_SRX_ENLARGE_MIN, rx->rec.payload_len + id_len(rx)))
+			continue;
+		store_in(conn, rx->unexp);
+		tcp_rx_resumed(conn);
+	}
+	if (wf_list_empty(&ep->held))
+		ep->unexp.budget.given = NULL;
+}
+
 /* No receive was posted for the message. If it would take too much memory, it stays in
- * the socket, with everything behind it, until a receive matches it. */
+ * the socket, with everything behind it, until a receive matches it or there is memory.
+ */
 static int unexpected(struct tcp_conn *conn, struct fi_peer_rx_entry *entry)
 {
 	struct tcp_rx *rx = &conn->rx;

@@ -63,6 +63,17 @@ static void move_on(struct tcp_conn *conn, struct wf_srx_unexpected *unexp,
 	tcp_rx_drop(conn);
 }
 
+void tcp_rx_resumed(struct tcp_conn *conn)
+{
+	wf_list_remove(&conn->held_link);
+	tcp_conn_make_hot(conn);
+	/* The socket was not in the epoll set meanwhile, and the set does not report
+	 * bytes that were read already: wake sleeping threads. */
+	if (conn->ep->watches.sleepers)
+		tcp_watch_set(conn->ep, &conn->watch, tcp_conn_events(conn));
+	tcp_wake_sleepers(conn->ep);
+}
+
 /* The connection was not read until a receive matched this message: continue. */
 static void let_go_on(struct tcp_conn *conn, struct fi_peer_rx_entry *entry)
 {
@@ -76,12 +87,7 @@ static void let_go_on(struct tcp_conn *conn, struct fi_peer_rx_entry *entry)
 		tcp_recv_matched(conn, rx->rec.flags, rx->rec.id);
 		tcp_rx_drop(conn);
 	}
-	tcp_conn_make_hot(conn);
-	/* The socket was not in the epoll set meanwhile, and the set does not report
-	 * bytes that were read already: wake sleeping threads. */
-	if (conn->ep->watches.sleepers)
-		tcp_watch_set(conn->ep, &conn->watch, tcp_conn_events(conn));
-	tcp_wake_sleepers(conn->ep);
+	tcp_rx_resumed(conn);
 }
 
 static int start(struct wf_unexp_conn *unexp, struct wf_srx_unexpected *saved,
@@ -117,7 +123,7 @@ static size_t size_of(const struct wf_srx_unexpected *saved)
 		return saved->len +
 		       (saved->note & WF_UNEXP_MATCH ? sizeof(uint64_t) : 0);
 	case TCP_UNEXP_HELD:
-		return 0;
+		return WF_SRX_ENLARGE_MIN;
 	default:
 		return sizeof(struct tcp_rdv *);
 	}

@@ -12,7 +12,7 @@
 enum tcp_unexp {
 	/* In the message's payload memory, as far as it has arrived. */
 	TCP_UNEXP_ARRIVING = 1,
-	/* In the socket, until a receive matches the message. */
+	/* In the socket, until a receive matches the message or there is memory. */
 	TCP_UNEXP_HELD,
 	/* At the sender; the payload memory holds a pointer to a struct tcp_rdv. */
 	TCP_UNEXP_RTS,
@@ -36,6 +36,13 @@ struct wf_srx_unexpected *tcp_unexp_new(
 /* Send the clear to send, with @entry as the receive; NULL: to discard the payload. */
 void tcp_rdv_clear(
 	struct tcp_conn *conn, struct tcp_rdv *rdv, struct fi_peer_rx_entry *entry);
+
+/* The message that was left in the socket has a place for its payload: read on. */
+void tcp_rx_resumed(struct tcp_conn *conn);
+
+/* recv.c: memory for unexpected messages was given back: connections whose messages
+ * were left in the socket go on, if there is enough. */
+void tcp_held_resume(struct tcp_ep *ep);
 
 /* recv.c: complete a message whose payload is in its buffers. */
 void tcp_recv_done(struct tcp_ep *ep, struct tcp_peer *peer,
