@@ -129,6 +129,17 @@ static void test_nor_an_address_without_connection(void **state)
 	close_pair(&pair);
 }
 
+/* A request that claims the address of the endpoint that it is sent to. */
+static void test_nor_the_address_of_the_endpoint(void **state)
+{
+	struct rdm_end own;
+
+	(void)state;
+	setup(&own);
+	expect_rejected(&own, claim(&own, port_of(&own)));
+	rdm_end_close(&own);
+}
+
 /* An endpoint that no AV has gets through, as a request without a listener does. */
 static void test_the_unknown_get_through(void **state)
 {
@@ -243,6 +254,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_a_connection_is_not_taken_over),
 		cmocka_unit_test(test_nor_an_address_without_connection),
+		cmocka_unit_test(test_nor_the_address_of_the_endpoint),
 		cmocka_unit_test(test_the_unknown_get_through),
 		cmocka_unit_test(test_a_peer_of_another_make_is_known_by_its_reject),
 		cmocka_unit_test(test_crossed_requests_are_no_proof),

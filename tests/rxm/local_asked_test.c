@@ -6,7 +6,13 @@
 
 #include "objects/local/proof.h"
 
-enum { MARK_LEN = 4, CARD_AT = REQUEST_LEN + MARK_LEN, PID = 0x1b80, PID_AT = 20 };
+enum {
+	MARK_LEN = 4,
+	CARD_AT = REQUEST_LEN + MARK_LEN,
+	QUESTION_LEN = 12,
+	PID = 0x1b80,
+	PID_AT = 20
+};
 
 /* A name below that nobody has. */
 #define NAME "fi_shm://1:2:3"
@@ -48,7 +54,7 @@ static void open_far(struct far *far)
 		(void)step(&far->env, &entry);
 	assert_int_equal(get(&far->env, far->fd, head, sizeof(head)), sizeof(head));
 	far->request_len = (size_t)head[2] << 8 | head[3];
-	assert_int_equal(far->request_len, CARD_AT + WF_PROOF_CARD);
+	assert_int_equal(far->request_len, CARD_AT + WF_PROOF_CARD + QUESTION_LEN);
 	assert_int_equal(get(&far->env, far->fd, far->request, far->request_len),
 		far->request_len);
 	assert_memory_equal(far->request + REQUEST_LEN, "wfl\1", MARK_LEN);

@@ -316,6 +316,19 @@ static void a_message_behind_the_request_is_not_read(void **state)
 	expect_no_forgery(rdm, &far, forge(rdm, &far));
 }
 
+/* A request that claims the address of the endpoint that it is sent to. */
+static void the_endpoint_itself_is_not_impersonated(void **state)
+{
+	struct rdm *rdm = *state;
+	const struct far itself = { .name = rdm->t.name };
+	struct bytes request;
+	int fd = request_from(rdm, &itself, 1, &request);
+
+	expect_type(rdm, fd, REJECT);
+	raw_expect_closed(&rdm->t, fd);
+	assert_alive(rdm);
+}
+
 /* The address comes into the AV when the message is there already. */
 static void nor_before_the_address_is_inserted(void **state)
 {
@@ -361,6 +374,7 @@ int main(void)
 		EACH(messages_wait_for_the_proof),
 		EACH(a_message_behind_the_request_is_not_read),
 		EACH(nor_before_the_address_is_inserted),
+		EACH(the_endpoint_itself_is_not_impersonated),
 		EACH(an_address_without_a_listener),
 	};
 

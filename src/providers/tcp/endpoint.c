@@ -152,12 +152,9 @@ static int tcp_get_fd(struct wf_ep *wf, int *ret_fd)
 static void tcp_addr_removed(struct wf_ep *wf, uint64_t index)
 {
 	struct wf_remote *remote = wf_remotes_at(&tcp_ep_of(wf)->peers->remotes, index);
-	const struct tcp_peer *peer = remote ? tcp_peer_of(remote) : NULL;
 
-	if (peer && peer->conn)
-		tcp_conn_fail(peer->conn, FI_ECONNABORTED);
-	if (peer && peer->unverified)
-		tcp_conn_fail(peer->unverified, FI_ECONNABORTED);
+	if (remote)
+		tcp_peer_removed(tcp_ep_of(wf), tcp_peer_of(remote));
 }
 
 /* Set the length from which on messages do not take the fast path: that of the endpoint

@@ -148,6 +148,11 @@ static void active_ready(struct tcp_attempt *attempt)
 		return;
 	}
 	(void)tcp_verify_answered(attempt, 0);
+	/* The attempt was to verify a connection beside this one. */
+	if (attempt->peer->conn && !attempt->peer->conn->err) {
+		tcp_attempt_drop(attempt);
+		return;
+	}
 	if (tcp_local_refuses(attempt->cm.peer.have, attempt->base.watch.fd,
 		    &attempt->peer->ip.addr)) {
 		denied(attempt);
@@ -233,6 +238,34 @@ static bool own_survives(
 	return peer->attempt && (order > 0 || answers_own(attempt, peer));
 }
 
+/* Is the sender of a request that claims this endpoint's address this endpoint? Its own
+ * socket is at the other end of the connection. */
+static bool is_own(const struct tcp_attempt *attempt, const struct tcp_peer *peer)
+{
+	union wf_sockaddr far = { 0 }, own = { 0 };
+	socklen_t far_len = sizeof(far), own_len = sizeof(own);
+
+	return peer->attempt &&
+	       !getpeername(attempt->base.watch.fd, &far.sa, &far_len) &&
+	       !getsockname(peer->attempt->base.watch.fd, &own.sa, &own_len) &&
+	       wf_sockaddr_equal(&far, &own);
+}
+
+/* The connection that stands in the way of a request to the address @own. An endpoint
+ * that listens at all addresses of its host may be known to a peer by several of them,
+ * and has a connection for each. */
+static struct tcp_conn *conn_for(struct tcp_attempt *attempt, struct tcp_peer *peer,
+	const union wf_sockaddr *own)
+{
+	struct tcp_conn *conn = peer->conn;
+
+	if (!conn || conn->err || !wf_sockaddr_is_wildcard(&attempt->ep->name))
+		return conn;
+	conn = tcp_peer_conn_at(attempt->ep, peer, own);
+	attempt->beside = !conn;
+	return conn;
+}
+
 /* May the request become a connection, given this endpoint's connections and attempts
  * with the peer? TCP_REASON_NONE: yes. */
 static enum tcp_cm_reason judge(struct tcp_attempt *attempt, struct tcp_peer *peer,
@@ -240,6 +273,7 @@ static enum tcp_cm_reason judge(struct tcp_attempt *attempt, struct tcp_peer *pe
 {
 	union wf_sockaddr own;
 	socklen_t len = sizeof(own);
+	struct tcp_conn *conn;
 	int order;
 
 	/* The peer knows an endpoint that listens at a wildcard by the address that the
@@ -250,12 +284,13 @@ static enum tcp_cm_reason judge(struct tcp_attempt *attempt, struct tcp_peer *pe
 	order = tcp_rdm_cross(&own, &peer->ip.addr);
 	attempt->self = !order;
 	if (!order)
-		return TCP_REASON_NONE;
-	if (stands(peer->conn)) {
+		return is_own(attempt, peer) ? TCP_REASON_NONE : TCP_REASON_REFUSED;
+	conn = conn_for(attempt, peer, &own);
+	if (stands(conn)) {
 		log_other(attempt, hello);
 		if (attempt->cm.msg.ext.reason == TCP_REASON_CONNECTED)
-			tcp_conn_confirmed(peer->conn);
-		return rejection_by(peer->conn);
+			tcp_conn_confirmed(conn);
+		return rejection_by(conn);
 	}
 	if (unverified_stands(peer->unverified)) {
 		log_other(attempt, hello);
@@ -266,6 +301,13 @@ static enum tcp_cm_reason judge(struct tcp_attempt *attempt, struct tcp_peer *pe
 	 * the answer identifies the sender. */
 	return own_survives(attempt, peer, order) ? TCP_REASON_CROSSED
 						  : TCP_REASON_NONE;
+}
+
+static enum tcp_identity identity_of(const struct tcp_attempt *attempt)
+{
+	if (attempt->self)
+		return TCP_SELF;
+	return attempt->beside ? TCP_BESIDE : TCP_UNVERIFIED;
 }
 
 static void passive_finish(struct tcp_attempt *attempt, int ret)
@@ -289,8 +331,7 @@ static void passive_finish(struct tcp_attempt *attempt, int ret)
 		return;
 	}
 	tcp_rdm_answer(&hello, &attempt->cm.msg, ep->peers->id, &answer);
-	become_conn(attempt, tcp_rdm_have(&answer),
-		attempt->self ? TCP_SELF : TCP_UNVERIFIED);
+	become_conn(attempt, tcp_rdm_have(&answer), identity_of(attempt));
 }
 
 static void passive_asked(struct tcp_attempt *attempt)
@@ -330,7 +371,10 @@ static void passive_asked(struct tcp_attempt *attempt)
 	tcp_rdm_answer(&hello, &attempt->cm.msg, ep->peers->id, &answer);
 	tcp_rdm_encode(data, &answer);
 	passive_finish(attempt,
-		tcp_cm_accept(&attempt->cm, features_of(ep), data, sizeof(data)));
+		tcp_cm_accept(&attempt->cm,
+			attempt->beside ? features_of(ep) & ~(uint32_t)TCP_HAVE_LOCAL
+					: features_of(ep),
+			data, sizeof(data)));
 }
 
 static void passive_ready(struct tcp_attempt *attempt)
@@ -377,25 +421,30 @@ static bool no_descriptor(int err)
 	return err == -EMFILE || err == -ENFILE;
 }
 
+static bool is_unverified(const struct tcp_peer *peer)
+{
+	return peer->unverified && !peer->unverified->err;
+}
+
 /* Unverified connections may have used all descriptors: verify them with the listener's
  * spare one. */
 static int connect_to(struct tcp_ep *ep, const struct tcp_peer *peer, int *ret_fd)
 {
 	union wf_sockaddr host = ep->name; /* the port is the listener's */
 	uint32_t tclass = ep->ep.info->tx_attr->tclass;
+	socklen_t len = sizeof(host);
 	int ret;
 
+	/* The peer knows this endpoint by the address that it connected to. */
+	if (is_unverified(peer) &&
+		getsockname(peer->unverified->watch.fd, &host.sa, &len))
+		return -errno;
 	wf_sockaddr_set_port(&host, 0);
 	ret = tcp_connect(&host, &peer->ip.addr, &ep->conf, tclass, ret_fd);
 	if (no_descriptor(ret) && peer->unverified &&
 		tcp_listener_lend(&ep->peers->listener))
 		ret = tcp_connect(&host, &peer->ip.addr, &ep->conf, tclass, ret_fd);
 	return ret;
-}
-
-static bool is_unverified(const struct tcp_peer *peer)
-{
-	return peer->unverified && !peer->unverified->err;
 }
 
 int tcp_attempt_start(struct tcp_ep *ep, struct tcp_peer *peer)

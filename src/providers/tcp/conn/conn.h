@@ -151,6 +151,9 @@ struct tcp_conn {
 	int err;
 	bool hot;
 	bool same_host; /* The peer is on this machine. */
+	/* The peer connected to another address of this endpoint, too: operations to it
+	 * use peer->conn. */
+	bool beside;
 	/* Sending failed: receive what the peer sent before the failure, then take the
 	 * connection down. */
 	bool unread;

@@ -29,6 +29,9 @@ static enum wf_remote_state state(const struct wf_remote *remote)
 {
 	const struct tcp_peer *peer = tcp_peer_of(remote);
 
+	/* Another connection does not verify this one. */
+	if (peer->unverified && !peer->unverified->err)
+		return wf_remote_state_of(false, peer->attempt);
 	return wf_remote_state_of(
 		peer->conn && !peer->conn->err, peer->conn || peer->attempt);
 }
@@ -219,15 +222,6 @@ void tcp_peer_unref(struct tcp_ep *ep, struct tcp_peer *peer)
 	wf_remote_unref(&ep->peers->remotes, &peer->ip.remote);
 }
 
-void tcp_peer_lost(struct tcp_ep *ep, struct tcp_peer *peer, struct tcp_conn *conn)
-{
-	if (peer->conn == conn)
-		peer->conn = peer->route = NULL;
-	if (peer->unverified == conn)
-		peer->unverified = NULL;
-	tcp_peer_unref(ep, peer);
-}
-
 /* Read @conn from now on, and begin to find out whether its peer shares memory. */
 static void open_conn(struct tcp_conn *conn)
 {
@@ -248,7 +242,72 @@ static void use_conn(struct tcp_peer *peer, struct tcp_conn *conn)
 void tcp_peer_use(struct tcp_peer *peer, struct tcp_conn *conn)
 {
 	open_conn(conn);
+	if (conn->beside && peer->conn && !peer->conn->err)
+		return;
+	conn->beside = false;
 	use_conn(peer, conn);
+}
+
+struct tcp_conn *tcp_peer_conn_at(
+	struct tcp_ep *ep, struct tcp_peer *peer, const union wf_sockaddr *own)
+{
+	wf_list_foreach(link, &ep->conns)
+	{
+		struct tcp_conn *conn = wf_list_entry(link, struct tcp_conn, link);
+		union wf_sockaddr name = { 0 };
+		socklen_t len = sizeof(name);
+
+		if (conn->peer == peer && conn != peer->unverified &&
+			!getsockname(conn->watch.fd, &name.sa, &len) &&
+			wf_sockaddr_same_host(&name, own))
+			return conn;
+	}
+	return NULL;
+}
+
+/* A connection of @peer beside the one that operations use; NULL: there is none. */
+static struct tcp_conn *conn_beside(struct tcp_ep *ep, const struct tcp_peer *peer)
+{
+	if (!wf_sockaddr_is_wildcard(&ep->name))
+		return NULL;
+	wf_list_foreach(link, &ep->conns)
+	{
+		struct tcp_conn *conn = wf_list_entry(link, struct tcp_conn, link);
+
+		if (conn->peer == peer && conn->beside && !conn->err &&
+			conn != peer->unverified)
+			return conn;
+	}
+	return NULL;
+}
+
+void tcp_peer_lost(struct tcp_ep *ep, struct tcp_peer *peer, struct tcp_conn *conn)
+{
+	struct tcp_conn *other;
+
+	if (peer->unverified == conn)
+		peer->unverified = NULL;
+	if (peer->conn == conn) {
+		peer->conn = peer->route = NULL;
+		other = conn_beside(ep, peer);
+		if (other) {
+			other->beside = false;
+			use_conn(peer, other);
+		}
+	}
+	tcp_peer_unref(ep, peer);
+}
+
+void tcp_peer_removed(struct tcp_ep *ep, struct tcp_peer *peer)
+{
+	struct tcp_conn *conn;
+
+	if (peer->conn)
+		tcp_conn_fail(peer->conn, FI_ECONNABORTED);
+	if (peer->unverified)
+		tcp_conn_fail(peer->unverified, FI_ECONNABORTED);
+	while ((conn = conn_beside(ep, peer)))
+		tcp_conn_fail(conn, FI_ECONNABORTED);
 }
 
 int tcp_peer_connected(struct tcp_ep *ep, struct tcp_peer *peer, int fd,
@@ -259,7 +318,8 @@ int tcp_peer_connected(struct tcp_ep *ep, struct tcp_peer *peer, int fd,
 	if (!conn)
 		return -FI_ENOMEM;
 	conn->instance = instance;
-	if (identity == TCP_UNVERIFIED) {
+	conn->beside = identity == TCP_BESIDE;
+	if (identity == TCP_UNVERIFIED || identity == TCP_BESIDE) {
 		tcp_verify_begin(ep, peer, conn);
 		return 0;
 	}

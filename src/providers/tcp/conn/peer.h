@@ -40,6 +40,8 @@ struct tcp_peer {
 enum tcp_identity {
 	TCP_VERIFIED,   /* The peer listens at its address. */
 	TCP_UNVERIFIED, /* The peer said in its request that it does. */
+	/* The same, and it has a connection to another address of this endpoint. */
+	TCP_BESIDE,
 	TCP_SELF, /* The peer is this endpoint itself; the connection only receives. */
 };
 
@@ -50,7 +52,10 @@ struct tcp_attempt {
 	struct tcp_ep *ep;
 	struct tcp_peer *peer; /* NULL: passive, and the request has not arrived */
 	bool passive;
-	bool self;              /* passive: the other end is this endpoint */
+	bool self; /* passive: the other end is this endpoint */
+	/* passive: there is a connection that the peer made to another address of this
+	 * endpoint */
+	bool beside;
 	union wf_sockaddr from; /* passive: address from which the peer connected */
 	struct tcp_cm cm;
 };
@@ -102,6 +107,12 @@ struct tcp_conn *tcp_peer_memory_conn(struct tcp_ep *ep, fi_addr_t addr);
 struct tcp_peer *tcp_peer_get(struct tcp_ep *ep, const union wf_sockaddr *addr);
 /* Drop a reference. tcp_peers_tick frees a peer without references. */
 void tcp_peer_unref(struct tcp_ep *ep, struct tcp_peer *peer);
+/* The address of @peer was removed: end its connections. */
+void tcp_peer_removed(struct tcp_ep *ep, struct tcp_peer *peer);
+/* The connection of @peer that was made to this end's address @own and is verified;
+ * NULL: there is none. */
+struct tcp_conn *tcp_peer_conn_at(
+	struct tcp_ep *ep, struct tcp_peer *peer, const union wf_sockaddr *own);
 /* The connection @conn of @peer was taken down. */
 void tcp_peer_lost(struct tcp_ep *ep, struct tcp_peer *peer, struct tcp_conn *conn);
 /* An exchange succeeded: create the connection over @fd. 0 or a negative fi_errno. */
@@ -109,7 +120,7 @@ int tcp_peer_connected(struct tcp_ep *ep, struct tcp_peer *peer, int fd,
 	uint64_t instance, const struct tcp_wire_peer *wire,
 	enum tcp_identity identity);
 /* @conn is verified: read it, and let operations use it, first those that waited for a
- * connection. */
+ * connection; unless it is beside another one that they use. */
 void tcp_peer_use(struct tcp_peer *peer, struct tcp_conn *conn);
 
 void tcp_peers_tick(struct tcp_ep *ep);

@@ -57,7 +57,8 @@ const struct wf_verify_ops tcp_verify_ops = {
 void tcp_verify_begin(struct tcp_ep *ep, struct tcp_peer *peer, struct tcp_conn *conn)
 {
 	/* Another connection was made while the reply to this one was on its way. */
-	if (is_unverified(&peer->ip.remote) || (peer->conn && !peer->conn->err)) {
+	if (is_unverified(&peer->ip.remote) ||
+		(!conn->beside && peer->conn && !peer->conn->err)) {
 		tcp_conn_fail(conn, FI_ECONNABORTED);
 		return;
 	}
