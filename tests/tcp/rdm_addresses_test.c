@@ -146,6 +146,7 @@ int main(void)
 		cmocka_unit_test(the_second_address_alone),
 	};
 
+	(void)unsetenv("FI_TCP_IFACE");
 	(void)setenv("FI_AV_REMOVE_CLEANUP", "1", 1);
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

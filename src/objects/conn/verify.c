@@ -6,10 +6,10 @@
 
 enum { NAME_LEN = 256 }; /* of a peer in log lines */
 
-static void use(struct wf_remotes *remotes, struct wf_remote *remote)
+static void use(struct wf_remotes *remotes, struct wf_remote *remote, bool answered)
 {
 	remote->contested = false;
-	remotes->ops->verify->use(remotes, remote);
+	remotes->ops->verify->use(remotes, remote, answered);
 }
 
 /* Connect to the address, unless an attempt is under way or due later. */
@@ -57,7 +57,7 @@ bool wf_verify_answered(struct wf_remotes *remotes, struct wf_remote *remote,
 	if (!wf_verify_pending(remotes, remote))
 		return false;
 	if (proven)
-		use(remotes, remote);
+		use(remotes, remote, true);
 	else if (answer == WF_VERIFY_ACCEPTED || answer == WF_VERIFY_NOT_ITS_OWN)
 		refuse(remotes, remote);
 	return proven;
@@ -70,7 +70,7 @@ bool wf_verify_unreachable(
 		(err != FI_ECONNREFUSED && err != FI_EHOSTUNREACH &&
 			err != FI_ENETUNREACH && err != FI_ETIMEDOUT))
 		return false;
-	use(remotes, remote);
+	use(remotes, remote, false);
 	return true;
 }
 
@@ -81,6 +81,6 @@ bool wf_verify_firewalled(struct wf_remotes *remotes, struct wf_remote *remote)
 	if (!wf_verify_pending(remotes, remote) || !ops->is_firewalled(remotes, remote))
 		return false;
 	ops->drop_attempt(remotes, remote);
-	use(remotes, remote);
+	use(remotes, remote, false);
 	return true;
 }

@@ -29,8 +29,11 @@
 struct wf_verify_ops {
 	/* Has @remote an unverified connection that has not failed? */
 	bool (*is_unverified)(const struct wf_remote *remote);
-	/* The connection is verified: it is read, and operations use it from now on. */
-	void (*use)(struct wf_remotes *remotes, struct wf_remote *remote);
+	/* The connection is verified: it is read, and operations use it from now on.
+	 * @answered: a listener at the address said so; else none answered, and the
+	 * peer may be dead. */
+	void (*use)(
+		struct wf_remotes *remotes, struct wf_remote *remote, bool answered);
 	/* The connection is from another process: close it without reading it. */
 	void (*refuse)(struct wf_remotes *remotes, struct wf_remote *remote);
 	/* Was the address inserted with FI_FIREWALL_ADDR: it cannot be connected to? */

@@ -16,7 +16,7 @@
 /* A peer of a transport. */
 struct claimant {
 	struct wf_remote base;
-	bool unverified, firewalled, attempt;
+	bool unverified, firewalled, attempt, answered;
 	int uses, refusals, dials, drops, failures;
 };
 
@@ -61,8 +61,9 @@ static bool is_unverified(const struct wf_remote *remote)
 	return claimant_of(remote)->unverified;
 }
 
-static void use(struct wf_remotes *remotes, struct wf_remote *remote)
+static void use(struct wf_remotes *remotes, struct wf_remote *remote, bool answered)
 {
+	claimant_of(remote)->answered = answered;
 	claimant_of(remote)->unverified = false;
 	claimant_of(remote)->uses++;
 }
@@ -154,6 +155,7 @@ static void its_owner_is_used(void **state)
 	begin();
 	assert_true(answered(WF_VERIFY_ITS_OWN));
 	assert_int_equal(peer.uses, 1);
+	assert_true(peer.answered);
 	assert_false(answered(WF_VERIFY_ACCEPTED));
 	assert_int_equal(peer.refusals, 0);
 }
@@ -225,6 +227,7 @@ static void where_no_one_listens_no_one_is_robbed(void **state)
 		begin();
 		assert_true(wf_verify_unreachable(&remotes, &peer.base, reasons[i]));
 		assert_int_equal(peer.uses, i + 1);
+		assert_false(peer.answered);
 	}
 	begin();
 	assert_false(wf_verify_unreachable(&remotes, &peer.base, FI_ECONNRESET));

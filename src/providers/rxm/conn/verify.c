@@ -42,11 +42,12 @@ static void drop_attempt(struct wf_remotes *remotes, struct wf_remote *remote)
 	rxm_conn_fail(conn, FI_ECANCELED);
 }
 
-static void use(struct wf_remotes *remotes, struct wf_remote *remote)
+static void use(struct wf_remotes *remotes, struct wf_remote *remote, bool answered)
 {
 	struct rxm_peer *peer = rxm_peer_of(remote);
 	struct rxm_request *req = take(peer);
 
+	(void)answered;
 	drop_attempt(remotes, remote);
 	rxm_cm_accept(ep_of(remotes), peer, req);
 	free(req);

@@ -2,7 +2,6 @@
 #include <sys/epoll.h>
 
 #include "providers/tcp/cm/cm.h"
-#include "providers/tcp/cm/listen.h"
 #include "providers/tcp/log.h"
 #include "sys/calls.h"
 #include "sys/clock.h"
@@ -309,9 +308,6 @@ int tcp_cm_accept(
 
 	set_peer(cm, features);
 	ext.features = cm->peer.have & TCP_HAVE_OFFER;
-	/* The socket holds the reply back until tcp_local_begin has added the card. */
-	if (cm->peer.have & TCP_HAVE_LOCAL)
-		tcp_sock_cork(cm->fd, true);
 	return answer(cm, TCP_CM_REPLY, &ext, data, data_len);
 }
 

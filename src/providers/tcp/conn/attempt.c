@@ -262,7 +262,7 @@ static struct tcp_conn *conn_for(struct tcp_attempt *attempt, struct tcp_peer *p
 	if (!conn || conn->err || !wf_sockaddr_is_wildcard(&attempt->ep->name))
 		return conn;
 	conn = tcp_peer_conn_at(attempt->ep, peer, own);
-	attempt->beside = !conn;
+	attempt->extra = !conn;
 	return conn;
 }
 
@@ -307,7 +307,7 @@ static enum tcp_identity identity_of(const struct tcp_attempt *attempt)
 {
 	if (attempt->self)
 		return TCP_SELF;
-	return attempt->beside ? TCP_BESIDE : TCP_UNVERIFIED;
+	return attempt->extra ? TCP_EXTRA : TCP_UNVERIFIED;
 }
 
 static void passive_finish(struct tcp_attempt *attempt, int ret)
@@ -372,8 +372,8 @@ static void passive_asked(struct tcp_attempt *attempt)
 	tcp_rdm_encode(data, &answer);
 	passive_finish(attempt,
 		tcp_cm_accept(&attempt->cm,
-			attempt->beside ? features_of(ep) & ~(uint32_t)TCP_HAVE_LOCAL
-					: features_of(ep),
+			attempt->extra ? features_of(ep) & ~(uint32_t)TCP_HAVE_LOCAL
+				       : features_of(ep),
 			data, sizeof(data)));
 }
 

@@ -139,7 +139,6 @@ struct tcp_conn {
 	struct wf_watch watch; /* watches the socket; contains its fd */
 	struct tcp_ep *ep;
 	struct tcp_peer *peer; /* NULL for FI_EP_MSG */
-
 	/* In peers.unconfirmed while the peer may be verifying it; tcp_peers_owe. */
 	struct wf_list unconfirmed_link;
 	uint64_t made_ns; /* time (wf_now_ns) when it was added to that list */
@@ -153,7 +152,7 @@ struct tcp_conn {
 	bool same_host; /* The peer is on this machine. */
 	/* The peer connected to another address of this endpoint, too: operations to it
 	 * use peer->conn. */
-	bool beside;
+	bool extra;
 	/* Sending failed: receive what the peer sent before the failure, then take the
 	 * connection down. */
 	bool unread;

@@ -222,12 +222,14 @@ void tcp_peer_unref(struct tcp_ep *ep, struct tcp_peer *peer)
 	wf_remote_unref(&ep->peers->remotes, &peer->ip.remote);
 }
 
-/* Read @conn from now on, and begin to find out whether its peer shares memory. */
-static void open_conn(struct tcp_conn *conn)
+/* Read @conn from now on, and begin to find out whether its peer shares memory. Nothing
+ * is sent to a peer that may be dead: the reset by its kernel would take the bytes that
+ * the kernel still holds for this end. */
+static void open_conn(struct tcp_conn *conn, bool alive)
 {
 	tcp_conn_start_reading(conn);
 	if (conn->wire.have & TCP_HAVE_LOCAL)
-		tcp_local_begin(conn, conn->instance);
+		tcp_local_begin(conn, conn->instance, alive);
 }
 
 /* Let operations use @conn, first those that waited for a connection. */
@@ -239,12 +241,12 @@ static void use_conn(struct tcp_peer *peer, struct tcp_conn *conn)
 		tcp_tx_dirty(conn);
 }
 
-void tcp_peer_use(struct tcp_peer *peer, struct tcp_conn *conn)
+void tcp_peer_use(struct tcp_peer *peer, struct tcp_conn *conn, bool alive)
 {
-	open_conn(conn);
-	if (conn->beside && peer->conn && !peer->conn->err)
+	open_conn(conn, alive);
+	if (conn->extra && peer->conn && !peer->conn->err)
 		return;
-	conn->beside = false;
+	conn->extra = false;
 	use_conn(peer, conn);
 }
 
@@ -266,7 +268,7 @@ struct tcp_conn *tcp_peer_conn_at(
 }
 
 /* A connection of @peer beside the one that operations use; NULL: there is none. */
-static struct tcp_conn *conn_beside(struct tcp_ep *ep, const struct tcp_peer *peer)
+static struct tcp_conn *extra_conn(struct tcp_ep *ep, const struct tcp_peer *peer)
 {
 	if (!wf_sockaddr_is_wildcard(&ep->name))
 		return NULL;
@@ -274,7 +276,7 @@ static struct tcp_conn *conn_beside(struct tcp_ep *ep, const struct tcp_peer *pe
 	{
 		struct tcp_conn *conn = wf_list_entry(link, struct tcp_conn, link);
 
-		if (conn->peer == peer && conn->beside && !conn->err &&
+		if (conn->peer == peer && conn->extra && !conn->err &&
 			conn != peer->unverified)
 			return conn;
 	}
@@ -289,9 +291,9 @@ void tcp_peer_lost(struct tcp_ep *ep, struct tcp_peer *peer, struct tcp_conn *co
 		peer->unverified = NULL;
 	if (peer->conn == conn) {
 		peer->conn = peer->route = NULL;
-		other = conn_beside(ep, peer);
+		other = extra_conn(ep, peer);
 		if (other) {
-			other->beside = false;
+			other->extra = false;
 			use_conn(peer, other);
 		}
 	}
@@ -306,7 +308,7 @@ void tcp_peer_removed(struct tcp_ep *ep, struct tcp_peer *peer)
 		tcp_conn_fail(peer->conn, FI_ECONNABORTED);
 	if (peer->unverified)
 		tcp_conn_fail(peer->unverified, FI_ECONNABORTED);
-	while ((conn = conn_beside(ep, peer)))
+	while ((conn = extra_conn(ep, peer)))
 		tcp_conn_fail(conn, FI_ECONNABORTED);
 }
 
@@ -318,12 +320,12 @@ int tcp_peer_connected(struct tcp_ep *ep, struct tcp_peer *peer, int fd,
 	if (!conn)
 		return -FI_ENOMEM;
 	conn->instance = instance;
-	conn->beside = identity == TCP_BESIDE;
-	if (identity == TCP_UNVERIFIED || identity == TCP_BESIDE) {
+	conn->extra = identity == TCP_EXTRA;
+	if (identity == TCP_UNVERIFIED || identity == TCP_EXTRA) {
 		tcp_verify_begin(ep, peer, conn);
 		return 0;
 	}
-	open_conn(conn);
+	open_conn(conn, true);
 	if (identity == TCP_SELF)
 		return 0;
 	conn->made_ns = wf_now_ns();

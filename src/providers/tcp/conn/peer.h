@@ -41,7 +41,7 @@ enum tcp_identity {
 	TCP_VERIFIED,   /* The peer listens at its address. */
 	TCP_UNVERIFIED, /* The peer said in its request that it does. */
 	/* The same, and it has a connection to another address of this endpoint. */
-	TCP_BESIDE,
+	TCP_EXTRA,
 	TCP_SELF, /* The peer is this endpoint itself; the connection only receives. */
 };
 
@@ -55,7 +55,7 @@ struct tcp_attempt {
 	bool self; /* passive: the other end is this endpoint */
 	/* passive: there is a connection that the peer made to another address of this
 	 * endpoint */
-	bool beside;
+	bool extra;
 	union wf_sockaddr from; /* passive: address from which the peer connected */
 	struct tcp_cm cm;
 };
@@ -120,8 +120,9 @@ int tcp_peer_connected(struct tcp_ep *ep, struct tcp_peer *peer, int fd,
 	uint64_t instance, const struct tcp_wire_peer *wire,
 	enum tcp_identity identity);
 /* @conn is verified: read it, and let operations use it, first those that waited for a
- * connection; unless it is beside another one that they use. */
-void tcp_peer_use(struct tcp_peer *peer, struct tcp_conn *conn);
+ * connection; unless it is beside another one that they use. @alive: the peer answered
+ * a moment ago. */
+void tcp_peer_use(struct tcp_peer *peer, struct tcp_conn *conn, bool alive);
 
 void tcp_peers_tick(struct tcp_ep *ep);
 uint64_t tcp_peers_deadline(struct tcp_ep *ep);

@@ -14,14 +14,14 @@ static bool is_unverified(const struct wf_remote *remote)
 	return conn && !conn->err;
 }
 
-static void use(struct wf_remotes *remotes, struct wf_remote *remote)
+static void use(struct wf_remotes *remotes, struct wf_remote *remote, bool answered)
 {
 	struct tcp_peer *peer = tcp_peer_of(remote);
 	struct tcp_conn *conn = peer->unverified;
 
 	(void)remotes;
 	peer->unverified = NULL;
-	tcp_peer_use(peer, conn);
+	tcp_peer_use(peer, conn, answered);
 }
 
 static void refuse(struct wf_remotes *remotes, struct wf_remote *remote)
@@ -58,13 +58,10 @@ void tcp_verify_begin(struct tcp_ep *ep, struct tcp_peer *peer, struct tcp_conn 
 {
 	/* Another connection was made while the reply to this one was on its way. */
 	if (is_unverified(&peer->ip.remote) ||
-		(!conn->beside && peer->conn && !peer->conn->err)) {
+		(!conn->extra && peer->conn && !peer->conn->err)) {
 		tcp_conn_fail(conn, FI_ECONNABORTED);
 		return;
 	}
-	/* The reply leaves alone; the card follows when the connection is verified. */
-	if (conn->wire.have & TCP_HAVE_LOCAL)
-		tcp_sock_cork(conn->watch.fd, false);
 	peer->unverified = conn;
 	wf_verify_begin(&ep->peers->remotes, &peer->ip.remote);
 }

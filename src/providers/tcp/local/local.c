@@ -20,7 +20,7 @@ static bool is_barred(const struct tcp_conn *conn)
 	return conn->peer && conn->peer->barred_instance == conn->local->instance;
 }
 
-void tcp_local_begin(struct tcp_conn *conn, uint64_t instance)
+void tcp_local_begin(struct tcp_conn *conn, uint64_t instance, bool tell)
 {
 	struct tcp_local *local = calloc(1, sizeof(*local));
 	struct tcp_tx *tx;
@@ -36,6 +36,10 @@ void tcp_local_begin(struct tcp_conn *conn, uint64_t instance)
 	local->below = FI_ADDR_NOTAVAIL;
 	wf_list_init(&local->link);
 	conn->local = local;
+	if (!tell) {
+		local->unreached = WF_UNREACHED_MACHINE;
+		return;
+	}
 	tx = tcp_tx_answer(conn, TCP_REC_CARD, TCP_WIRE_CARD);
 	if (!tx)
 		return;
@@ -50,10 +54,8 @@ void tcp_local_begin(struct tcp_conn *conn, uint64_t instance)
 		tcp_log(FI_LOG_INFO, FI_LOG_EP_CTRL,
 			"no proof of this machine can be made: %s\n", strerror(-err));
 	}
-	/* At once, and in one segment with the reply of tcp_cm_accept: so it does not
-	 * meet a socket that the peer has closed since. */
+	/* At once: so it does not meet a socket that the peer has closed since. */
 	tcp_tx_flush(conn);
-	tcp_sock_cork(conn->watch.fd, false);
 }
 
 static void log_refusal(const union wf_sockaddr *addr, const char *why)

@@ -48,8 +48,9 @@ struct tcp_local {
 uint32_t tcp_local_offer(const struct tcp_ep *ep);
 
 /* The peer with the instance @instance has agreed on TCP_HAVE_LOCAL: begin the
- * exchange. If there is no memory, the connection fails. */
-void tcp_local_begin(struct tcp_conn *conn, uint64_t instance);
+ * exchange. If there is no memory, the connection fails. @tell: send a card; otherwise
+ * the peer's card is ignored. */
+void tcp_local_begin(struct tcp_conn *conn, uint64_t instance, bool tell);
 /* For FI_TCP_LOCAL=shm: must the peer at @addr, at the other end of the socket @fd, be
  * refused, because it is on this machine and has not offered the feature? @agreed: the
  * features of both ends. A refusal is logged. */
