@@ -88,6 +88,11 @@ static uint32_t new_index(struct rxd_flow *flow)
 	return flow->own_index + 1 ? flow->own_index + 1 : 1;
 }
 
+static bool survives(struct rxd_flow *flow, struct rxd_xfer *xfer)
+{
+	return (xfer - world_of(flow)->xfers) % 3 == 0;
+}
+
 static size_t path_packet(struct rxd_flow *flow)
 {
 	(void)flow;
@@ -102,6 +107,7 @@ static const struct rxd_flow_ops ops = {
 	.failed = failed,
 	.deliver = deliver,
 	.restarted = restarted,
+	.survives = survives,
 	.new_index = new_index,
 	.path_packet = path_packet,
 };

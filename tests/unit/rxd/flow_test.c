@@ -233,13 +233,14 @@ static void silent_peer_that_owes(void **state)
 	teardown(&p);
 }
 
-/* The peer starts anew at the same address, with the same index for this side. */
+/* The peer starts anew at the same address; its index for this side is another random
+ * number. */
 static void restart(struct sim_side *side)
 {
 	side->flow.owed = 0;
 	rxd_flow_done(&side->flow, FI_ECANCELED);
 	side->config.epoch = rxd_epoch_new();
-	rxd_flow_init(&side->flow, &side->config, 0x100001);
+	rxd_flow_init(&side->flow, &side->config, 0x5a5a0001 + side->config.epoch);
 	side->acked = side->failed = side->next_id = side->restarted = 0;
 	side->expect_id = side->expect_k = 0;
 	side->lenient = true;
@@ -317,6 +318,31 @@ static void restarted_peer_on_a_bad_network(void **state)
 		assert_int_equal(p.b.failed, 0);
 		assert_int_equal(p.b.acked, 10);
 		assert_int_equal(p.a.expect_id, 10);
+		teardown(&p);
+	}
+}
+
+/* Transfers that are complete for their owner reach the later instance of the peer, in
+ * order, with those that were begun when it was restarted. */
+static void survivors_of_a_restart(void **state)
+{
+	(void)state;
+	for (uint64_t seed = 1; seed <= 20; seed++) {
+		struct pair p;
+
+		setup(&p, seed);
+		exchange(&p, 5);
+		p.a.survive = true;
+		p.a.acked = 0;
+		p.a.next_id = 0;
+		restart(&p.b);
+		p.b.lenient = false;
+		p.net.loss = 100000;
+		for (unsigned int i = 0; i < 40; i++)
+			(void)sim_start(&p.a, 3000);
+		run_to_end(&p);
+		assert_int_equal(p.a.restarted, 1);
+		expect_all(&p.a);
 		teardown(&p);
 	}
 }
@@ -645,6 +671,7 @@ int main(void)
 		cmocka_unit_test(restarted_peer_sends_first),
 		cmocka_unit_test(restarted_peer_is_sent_to),
 		cmocka_unit_test(restarted_peer_on_a_bad_network),
+		cmocka_unit_test(survivors_of_a_restart),
 		cmocka_unit_test(forged_greetings),
 		cmocka_unit_test(forged_first_greeting),
 		cmocka_unit_test(refused_transfer),

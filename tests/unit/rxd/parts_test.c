@@ -9,6 +9,7 @@
 #include "providers/rxd/flow/ack.h"
 #include "providers/rxd/flow/cubic.h"
 #include "providers/rxd/flow/delivery.h"
+#include "providers/rxd/flow/early.h"
 #include "providers/rxd/flow/hello.h"
 #include "providers/rxd/flow/rtt.h"
 
@@ -281,6 +282,26 @@ static void delivered_bandwidth(void **state)
 	assert_int_equal(rxd_delivery_window(&d, ms), 12000);
 }
 
+/* Early packets of one flow leave memory for those of another one. */
+static void early_packets_share_memory(void **state)
+{
+	enum { LEN = 100, LIMIT = 100 * LEN };
+	struct rxd_early greedy = { 0 }, other = { 0 };
+	uint8_t packet[LEN] = { 0 };
+	size_t kept = 0;
+
+	(void)state;
+	for (uint64_t n = 1; n < 200; n++)
+		(void)rxd_early_keep(&greedy, n, 0, packet, LEN, &kept, LIMIT);
+	assert_true(greedy.bytes > 0 && greedy.bytes <= LIMIT / 2);
+	for (uint64_t n = 1; n <= 10; n++)
+		assert_true(rxd_early_keep(&other, n, 0, packet, LEN, &kept, LIMIT));
+	assert_int_equal(kept, greedy.bytes + other.bytes);
+	rxd_early_done(&greedy, &kept);
+	rxd_early_done(&other, &kept);
+	assert_int_equal(kept, 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -294,6 +315,7 @@ int main(void)
 		cmocka_unit_test(cubic_window),
 		cmocka_unit_test(cubic_window_of_a_lossy_path),
 		cmocka_unit_test(delivered_bandwidth),
+		cmocka_unit_test(early_packets_share_memory),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -68,6 +68,7 @@ struct sim_side {
 	void (*run)(struct sim_side *side);
 	uint64_t busy_until_ns; /* time until which the link from this side is busy */
 	size_t path;    /* bytes of the largest packet that the path is known to take */
+	bool survive;   /* Its transfers survive a restart of the peer. */
 	uint64_t *link; /* busy_until_ns of a side with the same link; NULL: none */
 	uint32_t next_id, acked, failed, restarted;
 	int last_err;
@@ -263,6 +264,12 @@ static uint32_t sim_new_index(struct rxd_flow *flow)
 	return flow->own_index + 0x100000;
 }
 
+static bool sim_survives(struct rxd_flow *flow, struct rxd_xfer *xfer)
+{
+	(void)xfer;
+	return sim_side_of(flow)->survive;
+}
+
 static size_t sim_path_packet(struct rxd_flow *flow)
 {
 	return sim_side_of(flow)->path;
@@ -317,6 +324,7 @@ static const struct rxd_flow_ops sim_ops = {
 	.failed = sim_failed,
 	.deliver = sim_deliver,
 	.restarted = sim_restarted,
+	.survives = sim_survives,
 	.new_index = sim_new_index,
 	.path_packet = sim_path_packet,
 };

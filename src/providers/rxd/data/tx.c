@@ -170,6 +170,16 @@ static void failed(struct rxd_flow *flow, struct rxd_xfer *xfer, int err)
 		rxd_tx_end(tx, err);
 }
 
+/* A message whose success was reported is not lost with the instance of the peer that
+ * it was for. */
+static bool survives(struct rxd_flow *flow, struct rxd_xfer *xfer)
+{
+	const struct rxd_tx *tx = rxd_tx_of(xfer);
+
+	(void)flow;
+	return tx->reported && (tx->kind == WF_OP_SEND || tx->kind == WF_OP_TSEND);
+}
+
 static void restarted(struct rxd_flow *flow)
 {
 	struct rxd_peer *peer = rxd_peer_of_flow(flow);
@@ -220,6 +230,7 @@ const struct rxd_flow_ops rxd_flow_ops = {
 	.failed = failed,
 	.deliver = rxd_deliver,
 	.restarted = restarted,
+	.survives = survives,
 	.new_index = rxd_peer_new_index,
 	.path_packet = rxd_peer_path_packet,
 };

@@ -18,6 +18,7 @@ static bool grow(struct rxd_early *early, uint64_t next, size_t span)
 {
 	struct rxd_early wider = { .capacity = WF_MAX(early->capacity, CAPACITY_MIN),
 		.count = early->count,
+		.bytes = early->bytes,
 		.last = early->last };
 
 	if (span <= early->capacity)
@@ -44,13 +45,14 @@ bool rxd_early_keep(struct rxd_early *early, uint64_t number, uint64_t next,
 	packet = slot(early, number);
 	if (packet->bytes)
 		return true;
-	if (*kept > kept_max || len > kept_max - *kept)
+	if (*kept > kept_max || early->bytes + 2 * len > kept_max - *kept)
 		return false;
 	packet->bytes = malloc(len);
 	if (!packet->bytes)
 		return false;
 	memcpy(packet->bytes, bytes, len);
 	packet->len = len;
+	early->bytes += len;
 	*kept += len;
 	if (early->count++ == 0 || number > early->last)
 		early->last = number;
@@ -78,6 +80,7 @@ void rxd_early_drop(struct rxd_early *early, uint64_t number, size_t *kept)
 	if (!packet->bytes)
 		return;
 	*kept -= packet->len;
+	early->bytes -= packet->len;
 	early->count--;
 	free(packet->bytes);
 	packet->bytes = NULL;

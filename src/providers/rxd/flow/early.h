@@ -21,12 +21,14 @@ struct rxd_early {
 	struct rxd_early_packet *ring;
 	size_t capacity; /* power of two, or 0 */
 	size_t count;    /* number of packets */
+	size_t bytes;    /* bytes of them */
 	uint64_t last;   /* the greatest number since @count was last 0 */
 };
 
 /* Store a copy of packet @number, of @len bytes, while @next is the number expected; at
- * most @window numbers apart. *@kept counts stored bytes, up to @kept_max. False: the
- * packet is not stored, because of that limit or because there is no memory. */
+ * most @window numbers apart. *@kept counts stored bytes of all flows, up to @kept_max,
+ * of which one flow takes no more than it leaves to others. False: the packet is not
+ * stored, because of that limit or because there is no memory. */
 bool rxd_early_keep(struct rxd_early *early, uint64_t number, uint64_t next,
 	const void *bytes, size_t len, size_t *kept, size_t kept_max);
 

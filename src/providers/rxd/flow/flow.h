@@ -103,6 +103,10 @@ struct rxd_flow_ops {
 	 * is called for the transfers that had begun. */
 	void (*restarted)(struct rxd_flow *flow);
 
+	/* The peer was restarted before it had acknowledged all of @xfer: is @xfer to
+	 * be sent to its later instance? Else it fails. */
+	bool (*survives)(struct rxd_flow *flow, struct rxd_xfer *xfer);
+
 	/* The peer has proven that it has its address. Returns the bytes of the largest
 	 * datagram that the route to it takes without fragments; 0: unknown. */
 	size_t (*path_packet)(struct rxd_flow *flow);

@@ -119,12 +119,32 @@ static void rename_peer(struct rxd_flow *flow)
 	flow->own_index = flow->config->ops->new_index(flow);
 }
 
+/* Queue the transfers in @begun again that survive a restart of the peer, in order and
+ * before those that wait. */
+static void keep_survivors(struct rxd_flow *flow, struct wf_list *begun)
+{
+	struct wf_list *last = &flow->out.waiting;
+
+	wf_list_foreach_safe(link, begun)
+	{
+		struct rxd_xfer *xfer = wf_list_entry(link, struct rxd_xfer, link);
+
+		if (!flow->config->ops->survives(flow, xfer))
+			continue;
+		wf_list_remove(link);
+		wf_list_insert_after(last, link);
+		xfer->begun = false;
+		last = link;
+	}
+}
+
 void rxd_flow_restarted(struct rxd_flow *flow, bool rename)
 {
 	struct wf_list begun;
 
 	wf_list_init(&begun);
 	move(&flow->out.begun, &begun);
+	keep_survivors(flow, &begun);
 	rxd_flow_reset(flow);
 	if (rename)
 		rename_peer(flow);
