@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* What peers of udp;ofi_rxd may take of the memory of an endpoint. */
+#include "../log_lines.h"
 #include "raw.h"
 
 enum {
@@ -187,6 +188,34 @@ static void many_that_are_silent(void **state)
 	rdm_end_close(&env);
 }
 
+/* Packets that cannot be used are a few lines of the log, however many they are. */
+static void many_wrong_packets(void **state)
+{
+	enum { COUNT = 500 };
+	struct rxd_base base;
+	struct rdm_end env;
+	struct raw peer;
+	int lines = 0;
+
+	(void)state;
+	setup(&env);
+	raw_open(&peer);
+	raw_greet(&peer, &env);
+	log_lines_start();
+	/* A write without its headers. */
+	base = raw_base(&peer, RXD_WRITE, 0);
+	for (int i = 0; i < COUNT; i++) {
+		raw_send(&peer, &env, &base, sizeof(base));
+		idle(&env, 0);
+	}
+	for (const char *at = log_lines; (at = strstr(at, "malformed")); at++)
+		lines++;
+	assert_true(lines > 0);
+	assert_true(lines < COUNT / 4);
+	raw_close(&peer);
+	rdm_end_close(&env);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -194,6 +223,7 @@ int main(void)
 		cmocka_unit_test(a_long_unexpected_message),
 		cmocka_unit_test(many_that_only_greet),
 		cmocka_unit_test(many_that_are_silent),
+		cmocka_unit_test(many_wrong_packets),
 	};
 
 	setenv("FI_OFI_RXD_UNEXPECTED_SIZE", "1048576", 1);

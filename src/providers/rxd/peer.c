@@ -277,10 +277,11 @@ static struct rxd_peer *stranger(
 		return rxd_peer_of(remote);
 	known = is_in_av(ep, remote, name);
 	if (!known && !rxd_stranger_fits(ep)) {
-		rxd_log(FI_LOG_WARN, FI_LOG_EP_DATA,
-			"a peer is not answered: there are %zu already "
-			"(FI_OFI_RXD_MAX_PEERS)\n",
-			ep->strangers);
+		if (rxd_may_warn(ep))
+			rxd_log(FI_LOG_WARN, FI_LOG_EP_DATA,
+				"a peer is not answered: there are %zu already "
+				"(FI_OFI_RXD_MAX_PEERS)\n",
+				ep->strangers);
 		return NULL;
 	}
 	if (get(ep, name, &peer))

@@ -14,6 +14,16 @@
 
 enum { BATCH = 32 };
 
+#define WARN_NS UINT64_C(1000000000)
+
+bool rxd_may_warn(struct rxd_ep *ep)
+{
+	if (ep->warned_ns && ep->now_ns - ep->warned_ns < WARN_NS)
+		return false;
+	ep->warned_ns = ep->now_ns;
+	return true;
+}
+
 static void note_deadline(struct rxd_ep *ep, uint64_t deadline_ns)
 {
 	if (deadline_ns < ep->deadline_ns)

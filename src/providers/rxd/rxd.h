@@ -132,6 +132,7 @@ struct rxd_ep {
 	uint64_t deadline_ns; /* the earliest deadline, or an earlier time; wf_now_ns */
 	/* Time (wf_now_ns) of the running progress call or operation. */
 	uint64_t now_ns;
+	uint64_t warned_ns; /* time of the last warning because of a peer's packet */
 
 	/* Fields of data/: transfers. */
 	struct wf_unexp unexp;
@@ -178,6 +179,10 @@ void rxd_schedule(struct rxd_peer *peer);
 /* Run all flows that have a deadline, as before a sleep: send everything that can be
  * sent. */
 void rxd_run_flows(struct rxd_ep *ep);
+
+/* May a warning because of a peer's packet be logged now? One in a second may, because
+ * a peer can send any number of such packets. */
+bool rxd_may_warn(struct rxd_ep *ep);
 
 /* wait.c. Control calls. rxd_wait_open: create the objects that threads sleep on.
  * rxd_wait_enable: the queue below is open; may be repeated. rxd_wait_close: the queue

@@ -90,12 +90,14 @@ static int match(struct rxd_peer *peer, const struct rxd_op_head *head,
  * memory for others. */
 static bool has_space(const struct rxd_peer *peer, uint64_t more)
 {
-	const struct rxd_ep *ep = peer->ep;
+	struct rxd_ep *ep = peer->ep;
 	size_t limit = rxd_params.unexpected_size;
 	size_t left = limit - WF_MIN(limit, ep->unexp.bytes);
 
 	if (more <= left && (!peer->strange || peer->unexp.bytes + more <= left - more))
 		return true;
+	if (!rxd_may_warn(ep))
+		return false;
 	rxd_log(FI_LOG_WARN, FI_LOG_EP_DATA,
 		"a message without a receive has to wait: %zu bytes of %zu are used "
 		"(FI_OFI_RXD_UNEXPECTED_SIZE)\n",

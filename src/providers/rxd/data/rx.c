@@ -14,6 +14,8 @@ static void log_bad(const struct rxd_peer *peer, const char *what)
 {
 	char text[WF_AV_TEXT_LEN];
 
+	if (!rxd_may_warn(peer->ep))
+		return;
 	peer->ep->ep.av->table.format->print(peer->name, text, sizeof(text));
 	rxd_log(FI_LOG_WARN, FI_LOG_EP_DATA, "packet of %s dropped: %s\n", text, what);
 }
