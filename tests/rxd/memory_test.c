@@ -188,6 +188,61 @@ static void many_that_are_silent(void **state)
 	rdm_end_close(&env);
 }
 
+/* Send @count requests to read 8 bytes at key 7, and acknowledge no answer: the number
+ * of requests that the endpoint took. */
+static uint64_t request(struct raw *raw, struct rdm_end *env, unsigned int count)
+{
+	const struct rxd_segment_head head = {
+		.size = 8, .packets = 1, .rma_count = 1
+	};
+	const struct fi_rma_iov rma = { .len = 8, .key = 7 };
+	uint8_t packet[PACKET_MAX];
+	uint64_t taken = 0;
+
+	for (unsigned int i = 0; i < count; i++) {
+		struct rxd_base base = raw_base(raw, RXD_READ, i);
+		struct rxd_ack ack;
+		size_t len;
+
+		memcpy(packet, &base, sizeof(base));
+		memcpy(packet + sizeof(base), &head, sizeof(head));
+		memcpy(packet + sizeof(base) + sizeof(head), &rma, sizeof(rma));
+		raw_send(raw, env, packet, sizeof(base) + sizeof(head) + sizeof(rma));
+		len = raw_get(raw, env, RXD_ACK, packet);
+		assert_true(rxd_ack_read(packet, len, false, &ack));
+		taken = WF_MAX(taken, ack.next);
+	}
+	return taken;
+}
+
+/* Peers that request much, and take none of it, get limited memory together. */
+static void many_requests(void **state)
+{
+	enum { REQUESTS = 700, ANSWERS_ALL = 4096 };
+	static uint8_t region[8];
+	struct raw raw[PEERS];
+	struct rdm_end env;
+	uint64_t taken = 0;
+	struct fid_mr *mr;
+
+	(void)state;
+	setup(&env);
+	assert_int_equal(fi_mr_reg(env.domain, region, sizeof(region), FI_REMOTE_READ,
+				 0, 7, 0, &mr, NULL),
+		0);
+	for (int i = 0; i < PEERS; i++) {
+		raw_open(&raw[i]);
+		raw_greet(&raw[i], &env);
+		taken += request(&raw[i], &env, REQUESTS);
+	}
+	assert_true(taken > 0);
+	assert_true(taken <= ANSWERS_ALL);
+	for (int i = 0; i < PEERS; i++)
+		raw_close(&raw[i]);
+	assert_int_equal(fi_close(&mr->fid), 0);
+	rdm_end_close(&env);
+}
+
 /* Packets that cannot be used are a few lines of the log, however many they are. */
 static void many_wrong_packets(void **state)
 {
@@ -223,6 +278,7 @@ int main(void)
 		cmocka_unit_test(a_long_unexpected_message),
 		cmocka_unit_test(many_that_only_greet),
 		cmocka_unit_test(many_that_are_silent),
+		cmocka_unit_test(many_requests),
 		cmocka_unit_test(many_wrong_packets),
 	};
 

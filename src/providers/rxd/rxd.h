@@ -40,9 +40,11 @@ enum {
 	RXD_INJECT_SIZE = 4096, /* the bytes are copied */
 	RXD_NAME_MAX = RXD_NAME_SIZE,
 	RXD_FLUSH_MS = 10000, /* default of FI_FLUSH_TIMEOUT */
-	/* Limit of answers to a peer that are not acknowledged; above it the peer's
+	/* Limits of answers that are not acknowledged, to a peer and to all of them,
+	 * of which a peer gets no more than it leaves to others; above them the
 	 * requests wait. */
 	RXD_ANSWERS_MAX = 1024,
+	RXD_ANSWERS_ALL = 4096,
 };
 
 struct rxd_batch;
@@ -138,6 +140,7 @@ struct rxd_ep {
 	struct wf_unexp unexp;
 	struct wf_pool txs;
 	struct wf_list ops; /* all struct rxd_tx by link, the oldest first */
+	uint32_t answers;   /* number of answers that are not acknowledged */
 	uint32_t
 		tx_count; /* number of struct rxd_tx of operations of the application */
 	struct wf_id_map requests; /* struct rxd_tx that wait for an answer, by id */

@@ -96,7 +96,8 @@ static struct rxd_tx *answer_new(
 {
 	struct rxd_tx *tx = NULL;
 
-	if (peer->answers < RXD_ANSWERS_MAX)
+	if (peer->answers < RXD_ANSWERS_MAX &&
+		peer->answers + peer->ep->answers < RXD_ANSWERS_ALL)
 		tx = rxd_tx_new(peer, WF_OP_COUNT);
 	if (!tx)
 		return NULL;

@@ -28,10 +28,12 @@ struct rxd_tx *rxd_tx_new(struct rxd_peer *peer, enum wf_op_kind kind)
 	tx->head = (struct rxd_op_head){ .tx_id = 0 };
 	wf_list_push(&ep->ops, &tx->link);
 	wf_list_init(&tx->request_link);
-	if (kind == WF_OP_COUNT)
+	if (kind == WF_OP_COUNT) {
 		peer->answers++;
-	else
+		ep->answers++;
+	} else {
 		ep->tx_count++;
+	}
 	return tx;
 }
 
@@ -48,10 +50,12 @@ void rxd_tx_free(struct rxd_tx *tx)
 	if (tx->copy != tx->small)
 		free(tx->copy);
 	wf_list_remove(&tx->link);
-	if (tx->kind == WF_OP_COUNT)
+	if (tx->kind == WF_OP_COUNT) {
 		tx->peer->answers--;
-	else
+		ep->answers--;
+	} else {
 		ep->tx_count--;
+	}
 	wf_pool_put_inline(&ep->txs, tx);
 }
 
