@@ -81,21 +81,37 @@ static void data_goes_both_ways(void)
 	cf_close(&env);
 }
 
-static void data_is_truncated_to_the_limit(void)
+/* Nothing has happened after a refusal: less data goes through. */
+static void data_beyond_the_limit_is_refused(void)
 {
 	struct cf_cm_event request, connected[2];
 	uint8_t out[1000];
-	size_t got[2], len, size;
+	size_t got[2], len = sizeof(len), size, most;
+	struct fid_ep *ep;
 	struct cf_env env;
 
 	cf_fill(out, sizeof(out), 3);
-	len = ask(&env, out, sizeof(out), &request);
+	(void)ask(&env, NULL, 0, &request);
 	size = cm_size(&env);
-	CHECK(len >= (size < sizeof(out) ? size : sizeof(out)));
-	CHECK(len <= sizeof(request.data));
-	cf_verify(request.data, size < sizeof(out) ? size : sizeof(out), 3);
-	accept_with(&env, &request, out, sizeof(out), connected, got);
-	cf_verify(connected[0].data, size < sizeof(out) ? size : sizeof(out), 3);
+	CHECK(size < sizeof(out));
+	CHECK_OK(fi_getopt(
+		&env.pep->fid, FI_OPT_ENDPOINT, FI_OPT_CM_DATA_SIZE, &most, &len));
+	CHECK(most <= sizeof(request.data));
+	CHECK_EQ(fi_reject(env.pep, request.entry.info->handle, out, most + 1),
+		-FI_EINVAL);
+	CHECK_OK(fi_endpoint(env.domain, request.entry.info, &ep, NULL));
+	CHECK_EQ(fi_accept(ep, out, size + 1), -FI_EINVAL);
+	CHECK_EQ(fi_connect(ep, request.entry.info->dest_addr, out, size + 1),
+		-FI_EINVAL);
+	CF_CLOSE(ep);
+	fi_freeinfo(request.entry.info);
+	cf_close(&env);
+
+	len = ask(&env, out, size, &request);
+	CHECK(len >= size);
+	cf_verify(request.data, size, 3);
+	accept_with(&env, &request, out, size, connected, got);
+	cf_verify(connected[0].data, size, 3);
 	cf_close(&env);
 }
 
@@ -529,7 +545,7 @@ CF_SUITE(connect,
 		"CM-003 CM-012 CM-016 CM-017 EQ-016 "
 		"EQ-017 CM-010 CM-011",
 		FI_MSG),
-	CF_CASE(data_is_truncated_to_the_limit, "CM-015 OPT-006", FI_MSG),
+	CF_CASE(data_beyond_the_limit_is_refused, "CM-015 OPT-006", FI_MSG),
 	CF_CASE(no_data_is_none, "CM-016 EQ-017", FI_MSG),
 	CF_CASE(a_refusal_carries_data, "CM-013 CM-014 EQ-019", FI_MSG),
 	CF_CASE(nobody_listening_is_an_error, "CM-014", FI_MSG),

@@ -11,6 +11,20 @@ int wf_cm_refuse(const struct wf_prov *prov, const char *call, int err, const ch
 	return err;
 }
 
+int wf_cm_check_data(const struct wf_prov *prov, const char *call, const void *data,
+	size_t len, size_t most)
+{
+	if (len && !data)
+		return wf_cm_refuse(prov, call, -FI_EINVAL, "a length without data");
+	if (len <= most)
+		return 0;
+	FI_LOG(prov->fi, FI_LOG_WARN, FI_LOG_EP_CTRL,
+		"%s refused: %zu bytes of data, possible are %zu "
+		"(FI_OPT_CM_DATA_SIZE)\n",
+		call, len, most);
+	return -FI_EINVAL;
+}
+
 /* An alias has the table of its endpoint. */
 static struct wf_cm *cm_of(const struct fid_ep *fid)
 {
@@ -20,6 +34,13 @@ static struct wf_cm *cm_of(const struct fid_ep *fid)
 static int refuse(const struct wf_cm *cm, const char *call, int err, const char *why)
 {
 	return wf_cm_refuse(cm->ep->domain->prov, call, err, why);
+}
+
+static int check_data(
+	const struct wf_cm *cm, const char *call, const void *data, size_t len)
+{
+	return wf_cm_check_data(
+		cm->ep->domain->prov, call, data, len, cm->ops->data_size);
 }
 
 /* Before the exchange: check that an EQ is bound, enable the endpoint, and let readers
@@ -69,7 +90,7 @@ static void begin(struct wf_cm *cm,
 	int err;
 
 	cm->state = WF_CM_CONNECTING;
-	err = step(cm, data, WF_MIN(len, cm->ops->data_size));
+	err = step(cm, data, len);
 	if (err)
 		wf_cm_failed(cm, -err, -err, NULL, 0);
 }
@@ -79,11 +100,10 @@ static int cm_connect(
 {
 	struct wf_cm *cm = cm_of(fid);
 	union wf_sockaddr dest;
-	int ret;
+	int ret = check_data(cm, "fi_connect", param, len);
 
-	if (len && !param)
-		return -FI_EINVAL;
-	ret = read_dest(cm, addr, &dest);
+	if (!ret)
+		ret = read_dest(cm, addr, &dest);
 	if (!ret)
 		ret = get_ready(cm, "fi_connect");
 	if (ret)
@@ -104,11 +124,10 @@ static int cm_connect(
 static int cm_accept(struct fid_ep *fid, const void *param, size_t len)
 {
 	struct wf_cm *cm = cm_of(fid);
-	int ret;
+	int ret = check_data(cm, "fi_accept", param, len);
 
-	if (len && !param)
-		return -FI_EINVAL;
-	ret = get_ready(cm, "fi_accept");
+	if (!ret)
+		ret = get_ready(cm, "fi_accept");
 	if (ret)
 		return ret;
 	wf_lock(cm->lock);

@@ -33,8 +33,8 @@ struct wf_cm;
 
 /* What a transport implements for the connection of one endpoint. */
 struct wf_cm_ops {
-	/* FI_OPT_CM_DATA_SIZE: bytes of the application's data that fit; further bytes
-	 * are cut off. At most WF_CM_DATA_MAX. */
+	/* FI_OPT_CM_DATA_SIZE: bytes of the application's data that fit; more are
+	 * refused. At most WF_CM_DATA_MAX. */
 	size_t data_size;
 	/* Called before the exchange begins: from now on threads that read @eq run the
 	 * exchange. 0 or a negative errno, logged. No lock is held. */
@@ -87,5 +87,10 @@ int wf_cm_getopt(size_t data_size, int name, void *val, size_t *len);
 /* Log that @prov refuses @call, and why. Returns @err. */
 int wf_cm_refuse(
 	const struct wf_prov *prov, const char *call, int err, const char *why);
+
+/* Check the application's data for the exchange, of which @most bytes fit. 0, or
+ * -FI_EINVAL, logged. */
+int wf_cm_check_data(const struct wf_prov *prov, const char *call, const void *data,
+	size_t len, size_t most);
 
 #endif

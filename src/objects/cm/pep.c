@@ -60,14 +60,16 @@ static int pep_reject(struct fid_pep *fid, fid_t handle, const void *param, size
 {
 	const struct wf_pep *pep = pep_of(&fid->fid);
 	struct wf_cm_request *req;
+	int ret = wf_cm_check_data(
+		pep->ops->prov, "fi_reject", param, len, pep->ops->data_size);
 
-	if (len && !param)
-		return -FI_EINVAL;
+	if (ret)
+		return ret;
 	req = wf_cm_request_take(handle, pep->ops->reject);
 	if (!req)
 		return refuse(pep, "fi_reject", -FI_EINVAL,
 			"handle is not a connection request that is open");
-	req->reject(req, WF_CM_REFUSED, param, WF_MIN(len, pep->ops->data_size));
+	req->reject(req, WF_CM_REFUSED, param, len);
 	return 0;
 }
 

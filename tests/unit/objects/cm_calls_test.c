@@ -184,7 +184,9 @@ static void an_endpoint_connects_once(void **state)
 	assert_int_equal(fi_getpeer(env.ep, &peer, &len), -FI_ENOTCONN);
 	assert_int_equal(fi_accept(env.ep, NULL, 0), -FI_EOPBADSTATE);
 	assert_int_equal(fi_connect(env.ep, &to, NULL, 1), -FI_EINVAL);
-	assert_int_equal(fi_connect(env.ep, &to, data, sizeof(data)), 0);
+	assert_int_equal(fi_connect(env.ep, &to, data, sizeof(data)), -FI_EINVAL);
+	assert_int_equal(env.sim.base.state, WF_CM_NEW);
+	assert_int_equal(fi_connect(env.ep, &to, data, DATA_SIZE), 0);
 	assert_true(env.sim.base.active);
 	assert_int_equal(env.sim.base.state, WF_CM_CONNECTING);
 	assert_int_equal(env.sim.len, DATA_SIZE);

@@ -443,8 +443,9 @@ static void a_request_is_rejected_once(void **state)
 	assert_int_equal(fi_reject(pep, asked->handle, NULL, 2), -FI_EINVAL);
 	assert_int_equal(fi_reject(pep, &pep->fid, why, 2), -FI_EINVAL);
 	assert_int_equal(fi_reject(pep, NULL, why, 2), -FI_EINVAL);
+	assert_int_equal(fi_reject(pep, asked->handle, why, sizeof(why)), -FI_EINVAL);
 	assert_int_equal(rejected.count, 0);
-	assert_int_equal(fi_reject(pep, asked->handle, why, sizeof(why)), 0);
+	assert_int_equal(fi_reject(pep, asked->handle, why, DATA_SIZE), 0);
 	assert_int_equal(rejected.count, 1);
 	assert_int_equal(rejected.number, 7);
 	assert_int_equal(rejected.reason, WF_CM_REFUSED);
