@@ -380,7 +380,7 @@ static void a_probe_that_blocks(void **state)
 	(void)state;
 	if (!child) {
 		/* Ends the process where it waits. */
-		(void)alarm(limit_s(20));
+		(void)alarm(limit_s(5));
 		meet_a_probe_that_blocks();
 	}
 	assert_int_equal(waitpid(child, &status, 0), child);
