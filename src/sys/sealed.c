@@ -108,7 +108,7 @@ err_close:
 
 /* The name is checked before the file is opened, because opening a device or a pipe may
  * have effects. O_NONBLOCK: another file may have taken the number meanwhile. */
-static int open_named(const char *name, uint32_t pid, int of)
+static int open_named(const char *name, uint32_t pid, int of, int mode)
 {
 	char path[48], link[NAME_MAX_LEN + 16], wanted[NAME_MAX_LEN + 16];
 	size_t wanted_len;
@@ -122,7 +122,7 @@ static int open_named(const char *name, uint32_t pid, int of)
 		return -errno;
 	if ((size_t)len < wanted_len || memcmp(link, wanted, wanted_len) != 0)
 		return -EINVAL;
-	fd = wf_sys_open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	fd = wf_sys_open(path, mode | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 	return fd < 0 ? -errno : fd;
 }
 
@@ -139,10 +139,20 @@ static bool is_safe(int fd, size_t size)
 	       !fstatfs(fd, &fs) && (unsigned long)fs.f_type == TMPFS_MAGIC;
 }
 
+int wf_sealed_open(const char *name, uint32_t pid, int of, size_t size)
+{
+	int fd = open_named(name, pid, of, O_RDWR);
+
+	if (fd < 0 || is_safe(fd, size))
+		return fd;
+	(void)close(fd);
+	return -EINVAL;
+}
+
 int wf_sealed_map(
 	const char *name, uint32_t pid, int of, size_t size, const void **ret_mem)
 {
-	CLEANUP(wf_close) int fd = open_named(name, pid, of);
+	CLEANUP(wf_close) int fd = open_named(name, pid, of, O_RDONLY);
 	const void *mem;
 
 	if (fd < 0)

@@ -28,6 +28,11 @@ int wf_sealed_file(const char *name, size_t size);
  * memfd_create(2). */
 int wf_sealed_check(void);
 
+/* Open the memory that the process @pid has open as descriptor @of, made with @name and
+ * @size, for reading and writing. The descriptor, or a negative errno: -EINVAL for
+ * another file, which is not opened. The arguments need not be trusted. */
+int wf_sealed_open(const char *name, uint32_t pid, int of, size_t size);
+
 /* Map the memory that the process @pid made with @name and @size, and that is open
  * there as descriptor @of. The arguments need not be trusted: a file of another kind,
  * name, owner or size is refused, with -EINVAL or the kernel's error, before it is

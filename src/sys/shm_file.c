@@ -86,7 +86,8 @@ static int attach_object(struct wf_shm *shm)
 {
 	int fd, ret;
 
-	fd = shm_open(shm->name, shm->readonly ? O_RDONLY : O_RDWR, 0);
+	/* Readers, too, are in the roster. */
+	fd = shm_open(shm->name, O_RDWR, 0);
 	if (fd < 0)
 		return -errno;
 	ret = check_owner(fd);
@@ -123,7 +124,9 @@ int wf_shm_open(struct wf_shm *shm, const char *name, enum wf_shm_mode mode)
 {
 	int ret = -EAGAIN;
 
-	*shm = (struct wf_shm){ .fd = -1, .readonly = mode == WF_SHM_READ };
+	*shm = (struct wf_shm){
+		.fd = -1, .mem_fd = -1, .slot = -1, .readonly = mode == WF_SHM_READ
+	};
 	shm->name = strdup(name);
 	if (!shm->name)
 		return -ENOMEM;
@@ -139,44 +142,6 @@ int wf_shm_open(struct wf_shm *shm, const char *name, enum wf_shm_mode mode)
 		return 0;
 	free(shm->name);
 	return ret;
-}
-
-int wf_shm_resize(struct wf_shm *shm, size_t len)
-{
-	return wf_file_resize(shm->fd, len);
-}
-
-int wf_shm_commit(struct wf_shm *shm, size_t offset, size_t len)
-{
-	int ret;
-
-	do {
-		ret = wf_sys_posix_fallocate(shm->fd, (off_t)offset, (off_t)len);
-	} while (ret == EINTR);
-	return -ret;
-}
-
-int wf_shm_map(struct wf_shm *shm, void *hint)
-{
-	int prot = shm->readonly ? PROT_READ : PROT_READ | PROT_WRITE;
-	void *mem = MAP_FAILED;
-	struct stat st;
-
-	if (fstat(shm->fd, &st))
-		return -errno;
-	if (st.st_size <= 0)
-		return -EINVAL;
-	if (hint)
-		mem = mmap(hint, (size_t)st.st_size, prot,
-			MAP_SHARED | MAP_FIXED_NOREPLACE, shm->fd, 0);
-	/* A kernel that does not know the flag may have used another address. */
-	if (mem == MAP_FAILED)
-		mem = mmap(NULL, (size_t)st.st_size, prot, MAP_SHARED, shm->fd, 0);
-	if (mem == MAP_FAILED)
-		return -errno;
-	shm->mem = mem;
-	shm->len = (size_t)st.st_size;
-	return 0;
 }
 
 int wf_shm_ready(struct wf_shm *shm)
@@ -203,9 +168,8 @@ void wf_shm_close(struct wf_shm *shm)
 	 * so the name, if it exists, still belongs to this object. */
 	if ((shm->created || last) && !check_owner(shm->fd))
 		(void)shm_unlink(shm->name);
-	if (shm->mem)
-		(void)munmap(shm->mem, shm->len);
+	wf_shm_forget(shm);
 	(void)wf_sys_close(shm->fd);
 	free(shm->name);
-	*shm = (struct wf_shm){ .fd = -1 };
+	*shm = (struct wf_shm){ .fd = -1, .mem_fd = -1, .slot = -1 };
 }

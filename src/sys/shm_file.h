@@ -9,6 +9,12 @@
  * A named shared memory object between the processes of one user, with a lifetime that
  * survives kill -9.
  *
+ * The memory is a file without a name, whose size is sealed: no process can truncate
+ * it, after which accesses would raise SIGBUS. The name is that of a small file, the
+ * roster, which lists the processes that have the memory open: a new one opens it by
+ * /proc of any of them. So they have to be in one process namespace. The roster is read
+ * and written, never mapped, and nothing in it is trusted.
+ *
  * Each process that has the object open holds a lock on its first byte: shared once the
  * object is ready, and exclusive while its creator fills it. Another byte is the
  * writers' lock. These are open file description locks: the kernel releases them when
@@ -28,7 +34,9 @@
  */
 struct wf_shm {
 	char *name;
-	int fd;
+	int fd;     /* the roster */
+	int mem_fd; /* the memory; -1: not open */
+	int slot;   /* position in the roster; -1: none */
 	bool readonly;
 	bool created; /* this open created the object: fill it, then wf_shm_ready */
 	void *mem;    /* the mapping of @len bytes; NULL: not mapped */
@@ -49,7 +57,8 @@ int wf_shm_resize(struct wf_shm *shm, size_t len);
 /* Allocate a range, so that touching it cannot fail later for want of memory. */
 int wf_shm_commit(struct wf_shm *shm, size_t offset, size_t len);
 
-/* Map the whole object; at @hint if that is not NULL and the range is free. */
+/* Map the whole object; at @hint if that is not NULL and the range is free. -ESTALE: no
+ * process that has the memory open is accessible. */
 int wf_shm_map(struct wf_shm *shm, void *hint);
 
 /* For the creator: the content is complete, and other processes may attach. */
@@ -61,5 +70,8 @@ int wf_shm_lock(struct wf_shm *shm);
 void wf_shm_unlock(struct wf_shm *shm);
 
 void wf_shm_close(struct wf_shm *shm);
+
+/* shm_memory.c, for wf_shm_close: leave the roster and free the memory. */
+void wf_shm_forget(struct wf_shm *shm);
 
 #endif

@@ -15,6 +15,7 @@
 #include <unistd.h>
 #include <cmocka.h>
 
+#include "sys/compiler.h"
 #include "sys/shm_file.h"
 
 enum { LEN = 3 * 4096 };
@@ -286,6 +287,60 @@ static void foreign(void **state)
 	assert_int_equal(unlink(path), 0);
 }
 
+/* Another process of the user truncates the file with the name: those that have the
+ * memory keep it, and others get an error. */
+static void truncated(void **state)
+{
+	struct wf_shm a, b, late;
+	int fd;
+
+	(void)state;
+	create(&a);
+	attach(&b, WF_SHM_CREATE);
+	fd = shm_open(name, O_RDWR, 0);
+	assert_true(fd >= 0);
+	for (off_t len = 4096; len >= 0; len -= 512) {
+		assert_int_equal(ftruncate(fd, len), 0);
+		memset(a.mem, 5, LEN);
+		assert_int_equal(((const char *)b.mem)[LEN - 1], 5);
+		assert_int_equal(wf_shm_commit(&b, 0, LEN), 0);
+		if (wf_shm_open(&late, name, WF_SHM_CREATE))
+			continue;
+		if (len < 4096)
+			assert_true(wf_shm_map(&late, NULL) < 0);
+		wf_shm_close(&late);
+	}
+	assert_int_equal(ftruncate(a.mem_fd, 0), -1);
+	close(fd);
+	wf_shm_close(&b);
+	wf_shm_close(&a);
+	assert_false(name_exists());
+}
+
+/* A roster that was written over: any process and descriptor, none of which has the
+ * memory, and a length of any size. */
+static void scribbled(void **state)
+{
+	static const uint32_t words[] = { 0, 1, UINT32_MAX, INT32_MAX, 0x10001 };
+	struct wf_shm a, late;
+	int fd;
+
+	(void)state;
+	create(&a);
+	fd = shm_open(name, O_RDWR, 0);
+	assert_true(fd >= 0);
+	for (size_t i = 0; i < WF_ARRAY_SIZE(words); i++) {
+		for (off_t at = 0; at < 4096; at += (off_t)sizeof(words[i]))
+			assert_int_equal(
+				pwrite(fd, &words[i], sizeof(words[i]), at), 4);
+		assert_int_equal(wf_shm_open(&late, name, WF_SHM_CREATE), 0);
+		assert_true(wf_shm_map(&late, NULL) < 0);
+		wf_shm_close(&late);
+	}
+	close(fd);
+	wf_shm_close(&a);
+}
+
 /* A file of this user that no process has open and that is no object of this kind. */
 static void empty_leftover(void **state)
 {
@@ -311,6 +366,8 @@ int main(void)
 		SHM_TEST(killed_writer),
 		SHM_TEST(exclusion),
 		SHM_TEST(foreign),
+		SHM_TEST(truncated),
+		SHM_TEST(scribbled),
 		SHM_TEST(empty_leftover),
 	};
 
