@@ -162,5 +162,42 @@ static void a_child_of_one_that_connects(void)
 	}
 }
 
+/* What a child closes leaves the sets of descriptors that its parent sleeps on. */
+static void a_child_does_not_wake_or_silence_sleepers(void)
+{
+	struct cf_options options = { .wait_obj = FI_WAIT_FD,
+		.split_cqs = true,
+		.counters = true,
+		.bind_eq = true };
+	struct cf_region region = { .mr = NULL };
+	uint8_t in[LEN], out[LEN] = { 5 };
+	struct cf_env env;
+
+	if (!cf_open_waiting_pair(&env, &options))
+		SKIP("no waiting with descriptors");
+	for (int i = 0; i < 3; i++) {
+		struct fi_context2 contexts[2];
+		struct fi_cq_data_entry entry;
+		pid_t pid = fork();
+		int status;
+
+		CHECK(pid >= 0);
+		if (!pid)
+			be_a_child(&env, &region);
+		CHECK_EQ(waitpid(pid, &status, 0), pid);
+		CHECK_EQ(status, 0);
+		cf_post_recv(&env, in, LEN, &contexts[0]);
+		cf_post_send(&env, out, LEN, &contexts[1]);
+		CHECK_EQ(fi_cq_sread(env.side[0].tx_cq, &entry, 1, NULL, CF_TIMEOUT_MS),
+			1);
+		CHECK(entry.op_context == &contexts[1]);
+		CHECK_EQ(fi_cq_sread(env.side[1].rx_cq, &entry, 1, NULL, CF_TIMEOUT_MS),
+			1);
+		CHECK(entry.op_context == &contexts[0]);
+	}
+	cf_close(&env);
+}
+
 CF_SUITE(forked, CF_CASE(a_child_may_only_close, "THR-014", FI_MSG),
+	CF_CASE(a_child_does_not_wake_or_silence_sleepers, "THR-014", FI_MSG),
 	CF_CASE(a_child_of_one_that_connects, "THR-014", FI_MSG));
