@@ -300,8 +300,6 @@ ssize_t wf_local_start(struct wf_local *below, fi_addr_t peer, struct wf_op *op)
 {
 	if (!below)
 		return -FI_ENOSYS;
-	if (wf_local_is_inherited(below))
-		return -FI_EOPBADSTATE;
 	wake(below);
 	return wf_lower_start(&below->ep, op, peer);
 }
@@ -309,7 +307,7 @@ ssize_t wf_local_start(struct wf_local *below, fi_addr_t peer, struct wf_op *op)
 ssize_t wf_local_send(struct wf_local *below, fi_addr_t peer, enum wf_op_kind kind,
 	const void *buf, size_t len, uint64_t tag)
 {
-	if (wf_unlikely(!below || wf_local_is_inherited(below)))
+	if (wf_unlikely(!below))
 		return -FI_EAGAIN;
 	wake(below);
 	return wf_lower_send_small(below->ep.builtin, kind, buf, len, peer, tag);
@@ -331,8 +329,7 @@ static inline bool is_partial(struct wf_local *below)
 {
 	struct wf_local_pace *pace = &below->pace;
 
-	if (!wf_progress_is_partial(&below->above->progress) || !pace->left ||
-		wf_local_is_inherited(below))
+	if (!wf_progress_is_partial(&below->above->progress) || !pace->left)
 		return false;
 	return wf_likely(--pace->left % WF_LOCAL_CLOCK_INTERVAL) ||
 	       (pace->left && wf_coarse_ns() == pace->tick);
@@ -375,7 +372,7 @@ static bool is_quiet(const struct wf_local *below)
 
 bool wf_local_arm(struct wf_local *below)
 {
-	return !below || wf_local_is_inherited(below) ||
+	return !below ||
 	       (below->sleeps && wf_lower_ep_arm(&below->ep) && is_quiet(below));
 }
 
