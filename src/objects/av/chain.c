@@ -107,7 +107,7 @@ static unsigned int highest_bit(uint64_t n)
 }
 
 /* The chain, of @count (more than 1), of addresses with @hash. */
-static uint64_t chain_of(uint64_t hash, uint64_t count)
+static uint64_t chain_index(uint64_t hash, uint64_t count)
 {
 	uint64_t mask = (UINT64_C(2) << highest_bit(count - 1)) - 1;
 	uint64_t chain = hash & mask;
@@ -117,14 +117,15 @@ static uint64_t chain_of(uint64_t hash, uint64_t count)
 
 /* The head of the chain of @hash; NULL: shared memory is corrupt, or another process
  * changed it without the lock. */
-static _Atomic uint32_t *head_of(const struct wf_av_table *table, uint64_t hash)
+static _Atomic uint32_t *chain_head_of(const struct wf_av_table *table, uint64_t hash)
 {
 	uint64_t count = wf_av_chain_count(table);
 
-	return count ? head_at(table, chain_of(hash, count)) : NULL;
+	return count ? head_at(table, chain_index(hash, count)) : NULL;
 }
 
-static void link_at(_Atomic uint32_t *head, struct wf_av_slot *slot, uint32_t index)
+static void chain_link_at(
+	_Atomic uint32_t *head, struct wf_av_slot *slot, uint32_t index)
 {
 	atomic_store_explicit(&slot->next,
 		atomic_load_explicit(head, memory_order_relaxed), memory_order_release);
@@ -134,10 +135,10 @@ static void link_at(_Atomic uint32_t *head, struct wf_av_slot *slot, uint32_t in
 void wf_av_chain_link(struct wf_av_table *table, struct wf_av_slot *slot,
 	uint32_t index, uint64_t hash)
 {
-	_Atomic uint32_t *head = head_of(table, hash);
+	_Atomic uint32_t *head = chain_head_of(table, hash);
 
 	if (head)
-		link_at(head, slot, index);
+		chain_link_at(head, slot, index);
 }
 
 void wf_av_chain_disturb(struct wf_av_table *table)
@@ -156,7 +157,8 @@ void wf_av_chain_settle(struct wf_av_table *table)
 	atomic_store_explicit(&table->state->seq, (seq | 1) + 1, memory_order_release);
 }
 
-static uint64_t hash_of(const struct wf_av_table *table, const struct wf_av_slot *slot)
+static uint64_t slot_hash(
+	const struct wf_av_table *table, const struct wf_av_slot *slot)
 {
 	uint32_t words[WF_AV_ADDR_WORDS];
 
@@ -166,7 +168,7 @@ static uint64_t hash_of(const struct wf_av_table *table, const struct wf_av_slot
 
 /* Move the slots of the chain at @from whose chain, of @chain + 1, is @chain to the
  * empty chain at @to. */
-static void move(struct wf_av_table *table, _Atomic uint32_t *from,
+static void chain_move(struct wf_av_table *table, _Atomic uint32_t *from,
 	_Atomic uint32_t *to, uint64_t chain)
 {
 	uint64_t size = wf_av_table_capacity(table);
@@ -177,14 +179,14 @@ static void move(struct wf_av_table *table, _Atomic uint32_t *from,
 
 		if (!slot)
 			return;
-		if (chain_of(hash_of(table, slot), chain + 1) != chain) {
+		if (chain_index(slot_hash(table, slot), chain + 1) != chain) {
 			from = &slot->next;
 			continue;
 		}
 		atomic_store_explicit(from,
 			atomic_load_explicit(&slot->next, memory_order_relaxed),
 			memory_order_release);
-		link_at(to, slot, index);
+		chain_link_at(to, slot, index);
 		table->moved++;
 	}
 }
@@ -204,7 +206,7 @@ void wf_av_chain_split(struct wf_av_table *table)
 		return;
 	wf_av_chain_disturb(table);
 	atomic_store_explicit(to, 0, memory_order_release);
-	move(table, from, to, chain);
+	chain_move(table, from, to, chain);
 	atomic_store_explicit(
 		&table->state->chains, (uint32_t)chain + 1, memory_order_release);
 	wf_av_chain_settle(table);
@@ -226,7 +228,7 @@ void wf_av_chain_rebuild(struct wf_av_table *table, uint32_t bits)
 
 		if (!slot || !wf_av_slot_live(slot))
 			continue;
-		wf_av_chain_link(table, slot, (uint32_t)i, hash_of(table, slot));
+		wf_av_chain_link(table, slot, (uint32_t)i, slot_hash(table, slot));
 		table->moved++;
 	}
 	wf_av_chain_settle(table);
@@ -235,7 +237,7 @@ void wf_av_chain_rebuild(struct wf_av_table *table, uint32_t bits)
 void wf_av_chain_unlink(struct wf_av_table *table, uint32_t index, uint64_t hash)
 {
 	uint64_t size = wf_av_table_capacity(table);
-	_Atomic uint32_t *link = head_of(table, hash);
+	_Atomic uint32_t *link = chain_head_of(table, hash);
 
 	for (uint64_t steps = 0; link && steps < size; steps++) {
 		uint32_t at;
@@ -274,7 +276,7 @@ static int find_once(
 	 * another process may have added some. */
 	if (!wf_av_slot_at(table, size - 1))
 		wf_av_table_refresh(table);
-	link = head_of(table, hash);
+	link = chain_head_of(table, hash);
 	if (!link)
 		return -FI_ENOENT;
 	for (uint64_t steps = 0; steps < size && !found; steps++) {

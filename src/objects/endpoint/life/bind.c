@@ -242,7 +242,7 @@ static int missing(const struct wf_ep *ep, int err, const char *what)
 	return err;
 }
 
-static bool has_cntr(const struct wf_ep *ep)
+static bool ep_has_cntr(const struct wf_ep *ep)
 {
 	for (int i = 0; i < WF_CNTR_COUNT; i++)
 		if (ep->cntr[i])
@@ -252,9 +252,9 @@ static bool has_cntr(const struct wf_ep *ep)
 
 /* Is there an object whose reading makes progress for @ep? A scalable endpoint is run
  * by the objects of all its contexts. */
-static bool is_run(const struct wf_ep *ep)
+static bool ep_is_run(const struct wf_ep *ep)
 {
-	return ep->sep || ep->tx_cq || ep->rx_cq || has_cntr(ep) ||
+	return ep->sep || ep->tx_cq || ep->rx_cq || ep_has_cntr(ep) ||
 	       wf_domain_has_thread(ep->domain);
 }
 
@@ -266,7 +266,7 @@ int wf_ep_check_bindings(const struct wf_ep *ep)
 		return missing(ep, -FI_ENOCQ, "a CQ with FI_RECV");
 	/* RMA completes nothing at its target, whose progress peers need all the same.
 	 */
-	if (!is_run(ep))
+	if (!ep_is_run(ep))
 		return missing(ep, -FI_ENOCQ, "a CQ with FI_RECV, or a counter,");
 	if (ep->type != FI_EP_MSG && !ep->av)
 		return missing(ep, -FI_ENOAV, "an AV");
