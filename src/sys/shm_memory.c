@@ -8,7 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "sys/file.h"
+#include "sys/file_size.h"
 #include "sys/sealed.h"
 #include "sys/shm_file.h"
 
