@@ -284,6 +284,7 @@ int main(void)
 
 	setenv("FI_OFI_RXD_UNEXPECTED_SIZE", "1048576", 1);
 	setenv("FI_OFI_RXD_MAX_PEERS", "8", 1);
+	setenv("FI_FLUSH_TIMEOUT", "0", 1);
 	setenv("FI_OFI_RXD_PEER_TIMEOUT", "1", 1);
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
