@@ -152,23 +152,36 @@ void wf_async_item_init(
 	struct wf_async_item *item, bool (*run)(struct wf_async_item *item))
 {
 	item->run = run;
-	item->spared = false;
+	item->spared = item->closed = false;
 	wf_list_init(&item->link);
 	/* An item without a thread always counts as wanted: nothing is to be done. */
 	atomic_init(&item->wanted, !item->async);
 }
 
-void wf_async_forget(struct wf_async_item *item)
+static void async_remove(struct wf_async_item *item, bool closed)
 {
 	struct wf_async *async = item->async;
 
-	if (!async || !async->has_thread || wf_is_forked_since(async->fork_depth))
+	if (!async || wf_is_forked_since(async->fork_depth))
 		return;
 	(void)pthread_mutex_lock(&async->lock);
+	item->closed = closed;
 	while (async->running == item)
 		(void)wf_sys_cond_wait(&async->ran, &async->lock);
 	wf_list_remove(&item->link);
+	if (closed)
+		atomic_store_explicit(&item->wanted, true, memory_order_relaxed);
 	(void)pthread_mutex_unlock(&async->lock);
+}
+
+void wf_async_forget(struct wf_async_item *item)
+{
+	async_remove(item, false);
+}
+
+void wf_async_close(struct wf_async_item *item)
+{
+	async_remove(item, true);
 }
 
 void wf_async_want_slow(struct wf_async_item *item)
@@ -180,6 +193,8 @@ void wf_async_want_slow(struct wf_async_item *item)
 	(void)pthread_mutex_lock(&async->lock);
 	/* An item that is being run is listed again after its run. */
 	atomic_store_explicit(&item->wanted, true, memory_order_relaxed);
+	if (item->closed)
+		goto out;
 	if (!async->has_thread)
 		async_start(async);
 	if (wf_list_empty(&item->link)) {
@@ -191,5 +206,6 @@ void wf_async_want_slow(struct wf_async_item *item)
 		async->tick_ns = WF_ASYNC_TICK_NS;
 		(void)pthread_cond_signal(&async->changed);
 	}
+out:
 	(void)pthread_mutex_unlock(&async->lock);
 }

@@ -57,6 +57,7 @@ struct wf_async_item {
 	struct wf_list link; /* in async->items; guarded by async->lock */
 	/* The endpoint kept an operation since the thread looked last. */
 	atomic_bool wanted;
+	bool closed; /* not listed any more; guarded by async->lock */
 	bool spared; /* the thread's; the last look left the endpoint alone */
 };
 
@@ -67,8 +68,10 @@ void wf_async_done(struct wf_async *async);
 void wf_async_item_init(
 	struct wf_async_item *item, bool (*run)(struct wf_async_item *item));
 /* Remove the item and wait until the thread does not run it. The caller holds no lock
- * that run() waits for, and keeps the endpoint from calling wf_async_want. */
+ * that run() waits for. */
 void wf_async_forget(struct wf_async_item *item);
+/* The same, for good: later calls of wf_async_want do nothing. */
+void wf_async_close(struct wf_async_item *item);
 
 void wf_async_want_slow(struct wf_async_item *item);
 

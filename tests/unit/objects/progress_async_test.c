@@ -183,6 +183,29 @@ static void the_gate_is_respected(void **state)
 	wf_async_done(&async);
 }
 
+/* What an endpoint keeps while it is closed does not bring it back. */
+static void a_closed_item_stays_away(void **state)
+{
+	struct wf_async async = { 0 };
+	struct fake fake, other;
+
+	(void)state;
+	wf_async_init(&async);
+	fake_init(&fake, &async);
+	fake_init(&other, &async);
+	keep(&fake, 1);
+	await_all(&fake);
+	wf_async_close(&fake.base);
+	keep(&fake, 1);
+	assert_true(wf_list_empty(&async.items));
+	/* The thread has looked once more. */
+	keep(&other, 1);
+	await_all(&other);
+	assert_int_equal(kept(&fake), 1);
+	wf_async_close(&other.base);
+	wf_async_done(&async);
+}
+
 /* An endpoint without such a thread may want, too. */
 static void nothing_happens_without_a_thread(void **state)
 {
@@ -203,6 +226,7 @@ int main(void)
 		cmocka_unit_test(several_items_are_run),
 		cmocka_unit_test(forgetting_waits_for_the_run),
 		cmocka_unit_test(the_gate_is_respected),
+		cmocka_unit_test(a_closed_item_stays_away),
 		cmocka_unit_test(nothing_happens_without_a_thread),
 	};
 

@@ -48,6 +48,11 @@ void wf_ep_async_stop(struct wf_ep *ep)
 	wf_async_forget(&ep->async);
 }
 
+void wf_ep_async_close(struct wf_ep *ep)
+{
+	wf_async_close(&ep->async);
+}
+
 void wf_ep_async_below(struct wf_ep *above, struct wf_ep *below)
 {
 	below->wants = above->wants;

@@ -24,6 +24,8 @@ void wf_ep_async_init(struct wf_ep *ep);
 void wf_ep_async_enable(struct wf_ep *ep);
 /* The thread does not run @ep any more, until it is wanted again. */
 void wf_ep_async_stop(struct wf_ep *ep);
+/* @ep is being closed: the thread does not run it any more. */
+void wf_ep_async_close(struct wf_ep *ep);
 
 /* @below is an endpoint below @above, whose progress runs it. */
 void wf_ep_async_below(struct wf_ep *above, struct wf_ep *below);

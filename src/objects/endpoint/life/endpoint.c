@@ -152,7 +152,7 @@ int wf_ep_put(struct wf_ep *ep)
 			return ret;
 		}
 		wf_ep_flush_remove(ep);
-		wf_ep_async_stop(ep);
+		wf_ep_async_close(ep);
 		wf_ep_cleanup_stop(ep);
 		wf_ep_progress_detach(ep);
 		if (ep->coll_ops)
