@@ -229,7 +229,7 @@ static void test_fetches(void **state)
 
 /* More messages than a peer may have unreceived: it goes on when receives are posted,
  * and all arrive in order. */
-static void test_a_held_peer_goes_on(void **state)
+static void check_goes_on(const struct flood *flood)
 {
 	enum { LEN = 8192, COUNT = 3 * LIMIT / LEN };
 	static uint8_t out[PACKET_MAX], in[LEN];
@@ -240,7 +240,6 @@ static void test_a_held_peer_goes_on(void **state)
 	int fd, ret, idle = 0;
 	uint64_t id;
 
-	(void)state;
 	setup(&env);
 	fd = join(&env, &id);
 	set_small(fd);
@@ -248,7 +247,8 @@ static void test_a_held_peer_goes_on(void **state)
 		ssize_t n = 0;
 
 		if (at == len && sent < COUNT) {
-			len = write_packet(out, id, EAGER("0020000000000000"), LEN, 0);
+			len = flood->raw ? write_raw(out, flood)
+					 : write_packet(out, id, flood->text, LEN, 0);
 			memcpy(out + len - LEN, &sent, sizeof(sent));
 			sent++;
 			at = 0;
@@ -278,11 +278,29 @@ static void test_a_held_peer_goes_on(void **state)
 	rdm_end_close(&env);
 }
 
+static void test_a_held_peer_goes_on(void **state)
+{
+	(void)state;
+	check_goes_on(&(struct flood){ .text = EAGER("0020000000000000") });
+}
+
+/* In the form of release 1.17. */
+static void test_messages_without_headers_go_on(void **state)
+{
+	(void)state;
+	check_goes_on(&(struct flood){
+		.text = "03 00 8000 00 00 18 00 1820000000000000 0700000000000000",
+		.payload_len = 8192,
+		.raw = true,
+	});
+}
+
 /* A message in segments is matched when some of them have come, or all. */
 static void test_segments_are_put_together(void **state)
 {
 	struct fi_cq_tagged_entry entry;
 	struct rdm_end env;
+	char whole[16] = { 0 };
 	uint64_t id;
 	int fd, ret;
 
@@ -312,12 +330,27 @@ static void test_segments_are_put_together(void **state)
 		assert_int_equal(entry.len, 12);
 		assert_memory_equal(buf, "abcdabcdabcd", 12);
 	}
-	/* The connection is lost: what is whole stays, what is not fails. */
-	for (int i = 1; i <= 3; i += 2)
+	/* What is whole outlives the connection. */
+	for (int i = 0; i < 2; i++)
 		packet(fd, id,
-			i == 1 ? SEGMENT(OLD, "0100000000000000", "0400000000000008")
-			       : SEGMENT(OLD, "0300000000000000", "0400000000000000"));
+			i ? SEGMENT(OLD, "0300000000000000", "0800000000000000")
+			  : SEGMENT(OLD, "0100000000000000", "0800000000000000"));
+	for (int i = 0; i < 200; i++)
+		assert_int_equal(step(&env, &entry), 0);
+	/* The connection is lost, or the endpoint closed, before it is whole. */
+	packet(fd, id, SEGMENT(OLD, "0100000000000000", "0800000000000000"));
+	for (int i = 0; i < 200; i++)
+		assert_int_equal(step(&env, &entry), 0);
 	close(fd);
+	for (int i = 0; i < 200; i++)
+		assert_int_equal(step(&env, &entry), 0);
+	assert_int_equal(fi_trecv(env.ep, whole, sizeof(whole), NULL, FI_ADDR_UNSPEC, 7,
+				 0, whole),
+		0);
+	while (!(ret = step(&env, &entry)))
+		;
+	assert_int_equal(ret, 1);
+	assert_memory_equal(whole, "abcdabcd", 8);
 	rdm_end_close(&env);
 }
 
@@ -408,6 +441,7 @@ int main(void)
 		cmocka_unit_test(test_first_segments),
 		cmocka_unit_test(test_fetches),
 		cmocka_unit_test(test_a_held_peer_goes_on),
+		cmocka_unit_test(test_messages_without_headers_go_on),
 		cmocka_unit_test(test_segments_are_put_together),
 		cmocka_unit_test(test_two_that_fetch_from_each_other),
 	};
