@@ -68,6 +68,37 @@ static void test_bad_packets_close_their_connection(void **state)
 	rdm_end_close(&env);
 }
 
+/* EPA-034. Messages that all begin and never end: each segment is looked for among
+ * them, so a peer has few of them. */
+static void test_messages_that_only_begin(void **state)
+{
+	enum { ID_AT = 8, MSG_AT = 16, MESSAGES = 5000 };
+	struct bytes core = hex("03 00 0000 00 00 10 00 0000000000000000");
+	struct bytes body = hex(SEGMENT(OLD, "0100000000000000", "0800000000000000"));
+	uint64_t id, total = core.len + body.len;
+	struct fi_cq_tagged_entry entry;
+	struct rdm_end env;
+	uint8_t more;
+	int fd;
+
+	(void)state;
+	setup(&env);
+	fd = join(&env, &id);
+	memcpy(core.at + 8, &total, sizeof(total));
+	memcpy(core.at + core.len, body.at, body.len);
+	memcpy(core.at + core.len + ID_AT, &id, sizeof(id));
+	for (uint64_t i = 1; i <= MESSAGES; i++) {
+		memcpy(core.at + core.len + MSG_AT, &i, sizeof(i));
+		if (send(fd, core.at, total, MSG_NOSIGNAL) < 0)
+			break;
+		(void)step(&env, &entry);
+	}
+	assert_int_equal(get(&env, fd, &more, 1), 0);
+	close(fd);
+	good_message(&env);
+	rdm_end_close(&env);
+}
+
 /* A receive that got a part of a message, or waits for the sender's memory, fails when
  * the sender is gone. */
 static void lost(const char *text)
@@ -205,6 +236,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_bad_packets_close_their_connection),
+		cmocka_unit_test(test_messages_that_only_begin),
 		cmocka_unit_test(test_lost_with_half_a_message),
 		cmocka_unit_test(test_lost_before_it_was_read),
 		cmocka_unit_test(test_lost_before_it_was_written),

@@ -74,6 +74,7 @@ struct rxm_conn_data {
 	struct wf_list rdv;
 	/* struct rxm_partial, the messages that arrive in segments, by link. */
 	struct wf_list partial;
+	unsigned int partial_count;
 	/* Memory of answers: the connection's part of ep->data.answers. */
 	size_t answer_bytes;
 	/* Bytes of answers that the peer may have to keep because of this end's

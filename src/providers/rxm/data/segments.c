@@ -13,8 +13,13 @@
  * that were announced. The last segment makes it a message in one piece of memory.
  */
 
-/* Longest unexpected message in segments. */
-enum { UNEXPECTED_MAX = 1 << 30 };
+enum {
+	UNEXPECTED_MAX = 1 << 30, /* longest unexpected message in segments */
+	/* Messages of a connection of which some segments have not arrived: they are in
+	 * a list, which is searched for each segment. Senders send the segments of one
+	 * message after those of the other. */
+	AT_ONCE_MAX = 4096,
+};
 
 /* A segment of an unexpected message. */
 struct chunk {
@@ -60,10 +65,15 @@ static bool keep(struct rxm_conn *conn, const struct rxm_packet *packet,
 
 static struct rxm_partial *begin(struct rxm_conn *conn, const struct rxm_packet *packet)
 {
-	struct rxm_partial *partial = malloc(sizeof(*partial));
 	struct fi_peer_rx_entry *entry = NULL;
+	struct rxm_partial *partial;
 	int ret = -FI_ENOMEM;
 
+	if (conn->data.partial_count == AT_ONCE_MAX) {
+		rxm_conn_broken(conn, "segments of too many messages");
+		return NULL;
+	}
+	partial = malloc(sizeof(*partial));
 	if (partial)
 		ret = rxm_match(conn, packet, &entry);
 	if (ret && ret != -FI_ENOENT) {
@@ -85,6 +95,7 @@ static struct rxm_partial *begin(struct rxm_conn *conn, const struct rxm_packet 
 		return NULL;
 	}
 	wf_list_push(&conn->data.partial, &partial->link);
+	conn->data.partial_count++;
 	return partial;
 }
 
@@ -124,6 +135,13 @@ static void settle(struct rxm_conn *conn, struct rxm_partial *partial,
 	partial->unexp = NULL;
 }
 
+static void partial_free(struct rxm_conn *conn, struct rxm_partial *partial)
+{
+	wf_list_remove(&partial->link);
+	conn->data.partial_count--;
+	free(partial);
+}
+
 /* All segments of an unexpected message have arrived: put them into one piece. */
 static void make_whole(struct rxm_conn *conn, struct rxm_partial *partial)
 {
@@ -138,8 +156,7 @@ static void make_whole(struct rxm_conn *conn, struct rxm_partial *partial)
 	whole.iov_base = wf_srx_payload(unexp);
 	settle(conn, partial, &whole, 1);
 	unexp->note = WF_UNEXP_WHOLE;
-	wf_list_remove(&partial->link);
-	free(partial);
+	partial_free(conn, partial);
 }
 
 static void end(struct rxm_conn *conn, struct rxm_partial *partial)
@@ -151,10 +168,9 @@ static void end(struct rxm_conn *conn, struct rxm_partial *partial)
 		make_whole(conn, partial);
 		return;
 	}
-	wf_list_remove(&partial->link);
 	if (partial->entry)
 		rxm_recv_done(conn, partial->entry, &arrived);
-	free(partial);
+	partial_free(conn, partial);
 }
 
 void rxm_segment(struct rxm_conn *conn, const struct rxm_packet *packet)
@@ -216,7 +232,6 @@ void rxm_partial_lost(struct rxm_conn *conn, int err)
 			settle(conn, partial, NULL, 0);
 		if (partial->entry)
 			rxm_recv_fail(conn, partial->entry, err);
-		free(partial);
+		partial_free(conn, partial);
 	}
-	wf_list_init(&conn->data.partial);
 }
