@@ -200,7 +200,8 @@ static void ours_with(struct rdm *rdm, const char *ext, bool proven)
 static void ours_are_known_by_their_instance(void **state)
 {
 	ours_with(*state, REJECT_OURS(CONNECTED_ALREADY, INSTANCE), true);
-	ours_with(*state, REJECT_OURS(CROSSED, INSTANCE), true);
+	/* It asks, perhaps not by the request that told its instance. */
+	ours_with(*state, REJECT_OURS(CROSSED, INSTANCE), false);
 	ours_with(*state, REJECT_OURS(BUSY, INSTANCE), false);
 	ours_with(*state, REJECT_OURS(CONNECTED_ALREADY, OTHER), false);
 	ours_with(*state, CM_OLD, false);

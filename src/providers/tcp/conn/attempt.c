@@ -113,6 +113,20 @@ static void become_conn(
 	tcp_attempt_drop(attempt);
 }
 
+static bool is_unverified(const struct tcp_peer *peer)
+{
+	return peer->unverified && !peer->unverified->err;
+}
+
+/* Was the request rejected because it crossed the one that is unverified? The peer has
+ * read the reply to its own request meanwhile: ask it at once. */
+static bool is_crossed(const struct tcp_attempt *attempt)
+{
+	return attempt->cm.state == TCP_CM_REJECTED && !attempt->verifies &&
+	       attempt->cm.msg.ext.reason == TCP_REASON_CROSSED &&
+	       is_unverified(attempt->peer);
+}
+
 /* ECONNREFUSED after the request was sent is the peer's reject; before, the peer's host
  * refused the connection. */
 static void active_failed(struct tcp_attempt *attempt, int err)
@@ -126,6 +140,8 @@ static void active_failed(struct tcp_attempt *attempt, int err)
 		denied(attempt);
 	} else {
 		failed(attempt->ep, attempt->peer, err, refused);
+		if (is_crossed(attempt))
+			attempt->peer->ip.remote.retry_ns = 0;
 		tcp_attempt_drop(attempt);
 	}
 }
@@ -354,6 +370,10 @@ static void passive_asked(struct tcp_attempt *attempt)
 	if (peer) {
 		wf_remote_ref(&peer->ip.remote);
 		attempt->peer = peer;
+		/* The reply to this endpoint's own request may be there: the peer,
+		 * which verifies that request, is told of the connection. */
+		if (peer->attempt)
+			tcp_attempt_progress(peer->attempt);
 		reason = judge(attempt, peer, &hello);
 		if (reason == TCP_REASON_NONE &&
 			tcp_local_refuses(attempt->cm.peer.have, attempt->base.watch.fd,
@@ -421,11 +441,6 @@ static bool no_descriptor(int err)
 	return err == -EMFILE || err == -ENFILE;
 }
 
-static bool is_unverified(const struct tcp_peer *peer)
-{
-	return peer->unverified && !peer->unverified->err;
-}
-
 /* Unverified connections may have used all descriptors: verify them with the listener's
  * spare one. */
 static int connect_to(struct tcp_ep *ep, const struct tcp_peer *peer, int *ret_fd)
@@ -477,6 +492,7 @@ int tcp_attempt_start(struct tcp_ep *ep, struct tcp_peer *peer)
 		return -FI_ENOMEM;
 	}
 	attempt->peer = peer;
+	attempt->verifies = own.accepted_yours;
 	peer->attempt = attempt;
 	wf_remote_ref(&peer->ip.remote);
 	tcp_rdm_encode(data, &hello);

@@ -52,7 +52,8 @@ struct tcp_attempt {
 	struct tcp_ep *ep;
 	struct tcp_peer *peer; /* NULL: passive, and the request has not arrived */
 	bool passive;
-	bool self; /* passive: the other end is this endpoint */
+	bool verifies; /* active: it began to verify a connection */
+	bool self;     /* passive: the other end is this endpoint */
 	/* passive: there is a connection that the peer made to another address of this
 	 * endpoint */
 	bool extra;

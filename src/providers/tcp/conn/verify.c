@@ -75,9 +75,11 @@ static enum wf_verify_answer answer_of(
 	/* Other implementations give no reason. */
 	if (!ext->instance)
 		return WF_VERIFY_SOME;
-	return ext->reason == TCP_REASON_CONNECTED || ext->reason == TCP_REASON_CROSSED
-		       ? WF_VERIFY_ITS_OWN
-		       : WF_VERIFY_UNSETTLED;
+	/* The instance is no secret. A listener that has a connection with this
+	 * endpoint has the unverified one, because this endpoint accepted no other. One
+	 * that asks for a connection (TCP_REASON_CROSSED) may mean another request. */
+	return ext->reason == TCP_REASON_CONNECTED ? WF_VERIFY_ITS_OWN
+						   : WF_VERIFY_UNSETTLED;
 }
 
 /* Does the failure @err of an attempt tell that its host keeps attempts off? Not if one
