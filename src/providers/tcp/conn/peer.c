@@ -335,12 +335,14 @@ int tcp_peer_connected(struct tcp_ep *ep, struct tcp_peer *peer, int fd,
 }
 
 /* Has the peer verified the connection, or is it past the time in which peers do? A
- * peer sends nothing over an unverified connection. */
+ * peer sends nothing over an unverified connection. One that has connected may not have
+ * sent its request yet. */
 static bool is_confirmed(const struct tcp_conn *conn)
 {
 	enum { LIMIT_NS = 1000000000 };
 
-	return conn->err || conn->received || wf_now_ns() - conn->made_ns > LIMIT_NS;
+	return conn->err || conn->received ||
+	       (!conn->ep->peers->callers && wf_now_ns() - conn->made_ns > LIMIT_NS);
 }
 
 bool tcp_peers_owe(struct tcp_ep *ep)

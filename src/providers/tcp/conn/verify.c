@@ -64,6 +64,10 @@ void tcp_verify_begin(struct tcp_ep *ep, struct tcp_peer *peer, struct tcp_conn 
 	}
 	peer->unverified = conn;
 	wf_verify_begin(&ep->peers->remotes, &peer->ip.remote);
+	/* Within this machine the request may leave at once, while the peer is likely
+	 * to make progress. */
+	if (peer->attempt)
+		tcp_attempt_progress(peer->attempt);
 }
 
 /* The meaning of a reject for the unverified connection. */
