@@ -285,7 +285,7 @@ static void name_sides(const struct rounds *rounds, struct fb_series both[2])
 	}
 	if (!strcmp(both[0].label, both[1].label))
 		snprintf(both[1].label, sizeof(both[1].label), "%.200s (second)",
-			both[0].label);
+			rounds->ours[0].label);
 }
 
 int fb_compare(const struct fb_options *options)
