@@ -43,18 +43,6 @@ static int log_bind(struct fid *fid, struct fid *bfid, uint64_t flags)
 	return ret;
 }
 
-/* fi_open_ops(3) of "logging", for providers: see sys/notice.h. */
-static int log_ops_open(
-	struct fid *fid, const char *name, uint64_t flags, void **ops, void *context)
-{
-	(void)fid;
-	(void)context;
-	if (flags || !ops || !name || strcmp(name, WF_NOTICE) != 0)
-		return -FI_ENOSYS;
-	*ops = &wf_log_notice_ops;
-	return 0;
-}
-
 static int cache_bind(struct fid *fid, struct fid *bfid, uint64_t flags)
 {
 	if (flags || !bfid || bfid->fclass != FI_CLASS_MEM_MONITOR)
@@ -87,7 +75,7 @@ static int handle_close(struct fid *fid)
 		.tostr = wf_refuse_tostr, .ops_set = wf_refuse_ops_set,                \
 	}
 
-static struct fi_ops log_handle_ops = HANDLE_OPS(log_bind, log_ops_open);
+static struct fi_ops log_handle_ops = HANDLE_OPS(log_bind, wf_refuse_ops_open);
 static struct fi_ops cache_handle_ops = HANDLE_OPS(cache_bind, cache_ops_open);
 
 static const struct {

@@ -4,7 +4,6 @@
 #include <ctype.h>
 #include <stdarg.h>
 #include <stdio.h>
-#include <rdma/fi_ext.h>
 #include <rdma/providers/fi_log.h>
 #include <rdma/providers/fi_prov.h>
 
@@ -15,15 +14,10 @@ enum { TEXT_SIZE = 640, VAR_SIZE = 128 };
 /* The table of the core, which is constant; NULL: this is another library. */
 static const struct wf_notice_ops *notice_ops(void)
 {
-	struct wf_notice_ops *ops = NULL;
-	struct fid *handle;
+	const struct wf_notice_ops *ops = NULL;
 
-	if (fi_open(FI_VERSION(1, 13), "logging", NULL, 0, 0, &handle, NULL))
+	if (fi_param_get(NULL, WF_NOTICE, &ops) || !ops || ops->size < sizeof(*ops))
 		return NULL;
-	if (fi_open_ops(handle, WF_NOTICE, 0, (void **)&ops, NULL) ||
-		ops->size < sizeof(*ops))
-		ops = NULL;
-	(void)fi_close(handle);
 	return ops;
 }
 

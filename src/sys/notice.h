@@ -8,9 +8,10 @@ struct fi_provider;
 
 /*
  * What the core does for providers of this library, beside the public interface:
- * notices to the user about wrong settings. Providers, also loadable ones, get this
- * table by fi_open(3) of "logging" and fi_open_ops with the name WF_NOTICE. Any thread
- * may call the functions.
+ * notices to the user about wrong settings. Providers, also loadable ones, get a
+ * pointer to this table by fi_param_get with the name WF_NOTICE and no provider: other
+ * libraries know no such parameter, and permit the call while a provider is loaded. Any
+ * thread may call the functions.
  */
 #define WF_NOTICE "weft notice 1"
 

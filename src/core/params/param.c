@@ -196,6 +196,10 @@ WF_EXPORT int fi_param_get(
 
 	if (!param_name || !value)
 		return -FI_EINVAL;
+	if (!provider && !strcmp(param_name, WF_NOTICE)) {
+		*(const struct wf_notice_ops **)value = &wf_log_notice_ops;
+		return 0;
+	}
 	lock_params();
 	param = find(provider, param_name);
 	if (param) {

@@ -13,8 +13,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <rdma/fi_ext.h>
-
 #include "objects/domain/domain.h"
 #include "objects/fabric.h"
 #include "objects/info/info.h"
@@ -44,14 +42,10 @@ void fi_log(const struct fi_provider *prov, enum fi_log_level level,
 	va_end(args);
 }
 
-int fi_open(uint32_t version, const char *name, void *attr, size_t attr_len,
-	uint64_t flags, struct fid **fid, void *context)
-{
-	return -FI_ENOSYS;
-}
-
 int fi_param_get(struct fi_provider *provider, const char *param_name, void *value)
 {
+	if (!provider)
+		return -FI_ENOENT;
 	if (!fake_iface)
 		return -FI_ENODATA;
 	assert_string_equal(param_name, "iface");
