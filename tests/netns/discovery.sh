@@ -204,7 +204,7 @@ is "to a neighbour of one that is left out" \
 export "$iface=eth7"
 is "a parameter that names nothing" "$eth0 $eth0_6 $side $bridge $local $lo"
 FI_LOG_LEVEL=warn here "$fi_info" -p "$provider" >/dev/null 2>"$scratch/log"
-said "what exists is told" "iface.*eth7.*eth0" "$scratch/log"
+said "what exists is told" "$iface is .eth7.*did you mean eth0" "$scratch/log"
 unset "$iface"
 
 # A link that goes away.
