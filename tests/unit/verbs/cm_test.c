@@ -399,13 +399,14 @@ static void the_passive_side_is_ready_before_it_answers(void **state)
 	assert_int_equal(fi_accept(&ep->ep.fid, NULL, 0), -FI_EOPBADSTATE);
 }
 
-static void data_is_cut_off_at_the_limit(void **state)
+static void data_up_to_the_limit(void **state)
 {
-	uint8_t data[100];
+	uint8_t data[VERBS_CM_DATA_SIZE + 1];
 
 	(void)state;
 	memset(data, 5, sizeof(data));
-	connect_up_to_the_request(data, sizeof(data));
+	connect_up_to_the_request(data, VERBS_CM_DATA_SIZE);
+	assert_int_equal(fi_connect(&ep->ep.fid, NULL, data, sizeof(data)), -FI_EINVAL);
 	assert_int_equal(sent.private_data_len, VERBS_CM_DATA_SIZE + 1);
 	assert_int_equal(sent_data[0], VERBS_CM_DATA_SIZE);
 }
@@ -576,7 +577,7 @@ int main(void)
 		TEST(the_active_side_connects),
 		TEST(the_queue_pair_gets_what_was_negotiated),
 		TEST(the_passive_side_is_ready_before_it_answers),
-		TEST(data_is_cut_off_at_the_limit),
+		TEST(data_up_to_the_limit),
 		TEST(a_peers_length_is_checked),
 		TEST(events_out_of_turn_change_nothing),
 		TEST(a_reject_has_its_data),
