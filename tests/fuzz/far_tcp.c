@@ -131,6 +131,7 @@ bool far_tcp_ask(struct far_tcp *far, const struct sockaddr_in *to, struct input
 		return false;
 	}
 	choose_ext(in, &ext, &big);
+	far->instance = ext.instance;
 	tcp_rdm_encode(data, &hello);
 	len = encode(buf, TCP_CM_REQUEST, &ext, big, data, far->rdm ? sizeof(data) : 0);
 	far->peer.swap = big;
@@ -178,6 +179,47 @@ static void agree(struct far_tcp *far, const struct tcp_cm_msg *msg, uint32_t of
 	far->peer.have = have;
 }
 
+/* The endpoint's attempt to verify the connection; -1: it makes none. */
+static int accept_attempt(struct far_tcp *far, struct live *v)
+{
+	struct pollfd wait = { .fd = far->listener, .events = POLLIN };
+	int fd = -1;
+
+	for (int i = 0; i < WAITS && fd < 0; i++) {
+		fd = accept4(far->listener, NULL, NULL, SOCK_CLOEXEC);
+		if (fd >= 0)
+			break;
+		live_drive(v);
+		if (v->conf.auto_progress)
+			(void)poll(&wait, 1, WAIT_MS);
+	}
+	return fd;
+}
+
+/* Tell the endpoint that the connection is that of the listener: it reads it then
+ * (docs/identity.md). */
+static void vouch(struct far_tcp *far, struct live *v)
+{
+	const struct tcp_cm_ext ext = { .instance = far->instance,
+		.reason = TCP_REASON_CONNECTED };
+	int own = far->fd, fd = accept_attempt(far, v);
+	uint8_t buf[TCP_CM_MAX], data[TCP_RDM_DATA];
+	struct tcp_cm_msg msg;
+	size_t len;
+
+	if (fd < 0)
+		return;
+	far->fd = fd;
+	if (read_cm(far, v, buf, &msg) && msg.data_len >= sizeof(data)) {
+		memcpy(data, buf + TCP_CM_HDR, sizeof(data));
+		len = encode(buf, TCP_CM_REJECT, &ext, false, data, sizeof(data));
+		(void)!send(fd, buf, len, MSG_NOSIGNAL);
+	}
+	(void)close(fd);
+	far->fd = own;
+	live_drive(v);
+}
+
 bool far_tcp_asked(struct far_tcp *far, struct live *v)
 {
 	struct tcp_cm_msg msg;
@@ -185,6 +227,8 @@ bool far_tcp_asked(struct far_tcp *far, struct live *v)
 
 	if (far->fd >= 0 && read_cm(far, v, buf, &msg) && msg.type == TCP_CM_REPLY) {
 		agree(far, &msg, TCP_HAVE_OFFER);
+		if (far->rdm)
+			vouch(far, v);
 		return true;
 	}
 	drop(far);

@@ -16,6 +16,7 @@
 enum { FAR_OWED = 16 };
 
 struct far_tcp {
+	uint64_t instance; /* told by the last request; 0: none */
 	bool rdm;
 	int listener; /* listens at @name while the process runs */
 	struct sockaddr_in name;
