@@ -45,11 +45,11 @@ static void replace_epoll(int fd)
 	int own = epoll_create1(EPOLL_CLOEXEC);
 
 	if (own < 0) {
-		(void)close(fd);
+		(void)wf_sys_close(fd);
 		return;
 	}
 	(void)dup3(own, fd, O_CLOEXEC);
-	(void)close(own);
+	(void)wf_sys_close(own);
 }
 
 static void for_each(const struct fd_bits *bits, void (*call)(int fd))
@@ -62,7 +62,7 @@ static void for_each(const struct fd_bits *bits, void (*call)(int fd))
 
 static void close_fd(int fd)
 {
-	(void)close(fd);
+	(void)wf_sys_close(fd);
 }
 
 static void in_child(void)
@@ -151,7 +151,7 @@ int wf_epoll(void)
 	err = add(&epolls, fd);
 	if (!err)
 		return fd;
-	(void)close(fd);
+	(void)wf_sys_close(fd);
 	errno = -err;
 	return -1;
 }

@@ -56,7 +56,7 @@ static int sealable_file(const char *name, size_t size)
 	ret = wf_file_resize(fd, size);
 	if (!ret)
 		return fd;
-	(void)close(fd);
+	(void)wf_sys_close(fd);
 	return ret;
 }
 
@@ -65,7 +65,7 @@ int wf_sealed_check(void)
 	int fd = sealable_file("weft-check", 1);
 
 	if (fd >= 0)
-		(void)close(fd);
+		(void)wf_sys_close(fd);
 	return fd < 0 ? fd : 0;
 }
 
@@ -76,7 +76,7 @@ int wf_sealed_file(const char *name, size_t size)
 	if (fd < 0 || !fcntl(fd, F_ADD_SEALS, SEALS | F_SEAL_SEAL))
 		return fd;
 	ret = -errno;
-	(void)close(fd);
+	(void)wf_sys_close(fd);
 	return ret;
 }
 
@@ -145,7 +145,7 @@ int wf_sealed_open(const char *name, uint32_t pid, int of, size_t size)
 
 	if (fd < 0 || is_safe(fd, size))
 		return fd;
-	(void)close(fd);
+	(void)wf_sys_close(fd);
 	return -EINVAL;
 }
 

@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "sys/calls.h"
 #include "sys/file_size.h"
 #include "sys/sealed.h"
 #include "sys/shm_file.h"
@@ -32,7 +33,7 @@ struct roster {
 /* False: the file was truncated. */
 static bool roster_read(const struct wf_shm *shm, struct roster *ret)
 {
-	return pread(shm->fd, ret, sizeof(*ret), 0) == (ssize_t)sizeof(*ret);
+	return wf_sys_pread(shm->fd, ret, sizeof(*ret), 0) == (ssize_t)sizeof(*ret);
 }
 
 static int roster_write(struct wf_shm *shm, int slot, struct roster_entry entry)
@@ -41,7 +42,7 @@ static int roster_write(struct wf_shm *shm, int slot, struct roster_entry entry)
 		(off_t)(offsetof(struct roster, entry) + (size_t)slot * sizeof(entry));
 
 	errno = ENOSPC; /* the reason of a short write */
-	if (pwrite(shm->fd, &entry, sizeof(entry), at) != (ssize_t)sizeof(entry))
+	if (wf_sys_pwrite(shm->fd, &entry, sizeof(entry), at) != (ssize_t)sizeof(entry))
 		return -errno;
 	return 0;
 }
@@ -63,8 +64,8 @@ int wf_shm_resize(struct wf_shm *shm, size_t len)
 		return shm->mem_fd;
 	shm->len = len;
 	errno = ENOSPC;
-	if (pwrite(shm->fd, &wanted, sizeof(wanted), offsetof(struct roster, len)) !=
-		(ssize_t)sizeof(wanted))
+	if (wf_sys_pwrite(shm->fd, &wanted, sizeof(wanted),
+		    offsetof(struct roster, len)) != (ssize_t)sizeof(wanted))
 		return -errno;
 	ret = roster_write(shm, 0, own_entry(shm));
 	if (!ret)
@@ -77,7 +78,7 @@ int wf_shm_commit(struct wf_shm *shm, size_t offset, size_t len)
 	int ret;
 
 	do {
-		ret = posix_fallocate(shm->mem_fd, (off_t)offset, (off_t)len);
+		ret = wf_sys_posix_fallocate(shm->mem_fd, (off_t)offset, (off_t)len);
 	} while (ret == EINTR);
 	return -ret;
 }
@@ -163,5 +164,5 @@ void wf_shm_forget(struct wf_shm *shm)
 	if (shm->mem)
 		(void)munmap(shm->mem, shm->len);
 	if (shm->mem_fd >= 0)
-		(void)close(shm->mem_fd);
+		(void)wf_sys_close(shm->mem_fd);
 }

@@ -5,13 +5,13 @@
 #include <sched.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/random.h>
 
 #include "objects/absent/absent.h"
 #include "objects/av/set.h"
 #include "providers/coll/control.h"
 #include "providers/coll/exec.h"
 #include "providers/coll/join.h"
+#include "sys/calls.h"
 
 /*
  * Groups: finding them and their members, opening and closing.
@@ -140,7 +140,7 @@ static int open_ids(struct coll_ep *ep)
 {
 	if (ep->ids)
 		return 0;
-	if (getrandom(&ep->id_mask, sizeof(ep->id_mask), 0) < 0)
+	if (wf_sys_getrandom(&ep->id_mask, sizeof(ep->id_mask), 0) < 0)
 		return -errno;
 	ep->ids = calloc(COLL_GROUPS_MAX, sizeof(struct coll_group *));
 	return ep->ids ? 0 : -FI_ENOMEM;
@@ -154,7 +154,7 @@ static int take_id(struct coll_group *group)
 	int ret = open_ids(ep);
 	uint64_t random;
 
-	if (!ret && getrandom(&random, sizeof(random), 0) < 0)
+	if (!ret && wf_sys_getrandom(&random, sizeof(random), 0) < 0)
 		ret = -errno;
 	if (ret)
 		return ret;

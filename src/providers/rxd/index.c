@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "providers/rxd/index.h"
+#include "sys/calls.h"
 
 #include <stdbool.h>
 #include <stdlib.h>
-#include <sys/random.h>
 
 enum { SLOTS_MIN = 32, SLOTS_MAX = 1 << 30 };
 
@@ -51,7 +51,7 @@ static uint32_t draw(const struct rxd_index *map)
 	uint32_t index;
 
 	do {
-		if (getrandom(&index, sizeof(index), 0) != sizeof(index))
+		if (wf_sys_getrandom(&index, sizeof(index), 0) != sizeof(index))
 			return 0;
 	} while (index == 0 || rxd_index_get(map, index));
 	return index;

@@ -49,8 +49,7 @@ bool rxm_unfinished(struct wf_ep *wf)
 {
 	struct rxm_ep *ep = rxm_ep_of(wf);
 
-	if (ep->data.pending || wf_remotes_busy(&ep->peers->remotes) ||
-		wf_local_unfinished(ep->below))
+	if (ep->data.pending || rxm_peers_owe(ep) || wf_local_unfinished(ep->below))
 		return true;
 	wf_list_foreach(link, &ep->conns)
 	{

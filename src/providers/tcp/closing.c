@@ -79,6 +79,7 @@ bool tcp_unfinished(struct wf_ep *wf)
 
 	return !wf_list_empty(&ep->dirty) || ep->own.pending || ep->closed.pending ||
 	       pending_of_contexts(ep) ||
-	       (ep->peers && wf_remotes_busy(&ep->peers->remotes)) ||
+	       (ep->peers &&
+		       (wf_remotes_busy(&ep->peers->remotes) || tcp_peers_owe(ep))) ||
 	       wf_local_unfinished(ep->below);
 }

@@ -167,7 +167,7 @@ void rxm_peers_tick(struct rxm_ep *ep)
 
 bool rxm_peers_owe(const struct rxm_ep *ep)
 {
-	return !wf_list_empty(&ep->peers->remotes.busy);
+	return wf_remotes_busy(&ep->peers->remotes);
 }
 
 uint64_t rxm_peers_deadline(struct rxm_ep *ep)

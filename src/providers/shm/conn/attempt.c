@@ -214,7 +214,7 @@ int shm_attempt_start(struct shm_ep *ep, struct shm_peer *peer)
 	ret = shm_socket_peer(fd, &attempt->pid);
 	if (!ret)
 		ret = send_hello(attempt, region_fd);
-	(void)close(region_fd);
+	(void)wf_sys_close(region_fd);
 	if (!ret)
 		ret = wf_watch_set(&ep->watches, &attempt->base.watch, EPOLLIN);
 	if (!ret)
@@ -225,7 +225,7 @@ int shm_attempt_start(struct shm_ep *ep, struct shm_peer *peer)
 
 err_region:
 	shm_region_unmap(region);
-	(void)close(region_fd);
+	(void)wf_sys_close(region_fd);
 	shm_socket_close(fd);
 err_failed:
 	failed(ep, peer, -ret);

@@ -330,6 +330,8 @@ int tcp_peer_connected(struct tcp_ep *ep, struct tcp_peer *peer, int fd,
 		return 0;
 	conn->made_ns = wf_now_ns();
 	wf_list_push(&ep->peers->unconfirmed, &conn->unconfirmed_link);
+	/* The peer verifies the connection at this endpoint's listener. */
+	wf_ep_want(&ep->ep);
 	use_conn(peer, conn);
 	return 0;
 }
