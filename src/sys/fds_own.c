@@ -11,6 +11,7 @@
 #include "sys/bitmap.h"
 #include "sys/calls.h"
 #include "sys/fds.h"
+#include "sys/forks.h"
 
 /* Descriptors that forked children close or replace. */
 
@@ -26,7 +27,6 @@ struct fd_bits {
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct fd_bits owned;  /* a forked child closes these */
 static struct fd_bits epolls; /* epoll descriptors, which a forked child replaces */
-static bool watching;         /* the handlers are registered */
 
 static void before_fork(void)
 {
@@ -75,6 +75,11 @@ static void in_child(void)
 	(void)pthread_mutex_unlock(&lock);
 }
 
+int wf_fds_watch_forks(void)
+{
+	return pthread_atfork(before_fork, in_parent, in_child);
+}
+
 /* @lock is held. */
 static bool make_space(struct fd_bits *bits, size_t fd)
 {
@@ -96,12 +101,9 @@ static bool make_space(struct fd_bits *bits, size_t fd)
 
 static int add(struct fd_bits *bits, int fd)
 {
-	int err = 0;
+	int err = -wf_forks_count();
 
 	(void)pthread_mutex_lock(&lock);
-	if (!watching)
-		err = pthread_atfork(before_fork, in_parent, in_child);
-	watching = !err;
 	if (!err && !make_space(bits, (size_t)fd))
 		err = ENOMEM;
 	if (!err && !wf_bit_test(bits->at, (size_t)fd)) {

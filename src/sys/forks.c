@@ -3,6 +3,8 @@
 
 #include <pthread.h>
 
+#include "sys/fds.h"
+
 uint32_t wf_fork_depth;
 
 static pthread_once_t once = PTHREAD_ONCE_INIT;
@@ -12,14 +14,31 @@ static int err;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct wf_list hooks = { &hooks, &hooks };
 
+/* Read-locked by threads of the library while they work, write-locked while a process
+ * forks. */
+static pthread_rwlock_t working = PTHREAD_RWLOCK_INITIALIZER;
+
+void wf_fork_defer(void)
+{
+	(void)pthread_rwlock_rdlock(&working);
+}
+
+void wf_fork_allow(void)
+{
+	(void)pthread_rwlock_unlock(&working);
+}
+
+/* The order matters: a thread that works may add or remove a hook. */
 static void before_fork(void)
 {
+	(void)pthread_rwlock_wrlock(&working);
 	(void)pthread_mutex_lock(&lock);
 }
 
 static void in_parent(void)
 {
 	(void)pthread_mutex_unlock(&lock);
+	(void)pthread_rwlock_unlock(&working);
 }
 
 static void in_child(void)
@@ -33,11 +52,16 @@ static void in_child(void)
 		hook->in_child(hook);
 	}
 	(void)pthread_mutex_unlock(&lock);
+	(void)pthread_rwlock_unlock(&working);
 }
 
 static void watch(void)
 {
-	err = pthread_atfork(before_fork, in_parent, in_child);
+	/* Handlers of later registrations run earlier before a fork: threads that work
+	 * have ended that when the lock of descriptors is taken. */
+	err = wf_fds_watch_forks();
+	if (!err)
+		err = pthread_atfork(before_fork, in_parent, in_child);
 }
 
 int wf_forks_count(void)

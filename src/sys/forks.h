@@ -39,6 +39,12 @@ int wf_fork_hook_add(
 /* No-op if @hook, which is all zero, was never added. */
 void wf_fork_hook_remove(struct wf_fork_hook *hook);
 
+/* Around what a thread of the library does: no process is forked meanwhile, so that a
+ * child finds no lock held by a thread that it does not have. Sections do not nest, and
+ * the caller holds no lock in the first one. */
+void wf_fork_defer(void);
+void wf_fork_allow(void);
+
 /* Is this process a child of the one in which wf_fork_depth was @depth? */
 static inline bool wf_is_forked_since(uint32_t depth)
 {

@@ -48,11 +48,13 @@ static bool async_serve(struct wf_async *async, struct wf_async_item *item)
 	item->spared = false;
 	async->running = item;
 	(void)pthread_mutex_unlock(&async->lock);
+	wf_fork_defer();
 	if (!async->gate || wf_gate_close(async->gate)) {
 		left = item->run(item);
 		if (async->gate)
 			wf_gate_open(async->gate);
 	}
+	wf_fork_allow();
 	(void)pthread_mutex_lock(&async->lock);
 	async->running = NULL;
 	(void)pthread_cond_broadcast(&async->ran);

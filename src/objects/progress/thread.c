@@ -6,6 +6,7 @@
 
 #include "objects/progress/thread.h"
 #include "objects/wait/wait.h"
+#include "sys/forks.h"
 #include "sys/calls.h"
 
 struct wf_progress_thread {
@@ -25,13 +26,17 @@ static void *thread_main(void *arg)
 {
 	struct wf_progress_thread *thread = arg;
 	uint64_t ticket;
+	bool quiet;
 
 	for (;;) {
 		ticket = wf_wait_arm(&thread->wait);
 		if (atomic_load_explicit(&thread->stop, memory_order_acquire))
 			return NULL;
+		wf_fork_defer();
 		wf_progress_list_run(thread->list);
-		if (wf_progress_list_arm(thread->list))
+		quiet = wf_progress_list_arm(thread->list);
+		wf_fork_allow();
+		if (quiet)
 			(void)wf_wait_sleep(&thread->wait, ticket, UINT64_MAX);
 	}
 }
