@@ -52,7 +52,8 @@ static void in_child(void)
 		hook->in_child(hook);
 	}
 	(void)pthread_mutex_unlock(&lock);
-	(void)pthread_rwlock_unlock(&working);
+	/* Its writer is a thread of the parent: the child cannot unlock it. */
+	(void)pthread_rwlock_init(&working, NULL);
 }
 
 static void watch(void)
