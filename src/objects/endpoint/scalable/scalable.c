@@ -3,6 +3,7 @@
 
 #include "objects/absent/absent.h"
 #include "objects/endpoint/caps.h"
+#include "objects/endpoint/life/async.h"
 #include "objects/endpoint/life/bind.h"
 #include "objects/endpoint/life/flush.h"
 #include "objects/endpoint/life/life.h"
@@ -31,8 +32,10 @@ int wf_sep_enable_core(struct wf_ep *core)
 	ret = core->xfer->enable(core);
 	if (!ret)
 		ret = wf_ep_progress_attach(core);
-	if (!ret)
+	if (!ret) {
+		wf_ep_async_enable(core);
 		wf_ep_flush_add(core);
+	}
 	core->enabled = !ret;
 	return ret;
 }
