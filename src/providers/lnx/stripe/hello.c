@@ -112,6 +112,10 @@ void lnx_stripe_hello(struct lnx_stripe *s, const struct lnx_stripe_msg *msg)
 	}
 	/* The sender shows its token. */
 	(void)lnx_sender_find(s, msg->id);
+	/* One answer at a time: where none can be delivered, the sender is forgotten
+	 * after it. */
+	if (!sender->proven && sender->contact.pending)
+		return;
 	lnx_control_post(s, &sender->contact,
 		&(struct lnx_stripe_msg){
 			.kind = LNX_STRIPE_WELCOME,
