@@ -29,7 +29,7 @@ static bool domain_is_serialised(const struct wf_domain *domain)
 
 static void domain_set_gate(struct wf_domain *domain, struct wf_gate *gate)
 {
-	domain->gate = domain->async.gate = gate;
+	domain->gate = gate;
 	/* Control calls are thread safe with any threading model, except with unified
 	 * progress. */
 	if (domain->progress == FI_PROGRESS_CONTROL_UNIFIED)
@@ -147,7 +147,6 @@ int wf_domain_new(struct wf_fabric *fabric, struct fi_info *info,
 	err = wf_mr_map_init(&domain->mr_map, WF_LOCK_SPIN);
 	if (err)
 		goto err_free;
-	wf_async_init(&domain->async);
 	wf_gate_init(&domain->own_gate);
 	if (domain_is_serialised(domain) && wf_gate_supported())
 		domain_set_gate(domain, &domain->own_gate);
@@ -192,7 +191,6 @@ err_triggers:
 err_items:
 	wf_progress_list_done(&domain->items);
 err_map:
-	wf_async_done(&domain->async);
 	wf_mr_map_done(&domain->mr_map);
 err_free:
 	free_domain(domain);
@@ -214,7 +212,6 @@ int wf_domain_close(struct fid *fid)
 	}
 	wf_fork_hook_remove(&domain->fork_hook);
 	wf_open_domain_remove(&domain->open);
-	wf_async_done(&domain->async);
 	if (domain->prov->domain_done)
 		domain->prov->domain_done(domain);
 	wf_progress_thread_stop(domain->thread);

@@ -10,7 +10,6 @@
 #include "objects/cntr/counted.h"
 #include "objects/mr/mr.h"
 #include "objects/op/op.h"
-#include "objects/progress/async.h"
 #include "objects/progress/progress.h"
 #include "objects/trigger/trigger.h"
 #include "sys/forks.h"
@@ -27,12 +26,12 @@ struct wf_coll_engines;
  *
  * Where the application serialises its calls (FI_THREAD_DOMAIN), data path objects have
  * no locks but sections of @gate, as far as the kernel supports gates (sys/gate.h). The
- * thread of @async tries to get in. A domain opened with FI_PROGRESS_AUTO has a
- * progress thread from the start, and locks. With FI_THREAD_COMPLETION there are locks,
- * too: programs post operations in one thread while another one makes progress, which
- * no other library minds. A wait object that the kernel cannot signal asks for the
- * thread later (wf_domain_need_thread); for a domain without locks that request is
- * refused with -FI_ENOSYS and a log line.
+ * thread of objects/progress/async.h tries to get in. A domain opened with
+ * FI_PROGRESS_AUTO has a progress thread from the start, and locks. With
+ * FI_THREAD_COMPLETION there are locks, too: programs post operations in one thread
+ * while another one makes progress, which no other library minds. A wait object that
+ * the kernel cannot signal asks for the thread later (wf_domain_need_thread); for a
+ * domain without locks that request is refused with -FI_ENOSYS and a log line.
  */
 struct wf_domain {
 	struct fid_domain fid;
@@ -57,9 +56,7 @@ struct wf_domain {
 	struct wf_counted counted;         /* counters of regions */
 	struct wf_progress_list items;     /* items that the progress thread runs */
 	struct wf_progress_thread *thread; /* NULL until needed */
-	/* Progress while the application makes no calls; without FI_PROGRESS_AUTO. */
-	struct wf_async async;
-	struct wf_triggers triggers; /* operations that wait for counters */
+	struct wf_triggers triggers;       /* operations that wait for counters */
 	struct fi_hmem_override_ops hmem_override; /* size 0: none was set */
 	pthread_mutex_t control;    /* guards eq, thread and hmem_override */
 	struct wf_open_domain open; /* for wf_domain_find */

@@ -16,6 +16,7 @@
 #include "objects/endpoint/xfer.h"
 #include "objects/eq/eq.h"
 #include "objects/cntr/counted.h"
+#include "objects/progress/async.h"
 #include "objects/progress/progress.h"
 #include "objects/srx/owner.h"
 

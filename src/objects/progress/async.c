@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "objects/progress/async.h"
 
+#include <pthread.h>
 #include <signal.h>
 #include <sys/prctl.h>
 #include <time.h>
@@ -10,13 +11,31 @@
 #include "sys/clock.h"
 #include "sys/forks.h"
 
+/*
+ * The thread and its list. @lock guards everything, and the links of items; it is taken
+ * with any lock of an endpoint held, and not held while an item is run.
+ */
+static struct {
+	pthread_mutex_t lock;
+	/* Something changed for the thread: there is an item, or it has to end. */
+	pthread_cond_t changed;
+	pthread_cond_t ran;            /* the thread has run an item */
+	struct wf_list items;          /* items that keep operations */
+	struct wf_async_item *running; /* the item that the thread runs; NULL: none */
+	pthread_t thread;
+	uint32_t fork_depth; /* sys/forks.h, of the process that the rest belongs to */
+	bool ready;          /* the rest is initialised */
+	bool has_thread, stop;
+	uint64_t tick_ns; /* nanoseconds until the next look */
+} async = { .lock = PTHREAD_MUTEX_INITIALIZER };
+
 static struct wf_async_item *item_of(struct wf_list *link)
 {
 	return wf_list_entry(link, struct wf_async_item, link);
 }
 
 /* Sleep for one tick, or until the thread has to end or to look sooner. */
-static void async_sleep(struct wf_async *async)
+static void async_sleep(void)
 {
 	uint64_t begun_ns = wf_now_ns();
 	struct timespec until;
@@ -24,156 +43,182 @@ static void async_sleep(struct wf_async *async)
 	int err = 0;
 
 	do {
-		end_ns = begun_ns + async->tick_ns;
+		end_ns = begun_ns + async.tick_ns;
 		until.tv_sec = (time_t)(end_ns / 1000000000);
 		until.tv_nsec = (long)(end_ns % 1000000000);
-		if (!async->stop)
+		if (!async.stop)
 			err = wf_sys_cond_timedwait(
-				&async->changed, &async->lock, &until);
-	} while (!err && !async->stop && wf_now_ns() < begun_ns + async->tick_ns);
+				&async.changed, &async.lock, &until);
+	} while (!err && !async.stop && wf_now_ns() < begun_ns + async.tick_ns);
 }
 
-/* Run one item, unless the application makes calls for it. True: operations are left.
- */
-static bool async_serve(struct wf_async *async, struct wf_async_item *item)
+/* Has the application run the item since the last look? */
+static bool async_is_active(struct wf_async_item *item)
+{
+	uint32_t runs = atomic_load_explicit(&item->runs, memory_order_relaxed);
+	bool active = runs != item->seen;
+
+	item->seen = runs;
+	return active;
+}
+
+static bool async_run(struct wf_async_item *item)
 {
 	bool left = true;
 
-	/* seq_cst: before the loads of what is left, under the endpoint's lock. */
-	if (atomic_exchange(&item->wanted, false) && !item->spared) {
-		item->spared = true;
-		async->tick_ns = WF_ASYNC_TICK_NS;
-		return true;
-	}
-	item->spared = false;
-	async->running = item;
-	(void)pthread_mutex_unlock(&async->lock);
 	wf_fork_defer();
-	if (!async->gate || wf_gate_close(async->gate)) {
+	if (!item->gate || wf_gate_close(item->gate)) {
 		left = item->run(item);
-		if (async->gate)
-			wf_gate_open(async->gate);
+		if (item->gate)
+			wf_gate_open(item->gate);
 	}
 	wf_fork_allow();
-	(void)pthread_mutex_lock(&async->lock);
-	async->running = NULL;
-	(void)pthread_cond_broadcast(&async->ran);
-	return left || atomic_load_explicit(&item->wanted, memory_order_relaxed);
+	(void)async_is_active(item);
+	return left;
+}
+
+/* Run one item, unless the application does. True: operations may be left. */
+static bool async_serve(struct wf_async_item *item)
+{
+	bool left;
+
+	/* seq_cst: before the loads of what is left, under the endpoint's lock. */
+	if (atomic_exchange(&item->wanted, false))
+		async.tick_ns = WF_ASYNC_TICK_NS;
+	if (async_is_active(item))
+		return true;
+	async.running = item;
+	(void)pthread_mutex_unlock(&async.lock);
+	left = async_run(item);
+	(void)pthread_mutex_lock(&async.lock);
+	async.running = NULL;
+	(void)pthread_cond_broadcast(&async.ran);
+	/* relaxed: @lock orders it with the list. */
+	if (!atomic_load_explicit(&item->wanted, memory_order_relaxed))
+		return left;
+	async.tick_ns = WF_ASYNC_TICK_NS;
+	return true;
 }
 
 /* Serve each item once. An item that is listed meanwhile waits for the next tick. */
-static void async_serve_all(struct wf_async *async)
+static void async_serve_all(void)
 {
 	struct wf_list seen;
 	struct wf_list *link;
 
 	wf_list_init(&seen);
-	while ((link = wf_list_pop(&async->items))) {
+	while ((link = wf_list_pop(&async.items))) {
 		/* Listed while it is run, so that wf_async_forget finds it. */
 		wf_list_push(&seen, link);
-		if (!async_serve(async, item_of(link)))
+		if (!async_serve(item_of(link)))
 			wf_list_remove(link);
 	}
 	while ((link = wf_list_pop(&seen)))
-		wf_list_push(&async->items, link);
+		wf_list_push(&async.items, link);
 }
 
 static void *async_main(void *arg)
 {
-	struct wf_async *async = arg;
-
+	(void)arg;
 	/* A tick is shorter than the kernel's usual tolerance. */
 	(void)prctl(PR_SET_TIMERSLACK, 1000);
-	(void)pthread_mutex_lock(&async->lock);
-	while (!async->stop) {
-		if (wf_list_empty(&async->items)) {
-			(void)wf_sys_cond_wait(&async->changed, &async->lock);
+	(void)pthread_mutex_lock(&async.lock);
+	while (!async.stop) {
+		if (wf_list_empty(&async.items)) {
+			(void)wf_sys_cond_wait(&async.changed, &async.lock);
 			continue;
 		}
-		async_sleep(async);
-		async->tick_ns =
-			WF_MIN(async->tick_ns * 2, (uint64_t)WF_ASYNC_TICK_MAX_NS);
-		async_serve_all(async);
+		async_sleep();
+		async.tick_ns =
+			WF_MIN(async.tick_ns * 2, (uint64_t)WF_ASYNC_TICK_MAX_NS);
+		async_serve_all();
 	}
-	(void)pthread_mutex_unlock(&async->lock);
+	(void)pthread_mutex_unlock(&async.lock);
 	return NULL;
 }
 
 /* Start the thread, with all signals blocked: the application's handlers run in its own
  * threads. */
-static void async_start(struct wf_async *async)
+static void async_start(void)
 {
 	sigset_t all, before;
 
 	(void)sigfillset(&all);
 	if (pthread_sigmask(SIG_SETMASK, &all, &before))
 		return;
-	async->has_thread = !pthread_create(&async->thread, NULL, async_main, async);
+	async.has_thread = !pthread_create(&async.thread, NULL, async_main, NULL);
 	(void)pthread_sigmask(SIG_SETMASK, &before, NULL);
-	if (async->has_thread)
-		(void)pthread_setname_np(async->thread, "fi-async");
+	if (async.has_thread)
+		(void)pthread_setname_np(async.thread, "fi-async");
 }
 
-void wf_async_init(struct wf_async *async)
+/* Does the list belong to a process of which this one is a forked child? */
+static bool async_is_inherited(void)
+{
+	return async.ready && wf_is_forked_since(async.fork_depth);
+}
+
+/* Before the first item of this process. A forked child, which has one thread when it
+ * comes here first, begins anew: the thread is the parent's. */
+static void async_prepare(void)
 {
 	pthread_condattr_t attr;
 
+	if (async_is_inherited()) {
+		(void)pthread_mutex_init(&async.lock, NULL);
+		async.ready = async.has_thread = false;
+		async.running = NULL;
+	}
+	(void)pthread_mutex_lock(&async.lock);
+	if (!async.ready) {
+		(void)wf_forks_count();
+		async.fork_depth = wf_fork_depth;
+		(void)pthread_condattr_init(&attr);
+		(void)pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
+		(void)pthread_cond_init(&async.changed, &attr);
+		(void)pthread_condattr_destroy(&attr);
+		(void)pthread_cond_init(&async.ran, NULL);
+		wf_list_init(&async.items);
+		async.ready = true;
+	}
+	(void)pthread_mutex_unlock(&async.lock);
+}
+
+bool wf_async_is_enabled(void)
+{
 	int enabled = 1;
 
 	(void)fi_param_get_bool(NULL, "background_progress", &enabled);
-	async->enabled = enabled;
-	(void)wf_forks_count();
-	async->fork_depth = wf_fork_depth;
-	(void)pthread_mutex_init(&async->lock, NULL);
-	(void)pthread_condattr_init(&attr);
-	(void)pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
-	(void)pthread_cond_init(&async->changed, &attr);
-	(void)pthread_condattr_destroy(&attr);
-	(void)pthread_cond_init(&async->ran, NULL);
-	wf_list_init(&async->items);
+	return enabled;
 }
 
-void wf_async_done(struct wf_async *async)
+void wf_async_item_init(struct wf_async_item *item, struct wf_gate *gate,
+	bool (*run)(struct wf_async_item *item))
 {
-	/* A forked child has no such thread, and may find the lock held. */
-	if (wf_is_forked_since(async->fork_depth))
-		return;
-	if (async->has_thread) {
-		(void)pthread_mutex_lock(&async->lock);
-		async->stop = true;
-		(void)pthread_cond_signal(&async->changed);
-		(void)pthread_mutex_unlock(&async->lock);
-		(void)wf_sys_join(async->thread);
-	}
-	(void)pthread_cond_destroy(&async->ran);
-	(void)pthread_cond_destroy(&async->changed);
-	(void)pthread_mutex_destroy(&async->lock);
-}
-
-void wf_async_item_init(
-	struct wf_async_item *item, bool (*run)(struct wf_async_item *item))
-{
+	if (run)
+		async_prepare();
 	item->run = run;
-	item->spared = item->closed = false;
+	item->gate = gate;
+	item->closed = false;
+	item->seen = 0;
+	atomic_init(&item->runs, 0);
 	wf_list_init(&item->link);
-	/* An item without a thread always counts as wanted: nothing is to be done. */
-	atomic_init(&item->wanted, !item->async);
+	/* An item without the thread always counts as wanted: nothing is to be done. */
+	atomic_init(&item->wanted, !run);
 }
 
 static void async_remove(struct wf_async_item *item, bool closed)
 {
-	struct wf_async *async = item->async;
-
-	if (!async || wf_is_forked_since(async->fork_depth))
+	if (!item->run || async_is_inherited())
 		return;
-	(void)pthread_mutex_lock(&async->lock);
+	(void)pthread_mutex_lock(&async.lock);
 	item->closed = closed;
-	while (async->running == item)
-		(void)wf_sys_cond_wait(&async->ran, &async->lock);
+	while (async.running == item)
+		(void)wf_sys_cond_wait(&async.ran, &async.lock);
 	wf_list_remove(&item->link);
 	if (closed)
 		atomic_store_explicit(&item->wanted, true, memory_order_relaxed);
-	(void)pthread_mutex_unlock(&async->lock);
+	(void)pthread_mutex_unlock(&async.lock);
 }
 
 void wf_async_forget(struct wf_async_item *item)
@@ -188,26 +233,37 @@ void wf_async_close(struct wf_async_item *item)
 
 void wf_async_want_slow(struct wf_async_item *item)
 {
-	struct wf_async *async = item->async;
+	bool wakes;
 
-	if (!async)
+	if (!item->run || async_is_inherited())
 		return;
-	(void)pthread_mutex_lock(&async->lock);
+	(void)pthread_mutex_lock(&async.lock);
 	/* An item that is being run is listed again after its run. */
 	atomic_store_explicit(&item->wanted, true, memory_order_relaxed);
 	if (item->closed)
 		goto out;
-	if (!async->has_thread)
-		async_start(async);
-	if (wf_list_empty(&item->link)) {
-		/* The first look is due after one tick without another want. */
-		atomic_store_explicit(&item->wanted, false, memory_order_relaxed);
-		wf_list_push(&async->items, &item->link);
-	}
-	if (async->tick_ns != WF_ASYNC_TICK_NS) {
-		async->tick_ns = WF_ASYNC_TICK_NS;
-		(void)pthread_cond_signal(&async->changed);
-	}
+	if (!async.has_thread)
+		async_start();
+	wakes = wf_list_empty(&async.items) || async.tick_ns != WF_ASYNC_TICK_NS;
+	async.tick_ns = WF_ASYNC_TICK_NS;
+	if (wf_list_empty(&item->link))
+		wf_list_push(&async.items, &item->link);
+	if (wakes)
+		(void)pthread_cond_signal(&async.changed);
 out:
-	(void)pthread_mutex_unlock(&async->lock);
+	(void)pthread_mutex_unlock(&async.lock);
+}
+
+/* The library is unloaded, or the process ends. */
+__attribute__((destructor)) static void async_end(void)
+{
+	if (!async.ready || async_is_inherited())
+		return;
+	(void)pthread_mutex_lock(&async.lock);
+	async.stop = true;
+	(void)pthread_cond_signal(&async.changed);
+	(void)pthread_mutex_unlock(&async.lock);
+	if (async.has_thread)
+		(void)wf_sys_join(async.thread);
+	async.has_thread = false;
 }

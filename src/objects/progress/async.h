@@ -2,7 +2,6 @@
 #ifndef WF_OBJECTS_PROGRESS_ASYNC_H
 #define WF_OBJECTS_PROGRESS_ASYNC_H
 
-#include <pthread.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -12,15 +11,16 @@
 #include "sys/list.h"
 
 /*
- * Progress of operations that were accepted, in a domain with manual progress, while
- * the application makes no calls: it computes or sleeps. The domain has one thread for
+ * Progress of operations that were accepted, in domains with manual progress, while the
+ * application makes no calls: it computes or sleeps. The process has one thread for
  * this, which is started when an endpoint first keeps an operation that it could not
- * finish within a call, and which sleeps while there is none.
+ * finish within a call, and which sleeps while there is none. It ends with the process,
+ * or when the library is unloaded.
  *
  * The endpoint tells that it keeps something (wf_async_want). The thread then looks at
- * it after WF_ASYNC_TICK_NS. If the endpoint told so again meanwhile, the application
- * makes calls, and the thread leaves the endpoint alone once; else it makes progress
- * for it. Looks that leave work behind are made less and less often, down to one in
+ * it after WF_ASYNC_TICK_NS. If the application has run the endpoint's progress
+ * meanwhile (wf_async_ran), the thread leaves it alone; else it makes progress for it.
+ * Looks that leave work behind are made less and less often, down to one in
  * WF_ASYNC_TICK_MAX_NS: work that waits for a peer costs next to nothing.
  */
 enum {
@@ -28,45 +28,27 @@ enum {
 	WF_ASYNC_TICK_MAX_NS = 5000000,
 };
 
-struct wf_async_item;
-
-struct wf_async {
-	/* Guards everything below and the links of items. Taken with any lock of an
-	 * endpoint held; the thread runs items without it. */
-	pthread_mutex_t lock;
-	/* Something changed for the thread: there is an item, or it has to end. */
-	pthread_cond_t changed;
-	pthread_cond_t ran;            /* the thread has run an item */
-	struct wf_list items;          /* items that keep operations */
-	struct wf_async_item *running; /* the item that the thread runs; NULL: none */
-	struct wf_gate *gate;          /* gate of the domain; NULL: it has locks */
-	pthread_t thread;
-	uint32_t fork_depth; /* sys/forks.h, when the domain was opened */
-	bool has_thread, stop;
-	bool enabled; /* FI_BACKGROUND_PROGRESS (fabric(7)); constant */
-	/* Nanoseconds until the next look. */
-	uint64_t tick_ns;
-};
-
-/* What an endpoint has for the thread; zeroed: it has no such thread. */
+/* What an endpoint has for the thread. */
 struct wf_async_item {
-	struct wf_async *async; /* NULL: nothing is done without the application */
-	/* Make progress. True: operations are left. The domain's gate is closed, where
-	 * there is one; else no lock is held. */
+	/* Make progress. True: operations are left. @gate is closed, where there is
+	 * one; else no lock is held. NULL: nothing is done without the application. */
 	bool (*run)(struct wf_async_item *item);
-	struct wf_list link; /* in async->items; guarded by async->lock */
+	struct wf_gate *gate; /* of the domain; NULL: it has locks */
+	struct wf_list link;  /* in the list of items; guarded by the thread's lock */
 	/* The endpoint kept an operation since the thread looked last. */
 	atomic_bool wanted;
-	bool closed; /* not listed any more; guarded by async->lock */
-	bool spared; /* the thread's; the last look left the endpoint alone */
+	bool closed; /* not listed any more; guarded by the thread's lock */
+	/* Progress runs of the application, and the thread's; runs free. */
+	_Atomic uint32_t runs;
+	uint32_t seen; /* the thread's: @runs at its last look */
 };
 
-void wf_async_init(struct wf_async *async);
-/* Stop and join the thread. No item is listed. */
-void wf_async_done(struct wf_async *async);
+/* May the thread be used? FI_BACKGROUND_PROGRESS (fabric(7)). */
+bool wf_async_is_enabled(void);
 
-void wf_async_item_init(
-	struct wf_async_item *item, bool (*run)(struct wf_async_item *item));
+/* @run NULL: wf_async_want does nothing for the item. */
+void wf_async_item_init(struct wf_async_item *item, struct wf_gate *gate,
+	bool (*run)(struct wf_async_item *item));
 /* Remove the item and wait until the thread does not run it. The caller holds no lock
  * that run() waits for. */
 void wf_async_forget(struct wf_async_item *item);
@@ -74,6 +56,15 @@ void wf_async_forget(struct wf_async_item *item);
 void wf_async_close(struct wf_async_item *item);
 
 void wf_async_want_slow(struct wf_async_item *item);
+
+/* Progress of the endpoint is run. The caller is the only thread that does so now; a
+ * count that is lost to another one only costs a look. */
+static inline void wf_async_ran(struct wf_async_item *item)
+{
+	uint32_t runs = atomic_load_explicit(&item->runs, memory_order_relaxed);
+
+	atomic_store_explicit(&item->runs, runs + 1, memory_order_relaxed);
+}
 
 /* The endpoint keeps an operation that its progress has to continue. The caller holds
  * the endpoint's lock. */

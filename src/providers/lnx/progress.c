@@ -126,6 +126,7 @@ static void run(struct wf_progress *item)
 	struct lnx_ep *ep = ep_of_item(item);
 	struct wf_lock *lock = ep->wf.srx_lock;
 
+	wf_async_ran(&ep->wf.async);
 	if (lock && !wf_trylock(lock))
 		return;
 	poll_all(ep);
@@ -139,6 +140,7 @@ static void run_first(struct wf_progress *item)
 	struct lnx_ep *ep = ep_of_item(item);
 	struct wf_lock *lock = ep->wf.srx_lock;
 
+	wf_async_ran(&ep->wf.async);
 	if (lock && !wf_trylock(lock))
 		return;
 	wf_ep_progress(ep->first);

@@ -29,18 +29,17 @@ static bool ep_has_owner(const struct wf_ep *ep)
 
 void wf_ep_async_init(struct wf_ep *ep)
 {
-	wf_async_item_init(&ep->async, ep_async_run);
+	wf_async_item_init(&ep->async, NULL, NULL);
 	ep->wants = &ep->async;
 }
 
 void wf_ep_async_enable(struct wf_ep *ep)
 {
 	if (ep->wants != &ep->async || !ep->xfer->unfinished ||
-		!ep->domain->async.enabled || wf_domain_has_thread(ep->domain) ||
-		ep_has_owner(ep))
+		wf_domain_has_thread(ep->domain) || ep_has_owner(ep) ||
+		!wf_async_is_enabled())
 		return;
-	ep->async.async = &ep->domain->async;
-	wf_async_item_init(&ep->async, ep_async_run);
+	wf_async_item_init(&ep->async, ep->domain->gate, ep_async_run);
 }
 
 void wf_ep_async_stop(struct wf_ep *ep)

@@ -25,6 +25,7 @@ static void ep_run(struct wf_progress *item)
 	struct wf_ep *ep = ep_of_item(item);
 	struct wf_lock *lock = ep->srx_lock;
 
+	wf_async_ran(&ep->async);
 	if (!lock || lock->gate) {
 		wf_ep_progress(ep);
 		return;
