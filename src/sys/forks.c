@@ -3,6 +3,7 @@
 
 #include <pthread.h>
 
+#include "sys/calls.h"
 #include "sys/fds.h"
 
 uint32_t wf_fork_depth;
@@ -14,31 +15,40 @@ static int err;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct wf_list hooks = { &hooks, &hooks };
 
-/* Read-locked by threads of the library while they work, write-locked while a process
+/* Threads of the library that work, guarded by @working, which is held while a process
  * forks. */
-static pthread_rwlock_t working = PTHREAD_RWLOCK_INITIALIZER;
+static pthread_mutex_t working = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t idle = PTHREAD_COND_INITIALIZER;
+static unsigned int workers;
 
 void wf_fork_defer(void)
 {
-	(void)pthread_rwlock_rdlock(&working);
+	(void)pthread_mutex_lock(&working);
+	workers++;
+	(void)pthread_mutex_unlock(&working);
 }
 
 void wf_fork_allow(void)
 {
-	(void)pthread_rwlock_unlock(&working);
+	(void)pthread_mutex_lock(&working);
+	if (!--workers)
+		(void)pthread_cond_broadcast(&idle);
+	(void)pthread_mutex_unlock(&working);
 }
 
 /* The order matters: a thread that works may add or remove a hook. */
 static void before_fork(void)
 {
-	(void)pthread_rwlock_wrlock(&working);
+	(void)pthread_mutex_lock(&working);
+	while (workers)
+		(void)wf_sys_cond_wait(&idle, &working);
 	(void)pthread_mutex_lock(&lock);
 }
 
 static void in_parent(void)
 {
 	(void)pthread_mutex_unlock(&lock);
-	(void)pthread_rwlock_unlock(&working);
+	(void)pthread_mutex_unlock(&working);
 }
 
 static void in_child(void)
@@ -52,8 +62,7 @@ static void in_child(void)
 		hook->in_child(hook);
 	}
 	(void)pthread_mutex_unlock(&lock);
-	/* Its writer is a thread of the parent: the child cannot unlock it. */
-	(void)pthread_rwlock_init(&working, NULL);
+	(void)pthread_mutex_unlock(&working);
 }
 
 static void watch(void)

@@ -45,7 +45,9 @@ bool wf_gate_close(struct wf_gate *gate)
 		mine = gate;
 		return true;
 	}
-	atomic_store_explicit(&gate->closed, 0, memory_order_relaxed);
+	/* release: the application's thread may see this store in place of that of an
+	 * earlier wf_gate_open. */
+	atomic_store_explicit(&gate->closed, 0, memory_order_release);
 	return false;
 }
 
@@ -60,7 +62,8 @@ void wf_gate_open(struct wf_gate *gate)
  * a thread that only the parent has. */
 static bool gate_is_closed(const struct wf_gate *gate)
 {
-	return atomic_load_explicit(&gate->closed, memory_order_relaxed) &&
+	/* acquire: pairs with the release in wf_gate_open. */
+	return atomic_load_explicit(&gate->closed, memory_order_acquire) &&
 	       !wf_is_forked_since(depth);
 }
 
@@ -80,7 +83,5 @@ void wf_gate_wait(struct wf_gate *gate)
 		atomic_store_explicit(&gate->inside, 1, memory_order_relaxed);
 		atomic_signal_fence(memory_order_seq_cst);
 	} while (gate_is_closed(gate));
-	/* acquire: pairs with the release in wf_gate_open. */
-	atomic_thread_fence(memory_order_acquire);
 	errno = err;
 }
