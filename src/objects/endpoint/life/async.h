@@ -6,10 +6,10 @@
 
 /*
  * What was accepted leaves without a further call of the application, although its
- * progress is manual (fi_endpoint(3)): the domain's thread (objects/progress/async.h)
- * makes progress for an endpoint with unfinished operations while the application makes
- * no calls. A transport takes part with xfer->unfinished, and calls wf_ep_want when it
- * keeps an operation.
+ * progress is manual (fi_endpoint(3)): a thread of the process
+ * (objects/progress/async.h) makes progress for an endpoint with unfinished operations
+ * while the application makes no calls. A transport takes part with xfer->unfinished,
+ * and calls wf_ep_want when it keeps an operation.
  *
  * An endpoint below another one of this library is run by the progress of that one. An
  * endpoint that completes into objects of another library's owner (FI_PEER) is run by
