@@ -2,6 +2,8 @@
 #ifndef TESTS_SANITIZER_H
 #define TESTS_SANITIZER_H
 
+#include <stdlib.h>
+
 /* The sanitizer with which a test is built: gcc has a macro, clang a feature test. For
  * tests that take long or measure memory. */
 #ifndef __has_feature
@@ -38,6 +40,15 @@ static inline void sanitizer_allow_leaks(void)
 {
 #if ADDRESS_SANITIZER
 	sanitizer_ends_open = 1;
+#endif
+}
+
+/* For a process that opens endpoints and then forks another that does: ThreadSanitizer
+ * ends a child whose thread has the identity of one of its parent's. */
+static inline void sanitizer_no_threads(void)
+{
+#if THREAD_SANITIZER
+	(void)setenv("FI_BACKGROUND_PROGRESS", "no", 1);
 #endif
 }
 

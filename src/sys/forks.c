@@ -96,10 +96,11 @@ int wf_fork_hook_add(
 
 void wf_fork_hook_remove(struct wf_fork_hook *hook)
 {
-	if (!hook->link.next)
+	/* Not the link, which others that are added and removed beside it write, too. */
+	if (!hook->in_child)
 		return;
 	(void)pthread_mutex_lock(&lock);
 	wf_list_unlink(&hook->link);
 	(void)pthread_mutex_unlock(&lock);
-	hook->link.next = NULL;
+	hook->in_child = NULL;
 }

@@ -8,8 +8,10 @@
 #include <arpa/inet.h>
 #include <netinet/in.h>
 #include <stdatomic.h>
+#include <stddef.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
+#include <sys/un.h>
 
 struct addressing {
 	const char *provider;
@@ -37,11 +39,36 @@ static uint32_t api_version(void)
 
 /* ---- numbers of this run ---- */
 
+/* Ports, none of those that the system gives to sockets without a port of their own:
+ * these are from 32768 on. Each run of a program has EACH of them; the largest takes
+ * some 400. */
+enum { FIRST_PORT = 10000, EACH = 512, RANGES = 40 };
+
 /* Of this run of the program, so that several may run at once. */
 static struct {
 	pid_t session;
+	unsigned int range; /* of ports */
 	atomic_uint next;
 } * numbers;
+
+/* Take a range of ports for as long as this program or a child of it is there: its
+ * socket has the range's name in this network. */
+static unsigned int range_taken(void)
+{
+	struct sockaddr_un name = { .sun_family = AF_UNIX };
+	int fd = socket(AF_UNIX, SOCK_STREAM, 0), len;
+	unsigned int i = 0, range;
+
+	CHECK(fd >= 0);
+	do {
+		CHECK(i < RANGES);
+		range = ((unsigned int)getpid() + i++) % RANGES;
+		len = snprintf(name.sun_path + 1, sizeof(name.sun_path) - 1,
+			"weft-fault-ports-%u", range);
+	} while (bind(fd, (struct sockaddr *)&name,
+		(socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + (size_t)len)));
+	return range;
+}
 
 void node_numbers_init(void)
 {
@@ -49,6 +76,7 @@ void node_numbers_init(void)
 		MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	CHECK(numbers != MAP_FAILED);
 	numbers->session = getpid();
+	numbers->range = range_taken();
 }
 
 /* ---- ports ---- */
@@ -98,21 +126,14 @@ static bool is_free(uint16_t port)
 	return ret;
 }
 
-/* None of those that the system gives to sockets without a port of their own, nor to
- * other programs: it would be taken before this program opens it. */
 static uint16_t port_unused(void)
 {
-	/* Tests that run beside each other have close sessions. The largest takes some
-	 * 400 ports; the system gives those from 32768 on to others. */
-	enum { FIRST = 10000, COUNT = 20000, EACH = 512 };
 	uint16_t port;
 
 	do {
 		unsigned int next = atomic_fetch_add(&numbers->next, 1);
 
-		port = (uint16_t)(FIRST +
-				  ((unsigned int)numbers->session * EACH + next) %
-					  COUNT);
+		port = (uint16_t)(FIRST_PORT + numbers->range * EACH + next % EACH);
 	} while (!is_free(port));
 	return port;
 }

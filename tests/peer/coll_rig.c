@@ -160,6 +160,8 @@ struct coll_rig *coll_rig_open(unsigned int count, const struct coll_options *op
 	if (!options)
 		options = &none;
 	rig->count = count;
+	/* One thread makes all progress, step by step. */
+	(void)setenv("FI_BACKGROUND_PROGRESS", "no", 1);
 	for (unsigned int i = 0; i < count; i++) {
 		rig->node[i].self = i;
 		open_main(&rig->node[i], options);

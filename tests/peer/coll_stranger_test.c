@@ -356,8 +356,6 @@ int main(int argc, char **argv)
 		cmocka_unit_test(guesses_without_sources),
 	};
 
-	/* The test makes all progress itself, step by step. */
-	(void)setenv("FI_BACKGROUND_PROGRESS", "no", 1);
 	rig_choose(argc, argv);
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -269,12 +269,17 @@ static bool begin_round(struct wf_coll_boot *boot)
  * space now. */
 static bool advance(struct wf_coll_boot *boot)
 {
-	bool is_over;
+	struct wf_coll_group *group = boot->group;
+	bool is_over, has_base;
 
+	if (!group || boot->is_finished)
+		return true;
 	wf_lock(&boot->coll->boots.lock);
 	is_over = boot->is_over;
+	has_base = group->has_base;
 	wf_unlock(&boot->coll->boots.lock);
-	if (!boot->group || boot->is_finished)
+	/* wf_coll_boot_base queues @boot again. */
+	if (!has_base)
 		return true;
 	if (boot->phase == PHASE_IDLE)
 		return begin_round(boot);
@@ -328,9 +333,9 @@ static void start(struct wf_coll_group *group, struct wf_coll_boot *boot)
 
 	wf_lock(&coll->boots.lock);
 	wf_list_push(&coll->boot_list, &boot->link);
+	group->boot = boot;
 	wf_unlock(&coll->boots.lock);
 	atomic_fetch_add(&coll->boot_count, 1);
-	group->boot = boot;
 	ret = wf_coll_join_engine(
 		group, WF_COLL_OFFLOAD, &bootstrap_ops, offload_joined);
 	if (ret)
@@ -355,6 +360,17 @@ void wf_coll_boot_start(struct wf_coll_group *group)
 	wf_unlock(run_lock);
 	if (is_closing)
 		boot_free(boot);
+}
+
+void wf_coll_boot_base(struct wf_coll_group *group)
+{
+	struct wf_coll *coll = group->coll;
+
+	wf_lock(&coll->boots.lock);
+	group->has_base = true;
+	if (group->boot)
+		queue(group->boot);
+	wf_unlock(&coll->boots.lock);
 }
 
 void wf_coll_boot_halt(struct wf_coll_group *group)

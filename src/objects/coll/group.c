@@ -337,6 +337,7 @@ int wf_coll_join(struct wf_ep *ep, const struct fi_collective_addr *addr,
 	wf_coll_left_engine(coll);
 	if (ret)
 		goto err_leave;
+	wf_coll_boot_base(group);
 	wf_coll_wake(coll);
 	return 0;
 

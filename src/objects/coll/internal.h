@@ -132,7 +132,11 @@ struct wf_coll_group {
 	fi_addr_t *member; /* @member_count addresses of the AV, sorted */
 	size_t member_count;
 	atomic_int state;          /* enum wf_coll_state; no lock */
-	struct wf_coll_boot *boot; /* while an offload engine joins; else NULL */
+	/* While an offload engine joins; else NULL. Set under coll->boots.lock. */
+	struct wf_coll_boot *boot;
+	/* at[WF_COLL_BASE].mc is set: the join at the first engine may end in another
+	 * thread before the call that began it returns. Guarded by coll->boots.lock. */
+	bool has_base;
 	bool is_closing; /* fi_close was called; guarded by coll->boots.run_lock */
 	bool offloads;   /* every member joined the offload engine's group, too */
 	struct wf_coll_engine_group at[WF_COLL_ENGINES_MAX]; /* enum wf_coll_which */
@@ -159,6 +163,8 @@ void wf_coll_boots_done(struct wf_coll *coll);
 /* Join the offload engine's group, by exchanges over the joined group of the first
  * engine. At the end wf_coll_joined is called. No lock is held. */
 void wf_coll_boot_start(struct wf_coll_group *group);
+/* The call that began the join of @group at the first engine has returned. */
+void wf_coll_boot_base(struct wf_coll_group *group);
 /* @group is about to be closed: no further round begins, and no join of the offload
  * engine. Its objects at the engines are open. */
 void wf_coll_boot_halt(struct wf_coll_group *group);

@@ -12,8 +12,9 @@
 #include "sys/forks.h"
 
 /*
- * The thread and its list. @lock guards everything, and the links of items; it is taken
- * with any lock of an endpoint held, and not held while an item is run.
+ * The thread and its list, initialised by async_prepare. @lock guards everything, and the
+ * links of items; it is taken with any lock of an endpoint held, and not held while an
+ * item is run.
  */
 static struct {
 	pthread_mutex_t lock;
@@ -23,8 +24,6 @@ static struct {
 	struct wf_list items;          /* items that keep operations */
 	struct wf_async_item *running; /* the item that the thread runs; NULL: none */
 	pthread_t thread;
-	uint32_t fork_depth; /* sys/forks.h, of the process that the rest belongs to */
-	bool ready;          /* the rest is initialised */
 	bool has_thread, stop;
 	uint64_t tick_ns; /* nanoseconds until the next look */
 } async = { .lock = PTHREAD_MUTEX_INITIALIZER };
@@ -152,36 +151,34 @@ static void async_start(void)
 		(void)pthread_setname_np(async.thread, "fi-async");
 }
 
-/* Does the list belong to a process of which this one is a forked child? */
-static bool async_is_inherited(void)
-{
-	return async.ready && wf_is_forked_since(async.fork_depth);
-}
-
-/* Before the first item of this process. A forked child, which has one thread when it
- * comes here first, begins anew: the thread is the parent's. */
-static void async_prepare(void)
+static void async_begin(void)
 {
 	pthread_condattr_t attr;
 
-	if (async_is_inherited()) {
-		(void)pthread_mutex_init(&async.lock, NULL);
-		async.ready = async.has_thread = false;
-		async.running = NULL;
-	}
-	(void)pthread_mutex_lock(&async.lock);
-	if (!async.ready) {
-		(void)wf_forks_count();
-		async.fork_depth = wf_fork_depth;
-		(void)pthread_condattr_init(&attr);
-		(void)pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
-		(void)pthread_cond_init(&async.changed, &attr);
-		(void)pthread_condattr_destroy(&attr);
-		(void)pthread_cond_init(&async.ran, NULL);
-		wf_list_init(&async.items);
-		async.ready = true;
-	}
-	(void)pthread_mutex_unlock(&async.lock);
+	(void)pthread_condattr_init(&attr);
+	(void)pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
+	(void)pthread_cond_init(&async.changed, &attr);
+	(void)pthread_condattr_destroy(&attr);
+	(void)pthread_cond_init(&async.ran, NULL);
+	wf_list_init(&async.items);
+}
+
+/* A forked child begins anew: the thread and the items are the parent's. */
+static void async_forked(struct wf_fork_hook *hook)
+{
+	(void)hook;
+	(void)pthread_mutex_init(&async.lock, NULL);
+	async.running = NULL;
+	async.has_thread = async.stop = false;
+	async_begin();
+}
+
+static void async_prepare(void)
+{
+	static struct wf_fork_hook hook;
+
+	async_begin();
+	(void)wf_fork_hook_add(&hook, async_forked);
 }
 
 bool wf_async_is_enabled(void)
@@ -195,9 +192,12 @@ bool wf_async_is_enabled(void)
 void wf_async_item_init(struct wf_async_item *item, struct wf_gate *gate,
 	bool (*run)(struct wf_async_item *item))
 {
+	static pthread_once_t once = PTHREAD_ONCE_INIT;
+
 	if (run)
-		async_prepare();
+		(void)pthread_once(&once, async_prepare);
 	item->run = run;
+	item->fork_depth = wf_fork_depth;
 	item->gate = gate;
 	item->closed = false;
 	item->seen = 0;
@@ -209,15 +209,15 @@ void wf_async_item_init(struct wf_async_item *item, struct wf_gate *gate,
 
 static void async_remove(struct wf_async_item *item, bool closed)
 {
-	if (!item->run || async_is_inherited())
+	if (!item->run || wf_is_forked_since(item->fork_depth))
 		return;
 	(void)pthread_mutex_lock(&async.lock);
 	item->closed = closed;
 	while (async.running == item)
 		(void)wf_sys_cond_wait(&async.ran, &async.lock);
 	wf_list_remove(&item->link);
-	if (closed)
-		atomic_store_explicit(&item->wanted, true, memory_order_relaxed);
+	/* The next wf_async_want lists it again, or none does. */
+	atomic_store_explicit(&item->wanted, closed, memory_order_relaxed);
 	(void)pthread_mutex_unlock(&async.lock);
 }
 
@@ -235,12 +235,12 @@ void wf_async_want_slow(struct wf_async_item *item)
 {
 	bool wakes;
 
-	if (!item->run || async_is_inherited())
+	if (!item->run || wf_is_forked_since(item->fork_depth))
 		return;
 	(void)pthread_mutex_lock(&async.lock);
 	/* An item that is being run is listed again after its run. */
 	atomic_store_explicit(&item->wanted, true, memory_order_relaxed);
-	if (item->closed)
+	if (item->closed || async.stop)
 		goto out;
 	if (!async.has_thread)
 		async_start();
@@ -254,16 +254,17 @@ out:
 	(void)pthread_mutex_unlock(&async.lock);
 }
 
-/* The library is unloaded, or the process ends. */
+/* The library is unloaded, or the process ends: no other thread is started. */
 __attribute__((destructor)) static void async_end(void)
 {
-	if (!async.ready || async_is_inherited())
-		return;
+	bool has_thread;
+
 	(void)pthread_mutex_lock(&async.lock);
 	async.stop = true;
-	(void)pthread_cond_signal(&async.changed);
+	has_thread = async.has_thread;
+	if (has_thread)
+		(void)pthread_cond_signal(&async.changed);
 	(void)pthread_mutex_unlock(&async.lock);
-	if (async.has_thread)
+	if (has_thread)
 		(void)wf_sys_join(async.thread);
-	async.has_thread = false;
 }

@@ -37,6 +37,7 @@ struct wf_async_item {
 	struct wf_list link;  /* in the list of items; guarded by the thread's lock */
 	/* The endpoint kept an operation since the thread looked last. */
 	atomic_bool wanted;
+	uint32_t fork_depth; /* sys/forks.h, of the process that the item belongs to */
 	bool closed; /* not listed any more; guarded by the thread's lock */
 	/* Progress runs of the application, and the thread's; runs free. */
 	_Atomic uint32_t runs;

@@ -146,13 +146,15 @@ int wf_ep_put(struct wf_ep *ep)
 	pthread_mutex_unlock(&ep->control);
 	if (last) {
 		wf_ep_flush(ep);
+		/* Before what it runs is closed. */
+		wf_ep_async_close(ep);
 		ret = ep->coll_ops ? ep->coll_ops->closing(ep) : wf_transfer_close(ep);
 		if (ret) {
+			wf_ep_async_enable(ep);
 			ep->handles++;
 			return ret;
 		}
 		wf_ep_flush_remove(ep);
-		wf_ep_async_close(ep);
 		wf_ep_cleanup_stop(ep);
 		wf_ep_progress_detach(ep);
 		if (ep->coll_ops)
