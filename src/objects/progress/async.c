@@ -12,9 +12,9 @@
 #include "sys/forks.h"
 
 /*
- * The thread and its list, initialised by async_prepare. @lock guards everything, and the
- * links of items; it is taken with any lock of an endpoint held, and not held while an
- * item is run.
+ * The thread and its list, initialised by async_prepare. @lock guards everything, and
+ * the links of items; it is taken with any lock of an endpoint held, and not held while
+ * an item is run.
  */
 static struct {
 	pthread_mutex_t lock;

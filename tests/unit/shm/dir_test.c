@@ -4,8 +4,10 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <ftw.h>
+#include <signal.h>
 #include <sys/file.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "providers/shm/conn/dir.h"
@@ -191,6 +193,67 @@ static void several(void **state)
 	shm_dirs_unlock(&held);
 }
 
+/* A child of a process that holds the lock does not keep it. */
+static void unlocked_though_inherited(void **state)
+{
+	struct shm_dirs_lock held;
+	pid_t child;
+	int other;
+
+	(void)state;
+	lock(&held, 1);
+	child = fork();
+	assert_true(child >= 0);
+	if (!child) {
+		(void)pause();
+		_exit(0);
+	}
+	shm_dirs_unlock(&held);
+	other = open(plain, O_RDONLY | O_DIRECTORY);
+	assert_int_equal(flock(other, LOCK_EX | LOCK_NB), 0);
+	close(other);
+	(void)kill(child, SIGKILL);
+	assert_int_equal(waitpid(child, NULL, 0), child);
+}
+
+static void create(const char *path)
+{
+	int fd = open(path, O_CREAT | O_WRONLY, 0600);
+
+	assert_true(fd >= 0);
+	close(fd);
+}
+
+/* A name that comes, in the directory or beside it, is a change. */
+static void changes_are_seen(void **state)
+{
+	struct shm_dirs_lock held;
+	char path[2 * SHM_DIR_LEN];
+	uint64_t first, second;
+
+	(void)state;
+	assert_true(shm_dirs_changed_ns("/nowhere/at/all") == UINT64_MAX);
+	first = shm_dirs_changed_ns(root);
+	assert_true(first && first < UINT64_MAX);
+	(void)usleep(20000);
+	lock(&held, 1);
+	shm_dirs_unlock(&held);
+	second = shm_dirs_changed_ns(root);
+	assert_true(second > first);
+	(void)usleep(20000);
+	assert_true(shm_dirs_changed_ns(root) == second);
+	(void)snprintf(path, sizeof(path), "%s/name", plain);
+	create(path);
+	first = shm_dirs_changed_ns(root);
+	assert_true(first > second);
+	(void)usleep(20000);
+	assert_int_equal(unlink(path), 0);
+	assert_true(shm_dirs_changed_ns(root) > first);
+	/* It may be in a directory with a number. */
+	assert_int_equal(chmod(plain, 0755), 0);
+	assert_true(shm_dirs_changed_ns(root) == UINT64_MAX);
+}
+
 static void no_root(void **state)
 {
 	struct shm_dirs_lock held;
@@ -210,6 +273,8 @@ int main(void)
 		CASE(plain_name_is_taken),
 		CASE(all_sorts_of_another_user),
 		CASE(several),
+		CASE(unlocked_though_inherited),
+		CASE(changes_are_seen),
 		CASE(no_root),
 	};
 

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "providers/shm/conn/attempt.h"
+#include "providers/shm/conn/dir.h"
 #include "providers/shm/data/proof.h"
 #include "providers/shm/data/region.h"
 #include "sys/calls.h"
@@ -184,11 +185,47 @@ static void no_region(struct shm_ep *ep, struct shm_peer *peer, int err)
 	ep->peers->explained = true;
 }
 
+static uint64_t realtime_ns(void)
+{
+	struct timespec ts;
+
+	(void)clock_gettime(CLOCK_REALTIME, &ts);
+	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
+}
+
+/* Is it certain that the name of @peer, which was missing, is not there yet? To look
+ * for a name takes the lock of the directory, and a process that creates one waits for
+ * it: many that look all the time would keep others from starting. */
+static bool is_missing(const struct shm_peer *peer, uint64_t now)
+{
+	/* Time for a change to be seen, and how long it is relied on that it is. */
+	enum { MARGIN_NS = 20000000, TRUST_NS = 1000000000 };
+	uint64_t changed;
+
+	if (now - peer->missed_ns >= TRUST_NS)
+		return false;
+	changed = shm_dirs_changed_ns(SHM_DIR_ROOT);
+	return changed < peer->missed_ns && peer->missed_ns - changed > MARGIN_NS;
+}
+
+/* Connect to the listening socket of @peer. */
+static int find_socket(struct shm_peer *peer, int *ret_fd)
+{
+	uint64_t now = realtime_ns();
+	int ret;
+
+	if (is_missing(peer, now))
+		return -ENOENT;
+	ret = shm_socket_connect(peer->name, ret_fd);
+	peer->missed_ns = ret == -ENOENT || ret == -ECONNREFUSED ? now : 0;
+	return ret;
+}
+
 int shm_attempt_start(struct shm_ep *ep, struct shm_peer *peer)
 {
 	struct shm_region *region = NULL;
 	struct shm_attempt *attempt;
-	int fd, region_fd, ret = shm_socket_connect(peer->name, &fd);
+	int fd, region_fd, ret = find_socket(peer, &fd);
 
 	if (ret == -ENOENT || ret == -ECONNREFUSED) {
 		wf_remote_refused(&ep->peers->remotes, &peer->remote, wf_now_ns());

@@ -16,6 +16,7 @@
 
 #include "providers/shm/log.h"
 #include "sys/calls.h"
+#include "sys/compiler.h"
 
 enum { TRIES = 1000 };
 
@@ -48,6 +49,26 @@ void shm_dirs_plain(const char *root, struct shm_dirs *ret)
 {
 	plain_path(root, ret->path[0]);
 	ret->count = is_ours(ret->path[0]);
+}
+
+static uint64_t mtime_ns(const struct stat *st)
+{
+	return (uint64_t)st->st_mtim.tv_sec * 1000000000u +
+	       (uint64_t)st->st_mtim.tv_nsec;
+}
+
+uint64_t shm_dirs_changed_ns(const char *root)
+{
+	char path[SHM_DIR_LEN];
+	struct stat all, plain;
+
+	plain_path(root, path);
+	if (stat(root, &all))
+		return UINT64_MAX;
+	if (!lstat(path, &plain))
+		return is_ours(path) ? WF_MAX(mtime_ns(&all), mtime_ns(&plain))
+				     : UINT64_MAX;
+	return errno == ENOENT ? mtime_ns(&all) : UINT64_MAX;
 }
 
 /* Insert @path in the order of names, behind the first @first entries. If the table is
@@ -170,6 +191,14 @@ static int lock_fd(int dir)
 	return 0;
 }
 
+/* Not by closing alone: a child that another thread has forked meanwhile has the
+ * descriptor, too. */
+static void unlock_fd(int dir)
+{
+	(void)flock(dir, LOCK_UN);
+	(void)wf_sys_close(dir);
+}
+
 /* Lock one directory. -ENOENT: it was removed, perhaps while this process waited for
  * its lock. */
 static int lock_one(const char *path, int *ret_fd)
@@ -193,7 +222,7 @@ static int lock_one(const char *path, int *ret_fd)
 void shm_dirs_unlock(struct shm_dirs_lock *lock)
 {
 	while (lock->dirs.count)
-		(void)wf_sys_close(lock->fd[--lock->dirs.count]);
+		unlock_fd(lock->fd[--lock->dirs.count]);
 }
 
 /* Lock all, in the order of the list, so that two processes cannot wait for each other.
@@ -242,7 +271,7 @@ void shm_dir_remove(const char *path)
 	if (lock_one(path, &fd))
 		return;
 	(void)rmdir(path);
-	(void)wf_sys_close(fd);
+	unlock_fd(fd);
 }
 
 static int access_to(const char *path, int mode)

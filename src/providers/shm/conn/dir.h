@@ -2,6 +2,8 @@
 #ifndef SHM_DIR_H
 #define SHM_DIR_H
 
+#include <stdint.h>
+
 /*
  * The directory with the sockets of this user: ROOT/weft-UID, with mode 700. Other
  * users may write to ROOT as well, and create that name first. Then the directory is
@@ -29,6 +31,12 @@ struct shm_dirs {
 void shm_dirs_plain(const char *root, struct shm_dirs *ret);
 /* All directories of this user, in an order that is the same in every process. */
 void shm_dirs_find(const char *root, struct shm_dirs *ret);
+
+/* Time (CLOCK_REALTIME, nanoseconds) of the last change of the names in @root and in the
+ * directory with the plain name: an endpoint's name that was not there before that is not
+ * there now. It may be wrong by the time that a file system needs to see the clock move,
+ * some milliseconds. UINT64_MAX: not known. */
+uint64_t shm_dirs_changed_ns(const char *root);
 
 /* Find all directories, create one if there is none, and lock them (flock) with the
  * descriptors of this open until shm_dirs_unlock: no other process adds or removes a

@@ -21,6 +21,9 @@ struct shm_peer {
 	struct shm_conn *conn;
 	/* This endpoint's attempt to connect to the peer; NULL: there is none. */
 	struct shm_attempt *attempt;
+	/* Time (CLOCK_REALTIME, nanoseconds) before an attempt that found no such name;
+	 * 0: the last attempt found it, or there was none. */
+	uint64_t missed_ns;
 	/* Instance number of the endpoint that @conn connects to; random. */
 	uint64_t instance;
 	char name[SHM_NAME_MAX];
