@@ -93,7 +93,7 @@ err_log:
 void tcp_listener_close(struct tcp_listener *listener)
 {
 	if (listener->fd >= 0)
-		wf_sys_close(listener->fd);
+		wf_fds_close(listener->fd);
 	if (listener->reserve >= 0)
 		wf_sys_close(listener->reserve);
 	listener->fd = listener->reserve = -1;

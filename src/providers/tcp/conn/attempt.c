@@ -9,6 +9,7 @@
 #include "providers/tcp/local/local.h"
 #include "sys/calls.h"
 #include "sys/clock.h"
+#include "sys/fds.h"
 
 /*
  * Connection attempts of FI_EP_RDM endpoints. There is at most one connection between
@@ -48,7 +49,7 @@ void tcp_attempt_drop(struct tcp_attempt *attempt)
 
 	tcp_watch_set(ep, &attempt->base.watch, 0);
 	if (attempt->base.watch.fd >= 0)
-		(void)wf_sys_close(attempt->base.watch.fd);
+		tcp_peers_close(ep, attempt->base.watch.fd);
 	attempt->base.watch.fd = -1;
 	tcp_listener_take_back(&ep->peers->listener);
 	if (attempt->peer && attempt->peer->attempt == attempt)
@@ -107,7 +108,7 @@ static void become_conn(
 	attempt->base.watch.fd = -1;
 	if (tcp_peer_connected(
 		    ep, peer, fd, attempt->cm.msg.ext.instance, &wire, identity)) {
-		(void)wf_sys_close(fd);
+		tcp_peers_close(ep, fd);
 		failed(ep, peer, FI_ENOMEM, false);
 	}
 	tcp_attempt_drop(attempt);
@@ -430,6 +431,9 @@ static struct tcp_attempt *attempt_new(struct tcp_ep *ep, int fd)
 
 	if (!attempt)
 		return NULL;
+	/* Else a forked child keeps the connection alive, and no peer notices that this
+	 * process has ended. */
+	(void)wf_fds_own(fd);
 	attempt->base.watch = (struct wf_watch){ .ready = attempt_ready, .fd = fd };
 	attempt->ep = ep;
 	wf_attempts_add(&ep->peers->remotes.attempts, &attempt->base);

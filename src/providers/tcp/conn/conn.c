@@ -128,7 +128,10 @@ void tcp_conn_end(struct tcp_conn *conn, int err)
 	struct tcp_ep *ep = conn->ep;
 
 	tcp_watch_set(ep, &conn->watch, 0);
-	(void)wf_sys_close(conn->watch.fd);
+	if (conn->peer)
+		tcp_peers_close(ep, conn->watch.fd);
+	else
+		(void)wf_sys_close(conn->watch.fd);
 	conn->watch.fd = -1;
 	conn->err = err ? err : FI_ECANCELED;
 	if (conn->hot)

@@ -7,6 +7,7 @@
 #include "providers/tcp/local/local.h"
 #include "sys/calls.h"
 #include "sys/clock.h"
+#include "sys/fds.h"
 
 /*
  * The peers of an FI_EP_RDM endpoint: they are found by address, and connected to when
@@ -134,11 +135,20 @@ int tcp_peers_listen(struct tcp_ep *ep)
 	ret = tcp_listen(&peers->listener, &ep->name, &ep->conf);
 	if (ret)
 		return ret;
+	/* A forked child would keep it open, and never answer those who connect. */
+	(void)wf_fds_own(peers->listener.fd);
 	peers->listener.free_descriptor = tcp_attempt_free_descriptor;
 	ep->name = peers->listener.name;
 	peers->watch.fd = peers->listener.fd;
 	tcp_watch_set(ep, &peers->watch, EPOLLIN);
 	return 0;
+}
+
+void tcp_peers_close(struct tcp_ep *ep, int fd)
+{
+	/* In a forked child the number may be another file's. */
+	if (!ep->ep.inherited)
+		wf_fds_close(fd);
 }
 
 void tcp_peers_free(struct tcp_ep *ep)
@@ -148,8 +158,11 @@ void tcp_peers_free(struct tcp_ep *ep)
 	if (!peers)
 		return;
 	wf_remotes_done(&peers->remotes);
-	if (peers->listener.fd >= 0)
+	if (peers->listener.fd >= 0) {
+		if (ep->ep.inherited)
+			peers->listener.fd = -1; /* closed when it was forked */
 		tcp_listener_close(&peers->listener);
+	}
 	free(peers);
 	ep->peers = NULL;
 }
