@@ -43,8 +43,10 @@ static inline void sanitizer_allow_leaks(void)
 #endif
 }
 
-/* For a process that opens endpoints and then forks another that does: ThreadSanitizer
- * ends a child whose thread has the identity of one of its parent's. */
+/* For a process that has both ends of a pair, or opens endpoints and then forks another
+ * that does. ThreadSanitizer does not see what orders the ends: memory that is mapped
+ * twice, or sockets. And it ends a child whose thread has the identity of one of its
+ * parent's. */
 static inline void sanitizer_no_threads(void)
 {
 #if THREAD_SANITIZER

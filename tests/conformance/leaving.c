@@ -291,7 +291,6 @@ static void need_reliable(void)
 {
 	if (cf_target.type == FI_EP_DGRAM)
 		SKIP("datagrams may be lost");
-	sanitizer_no_threads();
 	CHECK(!setenv("FI_TCP_MAX_INJECT", "4096", 1));
 	/* A flush that waits for what never comes meets the watchdog instead. */
 	CHECK(!setenv("FI_FLUSH_TIMEOUT", "3600000", 1));

@@ -112,7 +112,6 @@ static void injected_on_a_context(void)
 	struct cf_options options = { .caps = FI_NAMED_RX_CTX, .adjust = sc_several };
 
 	cf_need_connectionless();
-	sanitizer_no_threads();
 	if (!cf_offers(&options))
 		SKIP("scalable endpoints are not offered");
 	for (size_t i = 0; i < CF_COUNT(levels); i++) {

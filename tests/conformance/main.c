@@ -21,6 +21,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "../sanitizer.h"
 #include "conformance.h"
 #include "suites.h"
 
@@ -267,6 +268,7 @@ int main(int argc, char **argv)
 			argv[0]);
 		return 2;
 	}
+	sanitizer_no_threads();
 	if (!list && !strchr(cf_target.provider, ';') &&
 		!is_there(cf_target.provider)) {
 		printf("Bail out! no provider %s is there\n", cf_target.provider);

@@ -7,6 +7,7 @@
 #include "sys/calls.h"
 #include "sys/compiler.h"
 #include "sys/fds.h"
+#include "sys/forks.h"
 
 /* Listening sockets. */
 
@@ -71,6 +72,9 @@ int tcp_listen(struct tcp_listener *listener, const union wf_sockaddr *addr,
 		err = -errno;
 		goto err_fd;
 	}
+	/* A forked child would keep it open, and never answer those who connect. */
+	(void)wf_fds_own(new.fd);
+	new.fork_depth = wf_fork_depth;
 	*listener = new;
 	return 0;
 
@@ -92,7 +96,8 @@ err_log:
 
 void tcp_listener_close(struct tcp_listener *listener)
 {
-	if (listener->fd >= 0)
+	/* In a forked child the number may be another file's. */
+	if (listener->fd >= 0 && !wf_is_forked_since(listener->fork_depth))
 		wf_fds_close(listener->fd);
 	if (listener->reserve >= 0)
 		wf_sys_close(listener->reserve);

@@ -135,8 +135,6 @@ int tcp_peers_listen(struct tcp_ep *ep)
 	ret = tcp_listen(&peers->listener, &ep->name, &ep->conf);
 	if (ret)
 		return ret;
-	/* A forked child would keep it open, and never answer those who connect. */
-	(void)wf_fds_own(peers->listener.fd);
 	peers->listener.free_descriptor = tcp_attempt_free_descriptor;
 	ep->name = peers->listener.name;
 	peers->watch.fd = peers->listener.fd;
@@ -158,11 +156,8 @@ void tcp_peers_free(struct tcp_ep *ep)
 	if (!peers)
 		return;
 	wf_remotes_done(&peers->remotes);
-	if (peers->listener.fd >= 0) {
-		if (ep->ep.inherited)
-			peers->listener.fd = -1; /* closed when it was forked */
+	if (peers->listener.fd >= 0)
 		tcp_listener_close(&peers->listener);
-	}
 	free(peers);
 	ep->peers = NULL;
 }
