@@ -61,6 +61,12 @@ static bool async_is_active(struct wf_async_item *item)
 	return active;
 }
 
+static bool async_is_wanted(const struct wf_async_item *item)
+{
+	/* relaxed: @lock orders it with the list. */
+	return atomic_load_explicit(&item->wanted, memory_order_relaxed);
+}
+
 static bool async_run(struct wf_async_item *item)
 {
 	bool left = true;
@@ -79,12 +85,22 @@ static bool async_run(struct wf_async_item *item)
 /* Run one item, unless the application does. True: operations may be left. */
 static bool async_serve(struct wf_async_item *item)
 {
-	bool left;
+	bool active = async_is_active(item), left;
 
+	/* An application that makes progress itself is disturbed rarely: each look may
+	 * take a processor from it, and each time that @wanted is cleared it sets it
+	 * again, by a call that takes the lock. */
+	if (active && item->skipped < WF_ASYNC_SKIPS && async_is_wanted(item)) {
+		item->skipped++;
+		async.tick_ns =
+			WF_MIN(async.tick_ns, (uint64_t)WF_ASYNC_TICK_ACTIVE_NS);
+		return true;
+	}
+	item->skipped = 0;
 	/* seq_cst: before the loads of what is left, under the endpoint's lock. */
 	if (atomic_exchange(&item->wanted, false))
 		async.tick_ns = WF_ASYNC_TICK_NS;
-	if (async_is_active(item))
+	if (active)
 		return true;
 	async.running = item;
 	(void)pthread_mutex_unlock(&async.lock);
@@ -92,8 +108,7 @@ static bool async_serve(struct wf_async_item *item)
 	(void)pthread_mutex_lock(&async.lock);
 	async.running = NULL;
 	(void)pthread_cond_broadcast(&async.ran);
-	/* relaxed: @lock orders it with the list. */
-	if (!atomic_load_explicit(&item->wanted, memory_order_relaxed))
+	if (!async_is_wanted(item))
 		return left;
 	async.tick_ns = WF_ASYNC_TICK_NS;
 	return true;
@@ -200,7 +215,7 @@ void wf_async_item_init(struct wf_async_item *item, struct wf_gate *gate,
 	item->fork_depth = wf_fork_depth;
 	item->gate = gate;
 	item->closed = false;
-	item->seen = 0;
+	item->seen = item->skipped = 0;
 	atomic_init(&item->runs, 0);
 	wf_list_init(&item->link);
 	/* An item without the thread always counts as wanted: nothing is to be done. */

@@ -21,11 +21,16 @@
  * it after WF_ASYNC_TICK_NS. If the application has run the endpoint's progress
  * meanwhile (wf_async_ran), the thread leaves it alone; else it makes progress for it.
  * Looks that leave work behind are made less and less often, down to one in
- * WF_ASYNC_TICK_MAX_NS: work that waits for a peer costs next to nothing.
+ * WF_ASYNC_TICK_MAX_NS: work that waits for a peer costs next to nothing. While the
+ * application makes calls all the time, there is one in WF_ASYNC_TICK_ACTIVE_NS. So
+ * what is kept when the calls end leaves at once after a burst, and otherwise after a
+ * time that is short compared with that of the calls before.
  */
 enum {
 	WF_ASYNC_TICK_NS = 40000,
+	WF_ASYNC_TICK_ACTIVE_NS = 500000,
 	WF_ASYNC_TICK_MAX_NS = 5000000,
+	WF_ASYNC_SKIPS = 64,
 };
 
 /* What an endpoint has for the thread. */
@@ -38,10 +43,12 @@ struct wf_async_item {
 	/* The endpoint kept an operation since the thread looked last. */
 	atomic_bool wanted;
 	uint32_t fork_depth; /* sys/forks.h, of the process that the item belongs to */
-	bool closed; /* not listed any more; guarded by the thread's lock */
+	bool closed;         /* not listed any more; guarded by the thread's lock */
 	/* Progress runs of the application, and the thread's; runs free. */
 	_Atomic uint32_t runs;
-	uint32_t seen; /* the thread's: @runs at its last look */
+	/* The thread's: @runs at its last look, and successive looks that left @wanted
+	 * set. */
+	uint32_t seen, skipped;
 };
 
 /* May the thread be used? FI_BACKGROUND_PROGRESS (fabric(7)). */

@@ -100,6 +100,46 @@ static void nothing_is_lost_between_runs(void **state)
 	wf_async_forget(&fake.base);
 }
 
+/* The application makes progress without a pause, and keeps something when it ends
+ * that; long enough that the thread has become slow to look. */
+static void calls_that_end_leave_nothing(void **state)
+{
+	struct fake fake;
+	uint64_t until;
+
+	(void)state;
+	fake_init(&fake, NULL);
+	for (int round = 0; round < 3; round++) {
+		until = wf_now_ns() + 50000000;
+		while (wf_now_ns() < until) {
+			keep(&fake, 1);
+			wf_async_ran(&fake.base);
+			(void)pthread_mutex_lock(&fake.lock);
+			fake.kept = 0;
+			(void)pthread_mutex_unlock(&fake.lock);
+		}
+		keep(&fake, 3);
+		await_all(&fake);
+	}
+	wf_async_forget(&fake.base);
+}
+
+/* An item that is forgotten is run again when it keeps something again. */
+static void forgotten_for_a_while(void **state)
+{
+	struct fake fake;
+
+	(void)state;
+	fake_init(&fake, NULL);
+	for (int round = 0; round < 20; round++) {
+		keep(&fake, 1);
+		wf_async_forget(&fake.base);
+		keep(&fake, 1);
+		await_all(&fake);
+	}
+	wf_async_forget(&fake.base);
+}
+
 static void several_items_are_run(void **state)
 {
 	struct fake fakes[5];
@@ -202,6 +242,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(what_is_kept_ends),
 		cmocka_unit_test(nothing_is_lost_between_runs),
+		cmocka_unit_test(calls_that_end_leave_nothing),
+		cmocka_unit_test(forgotten_for_a_while),
 		cmocka_unit_test(several_items_are_run),
 		cmocka_unit_test(forgetting_waits_for_the_run),
 		cmocka_unit_test(the_gate_is_respected),
