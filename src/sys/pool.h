@@ -14,10 +14,12 @@
  *
  * Memory comes in slabs of a power of two bytes, aligned to their size, so that the
  * slab of an object follows from its address. A slab without objects in use is
- * unmapped, except for WF_POOL_KEPT bytes of slabs that are kept for the next burst.
+ * unmapped, except for WF_POOL_KEPT bytes of slabs that are kept for the next burst: a
+ * lap of long messages that come before their receives, which would cost a page fault for
+ * each page otherwise.
  * The first object allocates the first slab. The caller serialises.
  */
-enum { WF_POOL_KEPT = 1 << 20, WF_POOL_SPARE = 64 };
+enum { WF_POOL_KEPT = 8 << 20, WF_POOL_SPARE = 64 };
 
 /*
  * Handles of objects, in 32 bits: the address in words of 8 bytes, relative to a base

@@ -455,7 +455,7 @@ static void test_removed_source(void **state)
  * or discarded, and each was small. MSG-018 */
 static void test_memory(void **state)
 {
-	enum { MANY = 20000, KEPT = WF_POOL_KEPT / WF_POOL_SLAB };
+	enum { MANY = 200000, KEPT = WF_POOL_KEPT / WF_POOL_SLAB };
 	struct fk_around a = fk_open_around(*state);
 	struct fk *fk = fk_open_enabled(&a, 0);
 	struct wf_srx *srx = fk->ep.srx_queue;

@@ -72,7 +72,7 @@ int tcp_listen(struct tcp_listener *listener, const union wf_sockaddr *addr,
 		err = -errno;
 		goto err_fd;
 	}
-	/* A forked child would keep it open, and never answer those who connect. */
+	/* A forked child would keep it open, and never answer a peer that connects. */
 	(void)wf_fds_own(new.fd);
 	new.fork_depth = wf_fork_depth;
 	*listener = new;
