@@ -19,10 +19,14 @@ int shm_recv_share(struct shm_conn *conn, const struct shm_record *rec)
 
 	if (rec->len != sizeof(share))
 		return -FI_EPROTO;
+	/* Acknowledgements overtake answers that wait for space (shm_out_send_acks):
+	 * the receiver has moved the whole payload by itself, and the message is
+	 * complete. */
+	if (!tx)
+		return 0;
 	memcpy(&share, rec->blob, sizeof(share));
-	if (!tx || !tx->asked || !tx->token || tx->begun || tx->is_shared ||
-		!share.piece || share.count > SHM_IOV_LIMIT ||
-		(tx->piece && share.piece != tx->piece))
+	if (!tx->asked || !tx->token || tx->begun || tx->is_shared || !share.piece ||
+		share.count > SHM_IOV_LIMIT || (tx->piece && share.piece != tx->piece))
 		return -FI_EPROTO;
 	tx->is_shared = true;
 	shm_reuse_interrupt(conn);
