@@ -12,6 +12,7 @@
 #include "patterns.h"
 
 #include <rdma/fi_collective.h>
+#include <string.h>
 #include <sys/mman.h>
 
 enum { LINE = 64 };
@@ -105,6 +106,9 @@ static void pool_open(struct fb_worker *w, struct pool *pool, size_t extent)
 		MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
 	if (pool->memory == MAP_FAILED)
 		fb_die(FB_EXIT_FAILED, "no memory for buffers of %zu bytes", pool->len);
+	/* The first write to a page is not measured, also where the kernel does not
+	 * populate the mapping. */
+	memset(pool->memory, 0, pool->len);
 	if (!(w->node->info->domain_attr->mr_mode & FI_MR_COLLECTIVE))
 		return;
 	fb_must(fi_mr_reg(w->node->domain, pool->memory, pool->len,
