@@ -21,6 +21,24 @@ run_compared() { # NAME OPTION...
 }
 run_compared "with $folder" --vs "$folder"
 ! grep -q quiet "$scratch/out" || fail 'quiet rounds of unknown processors'
+succeeds 'exchanges and ramps' --vs "$folder" --rounds 2 -p "$provider" -s 8 -n 200 \
+	-D 0.001 --batch 50 --warmup 50 -t exchange,burst,ramp --csv "$scratch/csv"
+[ "$(grep -cE '^ +8( +[0-9.]+){6}$' "$scratch/out")" = 2 ] || fail 'rows of exchanges'
+[ "$(grep -cE '^ +8 +[0-9]+-[0-9]+( +[0-9.]+){6}$' "$scratch/out")" = 5 ] ||
+	fail 'rows of ramps'
+[ "$(grep -c ',101-200$' "$scratch/csv")" = 2 ] || fail 'parts of ramps in CSV'
+# Which rows fail is up to the libraries; all are compared or said to have failed.
+status=0
+bench --vs "$folder" --rounds 1 "${few[@]}" --timeout "$(limit_s 4)" -p "$provider" -s 8 \
+	-t write_latency,read_latency --silent >"$scratch/out" 2>"$scratch/err" || status=$?
+case $status in
+0 | 4) ;;
+*) fail "silent targets compared: exits with $status" && cat "$scratch/out" "$scratch/err" ;;
+esac
+[ "$(grep -cE '^ +8( +([0-9.]+|-)){4,6}$' "$scratch/out")" = 2 ] || {
+	fail 'rows of silent targets'
+	cat "$scratch/out" "$scratch/err"
+}
 core=$(taskset -cp $$ | sed 's/.*[: ]\([0-9]*\).*/\1/')
 succeeds 'on a processor' --vs "$folder" -C "$core" --rounds 2 "${few[@]}" -p "$provider" \
 	-s 8 -t rate
@@ -37,5 +55,10 @@ fails 1 'a measurement failed' --vs "$folder" -p bogus
 if [ -x "$(command -v ucx_perftest)" ]; then
 	run_compared 'with UCX' --vs-ucx --touch no
 	grep -q '^# second: UCX' "$scratch/out" || fail 'UCX is not the second side'
+	succeeds 'UCX lacks tests' --vs-ucx --rounds 1 "${few[@]}" -p "$provider" -s 8 \
+		-t latency,exchange,burst,ramp
+	[ "$(grep -cE '(exchange|burst|ramp): left out, ucx_perftest does not have it' \
+		"$scratch/err")" = 3 ] || fail 'tests that UCX lacks'
+	fails 2 'ucx_perftest has none' --vs-ucx -p "$provider" -t exchange
 fi
 finish

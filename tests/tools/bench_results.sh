@@ -42,6 +42,17 @@ fails 2 'collectives only' -m 3 -t latency
 fails 2 'datagrams' -e dgram -t write_latency
 fails 2 'multiples of 8' -t allreduce -s 12
 fails 2 'one buffer' -b 1
+fails 2 "'0' is not understood" -t burst -w 0
+fails 2 'window: at most 4096' -t burst -w 5000
+fails 2 'new endpoints.*one thread' -t ramp -T 2
+fails 2 'tests of messages only' -t ramp --sleep
+fails 2 'datagrams' -e dgram -t exchange
+fails 2 'collectives only' -m 3 -t burst
+fails 2 'silent target: tests of RMA' --silent -t latency
+fails 2 'silent target: tests of RMA' --silent -t write_latency,barrier
+fails 2 'silent target: not with --inject' --silent -t write_latency --inject
+fails 2 "'always' is not understood" --progress always
+fails 2 'silent target: one thread' --silent -t write_latency -T 2
 fails 2 'unrecognized option' --bogus
 fails 2 'more than one server' a b
 fails 2 'a server does' -S --csv x
@@ -49,7 +60,9 @@ fails 1 'no endpoint of provider bogus fits' -p bogus
 fails 1 'No such file' -p "$provider" --csv "$scratch/none/csv"
 fails 1 'does not begin with' --plot "$scratch/x.svg" --with "$scratch/json"
 fails 1 'connecting to 127.0.0.1' -P "$port" 127.0.0.1
-bench --help | grep -q compare_swap || fail '--help'
+for word in compare_swap exchange burst ramp --silent; do
+	bench --help | grep -q -- " $word " || fail "--help: $word"
+done
 bench --version | grep -q "^libfabric: $(realpath "$our_lib")/" || fail '--version'
 
 # ---- client and server ----

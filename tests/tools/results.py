@@ -17,14 +17,33 @@ TIMES = ["best_ns", "median_ns", "p50_ns", "p90_ns", "p99_ns", "p999_ns", "max_n
 
 def check_row(row):
     name = f"{row['test']} of {row['bytes']} bytes"
+    if row.get("part"):
+        name += f", messages {row['part']}"
     best, median, *percentiles = [float(row[time]) for time in TIMES]
     assert 0 < best <= median, f"{name}: best {best}, median {median}"
     if any(percentiles):
         assert percentiles == sorted(percentiles), f"{name}: {percentiles}"
     assert int(row["messages"]) > 0, name
-    directions = 2 if row["test"] == "bidirectional" else 1
-    bandwidth = int(row["bytes"]) * 1e3 / median * directions
+    messages = {"bidirectional": 2, "exchange": 2, "burst": 2 * int(row["window"])}
+    bandwidth = int(row["bytes"]) * 1e3 / median * messages.get(row["test"], 1)
     assert abs(float(row["megabytes_per_s"]) - bandwidth) <= 0.01 * bandwidth + 0.01, name
+
+
+def check_parts(rows):
+    """Each size of a ramp has the same parts, which fit together."""
+    parts = {}
+    for row in rows:
+        assert bool(row["part"]) == (row["test"] == "ramp"), f"{row['test']}: {row['part']}"
+        if row["part"]:
+            first, last = map(int, row["part"].split("-"))
+            parts.setdefault(row["bytes"], []).append((first, last))
+            assert int(row["messages"]) % (2 * (last - first + 1)) == 0, row["messages"]
+    for found in parts.values():
+        length = max(last for first, last in found)
+        wanted = [(1, 10**n) for n in range(20) if 10**n <= length]
+        if length >= 200:
+            wanted += [(length // 2 + 1, length), (2, 100)]
+        assert found == wanted, f"parts {found} instead of {wanted}"
 
 
 def check_tests(rows, tests):
@@ -32,12 +51,14 @@ def check_tests(rows, tests):
     assert sorted(found) == sorted(tests), f"tests {found} instead of {tests}"
     for row in rows:
         check_row(row)
+    check_parts(rows)
 
 
 def check_json(path, tests):
     result = json.load(open(path, encoding="utf-8"))
     check_tests(result["rows"], tests)
     for row in result["rows"]:
+        assert row["failed"] is False, row["test"]
         times = [time for time, count in row["histogram"]]
         assert times == sorted(times) and len(set(times)) == len(times), row["test"]
         assert sum(count for time, count in row["histogram"]) > 0, row["test"]

@@ -65,7 +65,7 @@ static void run_again(const struct fb_options *o, char *const *env,
 	wrong = fb_csv_read(output, ret_series, ret_count);
 	fclose(output);
 	status = fb_process_wait(pid);
-	if (status)
+	if (status && status != FB_EXIT_STALLED)
 		fb_die(status == FB_EXIT_DAMAGED ? status : FB_EXIT_FAILED,
 			"a measurement failed%s%s", env ? ", with " : "",
 			env ? env[0] : "");
@@ -140,13 +140,13 @@ static void run_rounds(const struct fb_options *o, struct rounds *rounds)
 
 /* Summarise a row of all rounds: the best of the bests, the median of the medians and
  * of other figures. False: a round lacks the row. */
-static bool summary(const struct fb_series *series, uint32_t rounds, enum fb_test test,
-	uint64_t bytes, struct fb_record *ret_record)
+static bool summary(const struct fb_series *series, uint32_t rounds,
+	const struct fb_record *like, struct fb_record *ret_record)
 {
 	double all[3][FB_ROUNDS_MAX];
 
 	for (uint32_t i = 0; i < rounds; i++) {
-		const struct fb_record *r = fb_series_find(&series[i], test, bytes);
+		const struct fb_record *r = fb_series_find(&series[i], like);
 
 		if (!r || !(r->median_ns > 0))
 			return false;
@@ -168,7 +168,7 @@ static bool summary(const struct fb_series *series, uint32_t rounds, enum fb_tes
  * The two libraries of a round ran one after the other, so that a change of the
  * machine's speed affects both. */
 static double median_ratio(
-	const struct rounds *rounds, enum fb_test test, uint64_t bytes, bool quiet)
+	const struct rounds *rounds, const struct fb_record *like, bool quiet)
 {
 	double ratio[FB_ROUNDS_MAX];
 	uint32_t count = 0;
@@ -176,9 +176,8 @@ static double median_ratio(
 	for (uint32_t i = 0; i < rounds->count; i++) {
 		if (quiet && !fb_paces_quiet(&rounds->paces, i))
 			continue;
-		ratio[count++] =
-			fb_series_find(&rounds->ours[i], test, bytes)->median_ns /
-			fb_series_find(&rounds->theirs[i], test, bytes)->median_ns;
+		ratio[count++] = fb_series_find(&rounds->ours[i], like)->median_ns /
+				 fb_series_find(&rounds->theirs[i], like)->median_ns;
 	}
 	return count ? fb_median(ratio, count) : 0;
 }
@@ -189,15 +188,16 @@ static void heading(const struct rounds *rounds, enum fb_test test)
 {
 	static const char *const units[] = { "us", "MB/s", "M/s" };
 
-	printf("\n# %s, %s\n%8s %11s %11s %11s %11s %8s %8s%s\n", fb_tests[test].name,
-		units[fb_tests[test].unit], "bytes", "first best", "median",
+	printf("\n# %s, %s\n%8s%s %11s %11s %11s %11s %8s %8s%s\n", fb_tests[test].name,
+		units[fb_tests[test].unit], "bytes",
+		test == FB_RAMP ? "     messages" : "", "first best", "median",
 		"second best", "median", "ratio", "of best",
 		rounds->paces.cores ? "    quiet" : "");
 }
 
 static void quiet_ratio(const struct rounds *rounds, const struct fb_record *at)
 {
-	double ratio = median_ratio(rounds, at->test, at->bytes, true);
+	double ratio = median_ratio(rounds, at, true);
 
 	if (ratio > 0)
 		printf(" %8.3f", ratio);
@@ -205,30 +205,42 @@ static void quiet_ratio(const struct rounds *rounds, const struct fb_record *at)
 		printf(" %8s", "-");
 }
 
-static void row(const struct rounds *rounds, struct fb_series *ours,
+/* The best and the median of one library, or nothing. */
+static void side(const struct fb_record *r, bool known)
+{
+	if (known)
+		printf(" %11.3f %11.3f", fb_shown(r, r->best_ns),
+			fb_shown(r, r->median_ns));
+	else
+		printf(" %11s %11s", "-", "-");
+}
+
+/* Returns false if the first library has no times. */
+static bool row(const struct rounds *rounds, struct fb_series *ours,
 	struct fb_series *theirs, const struct fb_record *at)
 {
 	struct fb_record a = { .bytes = 0 }, b = a;
-	char bytes[24];
+	bool first = summary(rounds->ours, rounds->count, at, &a);
+	bool second = summary(rounds->theirs, rounds->count, at, &b);
+	char bytes[24], part[48];
 
-	if (!summary(rounds->ours, rounds->count, at->test, at->bytes, &a))
-		return;
-	fb_series_add(ours, &a);
-	if (!summary(rounds->theirs, rounds->count, at->test, at->bytes, &b)) {
-		printf("%8s %11.3f %11.3f %11s\n", fb_bytes_text(at->bytes, bytes),
-			fb_shown(&a, a.best_ns), fb_shown(&a, a.median_ns), "-");
-		return;
+	printf("%8s", fb_bytes_text(at->bytes, bytes));
+	if (at->last)
+		printf(" %12s", fb_part_text(at, part));
+	side(&a, first);
+	side(&b, second);
+	if (first)
+		fb_series_add(ours, &a);
+	if (second)
+		fb_series_add(theirs, &b);
+	if (first && second) {
+		printf(" %8.3f %8.3f", median_ratio(rounds, at, false),
+			a.best_ns / b.best_ns);
+		if (rounds->paces.cores)
+			quiet_ratio(rounds, at);
 	}
-	fb_series_add(theirs, &b);
-	printf("%8s %11.3f %11.3f %11.3f %11.3f %8.3f %8.3f",
-		fb_bytes_text(at->bytes, bytes), fb_shown(&a, a.best_ns),
-		fb_shown(&a, a.median_ns), fb_shown(&b, b.best_ns),
-		fb_shown(&b, b.median_ns),
-		median_ratio(rounds, at->test, at->bytes, false),
-		a.best_ns / b.best_ns);
-	if (rounds->paces.cores)
-		quiet_ratio(rounds, at);
 	printf("\n");
+	return first;
 }
 
 static void describe(const char *which, const struct fb_series *s)
@@ -236,9 +248,11 @@ static void describe(const char *which, const struct fb_series *s)
 	printf("# %s: %s; %s\n", which, s->label, s->library);
 }
 
-static void table(const struct rounds *rounds, struct fb_series both[2])
+/* Returns false if the first library has no times in a row. */
+static bool table(const struct rounds *rounds, struct fb_series both[2])
 {
 	const struct fb_series *first = &rounds->ours[0];
+	bool complete = true;
 
 	describe("first", first);
 	describe("second", &rounds->theirs[0]);
@@ -250,8 +264,9 @@ static void table(const struct rounds *rounds, struct fb_series both[2])
 	for (size_t i = 0; i < first->count; i++) {
 		if (!i || first->record[i].test != first->record[i - 1].test)
 			heading(rounds, first->record[i].test);
-		row(rounds, &both[0], &both[1], &first->record[i]);
+		complete &= row(rounds, &both[0], &both[1], &first->record[i]);
 	}
+	return complete;
 }
 
 /* ---- files ---- */
@@ -293,6 +308,7 @@ int fb_compare(const struct fb_options *options)
 	struct fb_options o = *options;
 	struct fb_series both[2];
 	struct rounds rounds;
+	bool complete;
 
 	if (o.vs)
 		check_folder(o.vs);
@@ -300,7 +316,7 @@ int fb_compare(const struct fb_options *options)
 		fb_ucx_tests(&o.config);
 	run_rounds(&o, &rounds);
 	name_sides(&rounds, both);
-	table(&rounds, both);
+	complete = table(&rounds, both);
 	write_csv(o.csv, both);
 	fb_plot(&o, both, 2);
 	for (uint32_t i = 0; i < rounds.count; i++) {
@@ -312,5 +328,5 @@ int fb_compare(const struct fb_options *options)
 	free(rounds.theirs);
 	fb_series_done(&both[0]);
 	fb_series_done(&both[1]);
-	return EXIT_SUCCESS;
+	return complete ? EXIT_SUCCESS : FB_EXIT_STALLED;
 }

@@ -11,6 +11,9 @@ const struct fb_test_info fb_tests[FB_TEST_COUNT] = {
 	[FB_BIDIRECTIONAL] = { "bidirectional", "messages in both directions at once",
 		.unit = FB_UNIT_BANDWIDTH },
 	[FB_RATE] = { "rate", "small messages in one direction", .unit = FB_UNIT_RATE },
+	[FB_EXCHANGE] = { "exchange",
+		"both sides post a receive, send, and wait for both" },
+	[FB_BURST] = { "burst", "the same with a window of messages at once" },
 	[FB_WRITE_LATENCY] = { "write_latency",
 		"writes to and fro, seen in memory, time one way",
 		.need = FB_NEED_RMA },
@@ -29,6 +32,8 @@ const struct fb_test_info fb_tests[FB_TEST_COUNT] = {
 	[FB_CONNECT] = { "connect",
 		"new endpoints until their first message is answered",
 		.only_bytes = 1 },
+	[FB_RAMP] = { "ramp",
+		"the first messages to and fro of new endpoints, time one way" },
 	[FB_BARRIER] = { "barrier", "barriers", .need = FB_NEED_COLLECTIVE,
 		.no_payload = true },
 	[FB_BROADCAST] = { "broadcast", "broadcasts, roots in turn",
@@ -95,13 +100,31 @@ static const char *check_words(const struct fb_config *c)
 		return "endpoint type: rdm, msg or dgram";
 	if (c->call >= FB_CALL_COUNT || c->flow >= FB_FLOW_COUNT)
 		return "unknown kind of calls or flow";
+	if (c->progress > FI_PROGRESS_MANUAL)
+		return "progress: auto or manual";
 	if (c->threading > FI_THREAD_ENDPOINT)
 		return "unknown threading level";
 	if (c->inject > 1 || c->verify > 1 || c->touch > 1 || c->sleep > 1 ||
-		c->percentiles > 1 || c->narrow > 1 || c->shared > 1)
+		c->percentiles > 1 || c->narrow > 1 || c->shared > 1 || c->silent > 1)
 		return "a choice that is neither yes nor no";
 	if (!is_text(c->provider) || !is_text(c->domain) || !is_text(c->fabric))
 		return "provider, domain, fabric: names of at most 127 characters";
+	return NULL;
+}
+
+/* All tests of operations that a silent target can take part in. */
+static const char *check_silence(const struct fb_config *c)
+{
+	for (int test = 0; test < FB_TEST_COUNT; test++)
+		if (fb_config_has(c, test) && fb_tests[test].need != FB_NEED_RMA &&
+			fb_tests[test].need != FB_NEED_ATOMIC)
+			return "a silent target: tests of RMA and atomic operations "
+			       "only";
+	if (c->inject)
+		return "a silent target: not with --inject, which does not tell when "
+		       "an operation is complete";
+	if (c->threads > 1)
+		return "a silent target: one thread";
 	return NULL;
 }
 
@@ -127,8 +150,9 @@ static const char *check_sense(const struct fb_config *c)
 		return "datagrams, which may be lost: latency, bandwidth and rate of "
 		       "untagged messages only, without verification and idle peers";
 	if (c->threads > 1 &&
-		(fb_config_has(c, FB_CONNECT) || c->type == FI_EP_DGRAM || c->idle))
-		return "connections, idle peers and datagrams: one thread";
+		(fb_config_has(c, FB_CONNECT) || fb_config_has(c, FB_RAMP) ||
+			c->type == FI_EP_DGRAM || c->idle))
+		return "new endpoints, idle peers and datagrams: one thread";
 	if (c->sleep && c->tests >> FB_WRITE_LATENCY)
 		return "blocking reads: tests of messages only";
 	if (c->inject && c->verify &&
@@ -137,7 +161,7 @@ static const char *check_sense(const struct fb_config *c)
 	if (c->buffers && own_buffers && c->buffers < 2)
 		return "one buffer for all messages: only with --touch=no and without "
 		       "--verify";
-	return NULL;
+	return c->silent ? check_silence(c) : NULL;
 }
 
 const char *fb_config_check(const struct fb_config *config)
@@ -189,6 +213,8 @@ uint32_t fb_config_sizes(
 	}
 	if (info->need == FB_NEED_COLLECTIVE)
 		return powers(8, 1 << 20, 8, sizes);
+	if (test == FB_RAMP)
+		return powers(8, 32 << 10, 64, sizes);
 	if (info->unit == FB_UNIT_RATE)
 		return powers(8, 512, 8, sizes);
 	return powers(8, 1 << 20, 2, sizes);
@@ -204,4 +230,11 @@ uint32_t fb_config_window(const struct fb_config *config, uint64_t bytes)
 		return config->window;
 	fit = bytes ? in_flight_bytes / bytes : MOST;
 	return fit < LEAST ? LEAST : fit > MOST ? MOST : (uint32_t)fit;
+}
+
+uint32_t fb_config_burst(const struct fb_config *config)
+{
+	enum { BURST = 16 };
+
+	return config->window ? config->window : BURST;
 }

@@ -15,6 +15,8 @@ enum fb_test {
 	FB_BANDWIDTH,
 	FB_BIDIRECTIONAL,
 	FB_RATE,
+	FB_EXCHANGE,
+	FB_BURST,
 	FB_WRITE_LATENCY,
 	FB_WRITE_BANDWIDTH,
 	FB_READ_LATENCY,
@@ -23,6 +25,7 @@ enum fb_test {
 	FB_COMPARE_SWAP,
 	FB_ADD_RATE,
 	FB_CONNECT,
+	FB_RAMP,
 	FB_BARRIER,
 	FB_BROADCAST,
 	FB_ALLREDUCE,
@@ -92,10 +95,11 @@ struct fb_config {
 	uint32_t buffers;  /* for each direction; 0: chosen by the window */
 	uint32_t idle;     /* connected peers that are silent */
 	uint32_t timeout_s; /* the run fails after this time without progress */
-	uint32_t unused;
-	uint64_t count;  /* messages of each size; 0: as many as duration_ns takes */
-	uint64_t batch;  /* messages between two reads of the clock; 0: chosen */
-	uint64_t warmup; /* warm-up messages of each size; 0: chosen by size */
+	uint32_t progress;  /* enum fi_progress of data; FI_PROGRESS_UNSPEC: by the test
+			     */
+	uint64_t count;     /* messages of each size; 0: as many as duration_ns takes */
+	uint64_t batch;     /* messages between two reads of the clock; 0: chosen */
+	uint64_t warmup;    /* warm-up messages of each size; 0: chosen by size */
 	uint64_t duration_ns; /* measuring time of each size */
 	uint8_t inject;
 	uint8_t verify;
@@ -104,7 +108,7 @@ struct fb_config {
 	uint8_t percentiles;
 	uint8_t narrow; /* tests that the endpoint does not have are left out */
 	uint8_t shared; /* buffers are in a sealed memory file, which peers may map */
-	uint8_t padding[1];
+	uint8_t silent; /* the target makes no calls while operations are timed */
 	char provider[FB_NAME_MAX], domain[FB_NAME_MAX], fabric[FB_NAME_MAX];
 };
 
@@ -130,5 +134,8 @@ uint32_t fb_config_sizes(const struct fb_config *config, enum fb_test test,
 
 /* Messages in flight of @bytes each. */
 uint32_t fb_config_window(const struct fb_config *config, uint64_t bytes);
+
+/* Messages of each side in an exchange of FB_BURST. */
+uint32_t fb_config_burst(const struct fb_config *config);
 
 #endif

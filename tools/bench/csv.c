@@ -29,6 +29,7 @@ enum column {
 	MAX,
 	MEGABYTES,
 	MEGAMESSAGES,
+	PART, /* files of older versions do not have it */
 	COLUMNS,
 };
 
@@ -54,6 +55,7 @@ static const char *const names[COLUMNS] = {
 	[MAX] = "max_ns",
 	[MEGABYTES] = "megabytes_per_s",
 	[MEGAMESSAGES] = "megamessages_per_s",
+	[PART] = "part",
 };
 
 void fb_csv_header(FILE *file)
@@ -78,6 +80,8 @@ static void write_text(FILE *file, const char *text)
 void fb_csv_record(
 	FILE *file, const struct fb_series *series, const struct fb_record *record)
 {
+	char part[48];
+
 	write_text(file, series->label);
 	write_text(file, series->provider);
 	write_text(file, series->domain);
@@ -86,13 +90,13 @@ void fb_csv_record(
 	write_text(file, series->library);
 	fprintf(file,
 		"%s,%" PRIu64 ",%" PRIu32 ",%" PRIu32 ",%" PRIu64 ",%" PRIu64
-		",%.1f,%.1f,%.1f,%.1f,%.1f,%.1f,%.1f,%.3f,%.4f\n",
+		",%.1f,%.1f,%.1f,%.1f,%.1f,%.1f,%.1f,%.3f,%.4f,%s\n",
 		fb_tests[record->test].name, record->bytes, record->threads,
 		record->window, record->messages, record->lost, record->best_ns,
 		record->median_ns, record->p50_ns, record->p90_ns, record->p99_ns,
 		record->p999_ns, record->max_ns,
 		fb_megabytes(record, record->median_ns),
-		fb_megamessages(record, record->median_ns));
+		fb_megamessages(record, record->median_ns), fb_part_text(record, part));
 }
 
 /* ---- reading ---- */
@@ -139,7 +143,7 @@ static bool find_columns(char *line, int where[COLUMNS])
 		for (int j = 0; j < n; j++)
 			if (!strcmp(field[j], names[i]))
 				where[i] = j;
-		if (where[i] < 0)
+		if (where[i] < 0 && i != PART)
 			return false;
 	}
 	return true;
@@ -163,6 +167,16 @@ static bool test_of(const char *name, enum fb_test *ret_test)
 	return false;
 }
 
+/* A part of a ramp, or nothing. */
+static bool read_part(const char *text, struct fb_record *record)
+{
+	char end;
+
+	return !*text || (sscanf(text, "%" SCNu64 "-%" SCNu64 "%c", &record->first,
+				  &record->last, &end) == 2 &&
+				 record->first && record->first <= record->last);
+}
+
 static bool read_record(
 	char *field[FIELDS_MAX], const int where[COLUMNS], struct fb_record *ret_record)
 {
@@ -184,7 +198,10 @@ static bool read_record(
 		.p99_ns = value[P99],
 		.p999_ns = value[P999],
 		.max_ns = value[MAX],
+		.failed = !(value[MEDIAN] > 0),
 	};
+	if (where[PART] >= 0 && !read_part(field[where[PART]], ret_record))
+		return false;
 	return test_of(field[where[TEST]], &ret_record->test);
 }
 

@@ -41,12 +41,16 @@ static struct fi_info *hints_new(
 	hints->domain_attr->threading = c->threading     ? c->threading
 					: c->threads > 1 ? FI_THREAD_COMPLETION
 							 : FI_THREAD_DOMAIN;
-	if (!c->sleep)
-		hints->domain_attr->data_progress = FI_PROGRESS_MANUAL;
+	/* A silent target gets the progress that applications get which ask for none.
+	 */
+	if (c->progress || (!c->sleep && !c->silent))
+		hints->domain_attr->data_progress =
+			c->progress ? c->progress : FI_PROGRESS_MANUAL;
 	hints->domain_attr->mr_mode = FI_MR_LOCAL | FI_MR_VIRT_ADDR | FI_MR_ALLOCATED |
 				      FI_MR_PROV_KEY | FI_MR_ENDPOINT;
-	/* A write is verified once it is known to have arrived. */
-	if (c->verify &&
+	/* A write is verified once it is known to have arrived, and is of use to a
+	 * target that makes no calls when it is there. */
+	if ((c->verify || c->silent) &&
 		(fb_config_needs(c, FB_NEED_RMA) || fb_config_needs(c, FB_NEED_ATOMIC)))
 		hints->tx_attr->op_flags = FI_DELIVERY_COMPLETE;
 	/* Verification knows which message a receive gets. */

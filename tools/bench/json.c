@@ -49,6 +49,8 @@ static void histogram(FILE *file, const struct fb_histogram *h)
 void fb_json_row(
 	FILE *file, const struct fb_record *r, const struct fb_row *row, bool first)
 {
+	char part[48];
+
 	fprintf(file,
 		"%s\n    {\"test\": \"%s\", \"bytes\": %" PRIu64
 		", \"threads\": %" PRIu32 ", \"window\": %" PRIu32
@@ -56,11 +58,13 @@ void fb_json_row(
 		", \"best_ns\": %.1f, \"median_ns\": %.1f, \"p50_ns\": %.1f, "
 		"\"p90_ns\": %.1f, \"p99_ns\": %.1f, \"p999_ns\": %.1f, \"max_ns\": "
 		"%.1f, "
-		"\"megabytes_per_s\": %.3f, \"megamessages_per_s\": %.4f",
+		"\"megabytes_per_s\": %.3f, \"megamessages_per_s\": %.4f, "
+		"\"part\": \"%s\", \"failed\": %s",
 		first ? "" : ",", fb_tests[r->test].name, r->bytes, r->threads,
 		r->window, r->messages, r->lost, r->best_ns, r->median_ns, r->p50_ns,
 		r->p90_ns, r->p99_ns, r->p999_ns, r->max_ns,
-		fb_megabytes(r, r->median_ns), fb_megamessages(r, r->median_ns));
+		fb_megabytes(r, r->median_ns), fb_megamessages(r, r->median_ns),
+		fb_part_text(r, part), r->failed ? "true" : "false");
 	histogram(file, &row->hist);
 	fputs("}", file);
 }

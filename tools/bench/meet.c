@@ -94,7 +94,7 @@ struct hello {
 };
 
 static const uint64_t hello_magic = UINT64_C(0x77656674626e6368);
-enum { HELLO_VERSION = 1 };
+enum { HELLO_VERSION = 2 };
 
 static struct addrinfo *resolve(const char *node, const char *port)
 {

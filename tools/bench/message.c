@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "message.h"
 #include "../clock.h"
+#include "silent.h"
 
 #include <rdma/fi_atomic.h>
 #include <rdma/fi_rma.h>
@@ -108,7 +109,7 @@ void fb_message_choose(struct fb_worker *w)
 	bool inject = w->node->config->inject;
 
 	w->tagged = w->node->call == FB_CALL_TAGGED;
-	w->silent = inject;
+	w->injects = inject;
 	w->has_result = w->test == FB_READ_LATENCY || w->test == FB_READ_BANDWIDTH ||
 			w->test == FB_FETCH_ADD || w->test == FB_COMPARE_SWAP;
 	w->fills =
@@ -121,15 +122,15 @@ void fb_message_choose(struct fb_worker *w)
 	case FB_READ_LATENCY:
 	case FB_READ_BANDWIDTH:
 		w->start = start_read;
-		w->silent = false;
+		w->injects = false;
 		return;
 	case FB_FETCH_ADD:
 		w->start = start_fetch_add;
-		w->silent = false;
+		w->injects = false;
 		return;
 	case FB_COMPARE_SWAP:
 		w->start = start_compare_swap;
-		w->silent = false;
+		w->injects = false;
 		return;
 	case FB_ADD_RATE:
 		w->start = inject ? inject_add : start_add;
@@ -167,6 +168,8 @@ void fb_check_peer(struct fb_worker *w)
 	now = tool_now_ns();
 	if (!w->quiet_since_ns)
 		w->quiet_since_ns = now;
+	if (w->is_silent)
+		fb_silent_check(w, now - w->quiet_since_ns);
 	if (now - w->quiet_since_ns > w->node->config->timeout_s * UINT64_C(1000000000))
 		fb_die(FB_EXIT_FAILED, "%s, %zu bytes: nothing moves any more",
 			fb_tests[w->test].name, w->bytes);
@@ -266,7 +269,7 @@ void fb_message_start(struct fb_worker *w)
 	if (w->test == FB_WRITE_LATENCY)
 		buf[w->bytes - 1] = fb_write_mark(w, slot->iteration);
 	FB_ASK(w, w->start(w, slot, buf), fb_tests[w->test].name);
-	if (w->silent)
+	if (w->injects)
 		fb_fifo_put(&w->tx.fifo, slot);
 }
 
@@ -298,8 +301,7 @@ void fb_message_await_empty(struct fb_worker *w)
 
 void fb_message_drain(struct fb_worker *w)
 {
-	if (w->node->config->type == FI_EP_DGRAM ||
-		fb_tests[w->test].need == FB_NEED_COLLECTIVE)
+	if (w->node->config->type == FI_EP_DGRAM || !w->posts)
 		return;
 	for (uint32_t i = 0; i < w->rx.slots; i++)
 		fb_message_send_empty(w);

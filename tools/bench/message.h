@@ -8,7 +8,7 @@
 /* Operations and their completions. Functions that wait also check that the peer lives.
  */
 
-/* Sets w->start and w->silent for w->test. */
+/* Sets w->start and w->injects for w->test. */
 void fb_message_choose(struct fb_worker *w);
 
 /* Polls the queue: reads all its entries, and puts their slots into the fifos. */

@@ -4,9 +4,8 @@
  * its endpoints one after the other.
  */
 #include "node.h"
-#include "group.h"
+#include "../clock.h"
 #include "hints.h"
-#include "idle.h"
 #include "library.h"
 #include "say.h"
 #include "worker.h"
@@ -128,15 +127,19 @@ struct fid_ep *fb_node_connect(struct fb_node *node, struct fid_cq *cq)
 {
 	struct fi_info *info = node->info;
 	struct fid_ep *ep;
+	uint64_t start_ns;
 
 	if (node->control->rank)
 		info = wait_event(node, FI_CONNREQ);
 	ep = fb_node_endpoint(node, info, cq, NULL);
+	start_ns = tool_now_ns();
 	if (node->control->rank)
 		fb_must(fi_accept(ep, NULL, 0), "fi_accept");
 	else
 		fb_must(fi_connect(ep, info->dest_addr, NULL, 0), "fi_connect");
 	(void)wait_event(node, FI_CONNECTED);
+	if (!node->control->rank)
+		node->connect_ns = tool_now_ns() - start_ns;
 	if (info != node->info)
 		fi_freeinfo(info);
 	return ep;
@@ -250,7 +253,6 @@ void fb_node_open(struct fb_node *node)
 	for (uint32_t i = 0; i < node->config->threads; i++)
 		open_end(node, &node->worker[i].end);
 	fb_workers_memory(node);
-	fb_group_join(&node->worker[0]);
 }
 
 static void close_object(struct fid *fid)
@@ -263,8 +265,6 @@ static void close_object(struct fid *fid)
 
 void fb_node_close(struct fb_node *node)
 {
-	fb_group_leave();
-	fb_idle_remove();
 	for (uint32_t i = 0; i < node->config->threads; i++) {
 		struct fb_end *end = &node->worker[i].end;
 

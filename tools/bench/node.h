@@ -34,6 +34,7 @@ struct fb_node {
 	fi_addr_t *member; /* addresses of all members by rank, if a test needs a group;
 			      else NULL */
 	uint64_t size_max, inject_max; /* limits of all members, in bytes */
+	uint64_t connect_ns; /* member 0: time of the last connection's fi_connect */
 	bool yields; /* threads give way: there are more of them than processors */
 };
 

@@ -20,6 +20,8 @@ enum {
 	TOUCH,
 	MEMORY,
 	SLEEP,
+	SILENT,
+	PROGRESS,
 	TIMEOUT,
 	PERCENTILES,
 	LABEL,
@@ -59,6 +61,8 @@ static const struct option longs[] = {
 	{ "buffers", required_argument, NULL, 'b' },
 	{ "verify", no_argument, NULL, 'c' },
 	{ "sleep", no_argument, NULL, SLEEP },
+	{ "silent", no_argument, NULL, SILENT },
+	{ "progress", required_argument, NULL, PROGRESS },
 	{ "timeout", required_argument, NULL, TIMEOUT },
 	{ "percentiles", required_argument, NULL, PERCENTILES },
 	{ "address", required_argument, NULL, 'a' },
@@ -102,7 +106,9 @@ static const char help_text[] =
 	"      --threading LEVEL  safe, domain or completion\n"
 	"  -i, --idle N           peers that are connected and silent (0)\n"
 	"how:\n"
-	"  -w, --window N         messages in flight (64, fewer if they are large)\n"
+	"  -w, --window N         messages in flight (64, fewer if they are large; "
+	"16 in\n"
+	"                         bursts)\n"
 	"      --flow WHEN        next message of a stream: slide (one of the window "
 	"is\n"
 	"                         complete), burst (all are), answer (all are "
@@ -112,6 +118,9 @@ static const char help_text[] =
 	"  -b, --buffers N        buffers in turn, for each direction\n"
 	"  -c, --verify           every byte is verified\n"
 	"      --sleep            blocking reads instead of polling\n"
+	"      --silent           targets of RMA and atomics make no calls meanwhile\n"
+	"      --progress MODEL   of data: manual or auto (manual; with --sleep and\n"
+	"                         --silent what the provider has)\n"
 	"  -C, --cores LIST       pin threads: 0,2-4, and :LIST for the forked peer\n"
 	"  -D, --duration S       seconds for each size (0.2)\n"
 	"  -n, --count N          messages for each size, instead of a duration\n"
@@ -208,6 +217,16 @@ static bool parse_threading(const char *text, uint32_t *ret_threading)
 	return parse_word(text, levels, FI_THREAD_COMPLETION + 1, ret_threading);
 }
 
+static bool parse_progress(const char *text, uint32_t *ret_progress)
+{
+	static const char *const models[] = {
+		[FI_PROGRESS_AUTO] = "auto",
+		[FI_PROGRESS_MANUAL] = "manual",
+	};
+
+	return parse_word(text, models, FI_PROGRESS_MANUAL + 1, ret_progress);
+}
+
 static bool parse_small(const char *text, uint32_t *ret_number)
 {
 	uint64_t number;
@@ -291,6 +310,8 @@ static bool parse_config(int option, const char *arg, struct fb_config *c)
 		return parse_memory(arg, &c->shared);
 	case 'b':
 		return parse_small(arg, &c->buffers) && c->buffers;
+	case PROGRESS:
+		return parse_progress(arg, &c->progress);
 	case TIMEOUT:
 		return parse_small(arg, &c->timeout_s);
 	case PERCENTILES:
@@ -311,6 +332,9 @@ static bool parse_flag(int option, struct fb_options *o)
 		return true;
 	case SLEEP:
 		o->config.sleep = true;
+		return true;
+	case SILENT:
+		o->config.silent = true;
 		return true;
 	case 'S':
 		o->serve = true;

@@ -126,9 +126,11 @@ static uint64_t all_tests(const struct fb_config *c)
 	if (c->members > 2)
 		return all & ~(bit(FB_BARRIER) - 1);
 	if (c->sleep)
-		return messages | bit(FB_BIDIRECTIONAL);
+		return bit(FB_WRITE_LATENCY) - 1;
+	if (c->silent)
+		return (bit(FB_CONNECT) - 1) & ~(bit(FB_WRITE_LATENCY) - 1);
 	if (c->threads > 1)
-		all &= ~bit(FB_CONNECT);
+		all &= ~(bit(FB_CONNECT) | bit(FB_RAMP));
 	if (c->type == FI_EP_MSG || c->threads > 1)
 		all &= bit(FB_BARRIER) - 1;
 	return all;

@@ -3,6 +3,7 @@
 #include "../clock.h"
 #include "message.h"
 #include "say.h"
+#include "silent.h"
 
 #include <stdatomic.h>
 #include <string.h>
@@ -39,6 +40,27 @@ static void ping_pong(struct fb_worker *w, uint64_t count)
 	}
 	if (!w->side && received)
 		fb_message_post(w, received);
+}
+
+/* ---- messages in both directions at once ---- */
+
+/* Receives are posted, then messages sent, as programs do that exchange data with each
+ * other, so a message may come before its receive. All receives are complete, and in
+ * the fifo, between two exchanges. */
+static void exchange(struct fb_worker *w, uint64_t count)
+{
+	for (uint64_t i = 0; i < count; i++) {
+		for (uint32_t n = 0; n < w->rx.slots; n++)
+			fb_message_post(w, fb_fifo_take(&w->rx.fifo));
+		for (uint32_t n = 0; n < w->tx.slots; n++)
+			fb_message_start(w);
+		fb_message_finish(w);
+		while (fb_fifo_count(&w->rx.fifo) < w->rx.slots)
+			fb_poll(w);
+		for (uint32_t n = 0; n < w->rx.slots; n++)
+			fb_fifo_put(&w->rx.fifo, fb_message_await(w));
+		stamp(w, i);
+	}
 }
 
 /* ---- writes to and fro ---- */
@@ -216,6 +238,8 @@ static const struct fb_pattern patterns[FB_TEST_COUNT] = {
 	[FB_BANDWIDTH] = { stream_slide },
 	[FB_BIDIRECTIONAL] = { stream_both },
 	[FB_RATE] = { stream_slide },
+	[FB_EXCHANGE] = { exchange, 1 },
+	[FB_BURST] = { exchange, 1 },
 	[FB_WRITE_LATENCY] = { write_ping_pong, 2, .check = check_writes },
 	[FB_WRITE_BANDWIDTH] = { stream_one_sided, .check = check_writes },
 	[FB_READ_LATENCY] = { operations, 1, .prepare = fill_all },
@@ -223,6 +247,17 @@ static const struct fb_pattern patterns[FB_TEST_COUNT] = {
 	[FB_FETCH_ADD] = { operations, 1, .prepare = clear_word },
 	[FB_COMPARE_SWAP] = { operations, 1, .prepare = clear_word },
 	[FB_ADD_RATE] = { stream_one_sided, .prepare = clear_word, .check = check_sum },
+};
+
+/* With targets that make no calls, writes are complete when they are delivered. */
+static const struct fb_pattern silent_patterns[FB_TEST_COUNT] = {
+	[FB_WRITE_LATENCY] = { fb_silent_operations, 1, .check = check_writes },
+	[FB_WRITE_BANDWIDTH] = { fb_silent_stream, .check = check_writes },
+	[FB_READ_LATENCY] = { fb_silent_operations, 1, .prepare = fill_all },
+	[FB_READ_BANDWIDTH] = { fb_silent_stream, .prepare = fill_all },
+	[FB_FETCH_ADD] = { fb_silent_operations, 1, .prepare = clear_word },
+	[FB_COMPARE_SWAP] = { fb_silent_operations, 1, .prepare = clear_word },
+	[FB_ADD_RATE] = { fb_silent_stream, .prepare = clear_word, .check = check_sum },
 };
 
 const struct fb_pattern *fb_pattern_of(
@@ -235,6 +270,8 @@ const struct fb_pattern *fb_pattern_of(
 		return &fb_collective;
 	if (test == FB_CONNECT)
 		return &fb_connect;
+	if (config->silent)
+		return &silent_patterns[test];
 	if (config->type == FI_EP_DGRAM)
 		return fb_tests[test].unit == FB_UNIT_TIME ? &fb_lossy_latency
 							   : &fb_lossy_stream;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "record.h"
 
+#include <inttypes.h>
 #include <stdlib.h>
 
 #include "say.h"
@@ -14,8 +15,11 @@ struct fb_record fb_record_of(const struct fb_row *row, uint32_t threads)
 		.bytes = row->bytes,
 		.messages = row->messages,
 		.lost = row->lost,
+		.first = row->first,
+		.last = row->last,
 		.threads = threads,
 		.window = row->window,
+		.failed = row->failed,
 		.best_ns = row->best_ns,
 		.median_ns = row->median_ns,
 		.p50_ns = (double)fb_histogram_at(&row->hist, 0.5) / ps,
@@ -44,19 +48,28 @@ void fb_series_done(struct fb_series *series)
 	series->count = 0;
 }
 
-static double directions(const struct fb_record *record)
+/* Messages that the time of a row is that of. */
+static double messages(const struct fb_record *record)
 {
-	return record->test == FB_BIDIRECTIONAL ? 2 : 1;
+	switch (record->test) {
+	case FB_BIDIRECTIONAL:
+	case FB_EXCHANGE:
+		return 2;
+	case FB_BURST:
+		return 2.0 * record->window;
+	default:
+		return 1;
+	}
 }
 
 double fb_megabytes(const struct fb_record *record, double ns)
 {
-	return ns > 0 ? directions(record) * (double)record->bytes * 1e3 / ns : 0;
+	return ns > 0 ? messages(record) * (double)record->bytes * 1e3 / ns : 0;
 }
 
 double fb_megamessages(const struct fb_record *record, double ns)
 {
-	return ns > 0 ? directions(record) * 1e3 / ns : 0;
+	return ns > 0 ? messages(record) * 1e3 / ns : 0;
 }
 
 double fb_shown(const struct fb_record *record, double ns)
@@ -71,11 +84,25 @@ double fb_shown(const struct fb_record *record, double ns)
 	}
 }
 
+bool fb_record_alike(const struct fb_record *a, const struct fb_record *b)
+{
+	return a->test == b->test && a->first == b->first && a->last == b->last;
+}
+
 const struct fb_record *fb_series_find(
-	const struct fb_series *series, enum fb_test test, uint64_t bytes)
+	const struct fb_series *series, const struct fb_record *like)
 {
 	for (size_t i = 0; i < series->count; i++)
-		if (series->record[i].test == test && series->record[i].bytes == bytes)
+		if (fb_record_alike(&series->record[i], like) &&
+			series->record[i].bytes == like->bytes)
 			return &series->record[i];
 	return NULL;
+}
+
+const char *fb_part_text(const struct fb_record *r, char text[48])
+{
+	text[0] = 0;
+	if (r->last)
+		snprintf(text, 48, "%" PRIu64 "-%" PRIu64, r->first, r->last);
+	return text;
 }

@@ -12,7 +12,9 @@ enum { FB_LABEL_MAX = 256 };
 struct fb_record {
 	enum fb_test test;
 	uint64_t bytes, messages, lost;
+	uint64_t first, last; /* of the messages of a ramp; 0: of another test */
 	uint32_t threads, window;
+	bool failed; /* in a file, a row without times */
 	double best_ns, median_ns, p50_ns, p90_ns, p99_ns, p999_ns, max_ns;
 };
 
@@ -39,9 +41,15 @@ double fb_megamessages(const struct fb_record *record, double ns);
  * millions of messages in a second. */
 double fb_shown(const struct fb_record *record, double ns);
 
-/* The record of @test with @bytes, or NULL. */
+/* Do both belong to one curve: the same test, and the same part of a ramp? */
+bool fb_record_alike(const struct fb_record *a, const struct fb_record *b);
+
+/* The record of the same test, part and bytes as @like, or NULL. */
 const struct fb_record *fb_series_find(
-	const struct fb_series *series, enum fb_test test, uint64_t bytes);
+	const struct fb_series *series, const struct fb_record *like);
+
+/* The part of a ramp as FIRST-LAST; of other tests "". */
+const char *fb_part_text(const struct fb_record *record, char text[48]);
 
 /* ---- CSV (csv.c) ---- */
 

@@ -12,6 +12,8 @@
 #include "message.h"
 #include "say.h"
 #include "patterns.h"
+#include "ramp.h"
+#include "silent.h"
 
 #include <pthread.h>
 #include <sched.h>
@@ -113,13 +115,22 @@ static void add_iteration(struct task *task, uint64_t ns)
 	fb_histogram_add(&task->hist, ns * PS / task->pattern->legs);
 }
 
+/* Each page is written once, so that no page fault is measured. */
+static uint64_t *stamps_new(uint64_t count)
+{
+	uint64_t *stamps = fb_alloc(count, sizeof(*stamps));
+
+	memset(stamps, UINT8_MAX, count * sizeof(*stamps));
+	return stamps;
+}
+
 static void single_batch(struct task *task)
 {
 	struct fb_worker *w = task->w;
 	uint64_t last;
 
 	if (!w->side)
-		w->stamps = fb_alloc(task->plan->count, sizeof(*w->stamps));
+		w->stamps = stamps_new(task->plan->count);
 	last = tool_now_ns();
 	task->pattern->iterate(w, task->plan->count);
 	if (!w->stamps)
@@ -297,13 +308,20 @@ static void fill_row(
 {
 	uint32_t legs = size->pattern->legs ? size->pattern->legs : 1;
 	uint64_t messages = plan->count * legs;
-	double *ns = fb_alloc(plan->batches, sizeof(*ns));
+	double *ns;
 
 	row->test = size->test;
 	row->bytes = size->bytes;
-	row->window = size->pattern->legs ? 1 : size->node->worker->window;
+	row->window = size->pattern->legs && size->test != FB_BURST
+			      ? 1
+			      : size->node->worker->window;
 	row->messages = messages * plan->batches * size->node->config->threads *
-			(plan->single ? 2 : 1);
+			(plan->single ? 2 : 1) *
+			(size->test == FB_BURST ? row->window : 1);
+	row->failed = size->node->worker->stalled;
+	if (row->failed)
+		return;
+	ns = fb_alloc(plan->batches, sizeof(*ns));
 	for (uint32_t t = 0; t < size->node->config->threads; t++) {
 		row->lost += size->node->worker[t].lost;
 		fb_histogram_merge(&row->hist, &size->tasks[t].hist);
@@ -337,6 +355,8 @@ static void begin_size(struct size *size)
 		fb_worker_size(w, size->test, size->bytes);
 		if (size->pattern->prepare)
 			size->pattern->prepare(w);
+		if (size->node->config->silent)
+			fb_silent_meet(w);
 	}
 	fb_control_barrier(size->node->control);
 }
@@ -413,6 +433,11 @@ void fb_run(struct fb_node *node, void (*tell)(void *arg, const struct fb_row *r
 
 			if (!possible(node, test, sizes[i]))
 				continue;
+			if (test == FB_RAMP) {
+				pin(node, 0);
+				fb_ramp(node, sizes[i], tell, arg);
+				continue;
+			}
 			run_size(&size, row);
 			if (!node->control->rank)
 				tell(arg, row);

@@ -9,7 +9,11 @@
 struct fb_row {
 	enum fb_test test;
 	uint64_t bytes, messages, lost;
+	/* Which messages of new endpoints, counted from 1; 0: not a part of a ramp. */
+	uint64_t first, last;
 	uint32_t window;
+	/* An operation was not complete while its target made no calls: no times. */
+	bool failed;
 	double best_ns, median_ns; /* of batches */
 	/* In ps: times of single iterations, or of batches if the test is a stream.
 	 * Empty if percentiles are not wanted. */

@@ -5,7 +5,12 @@
 #include <stdbool.h>
 #include <sys/types.h>
 
-enum { FB_EXIT_FAILED = 1, FB_EXIT_USAGE = 2, FB_EXIT_DAMAGED = 3 };
+enum {
+	FB_EXIT_FAILED = 1,
+	FB_EXIT_USAGE,
+	FB_EXIT_DAMAGED,
+	FB_EXIT_STALLED, /* a row has no times, because a silent target was needed */
+};
 
 /* Name of this process in its messages: "client" or "server"; NULL: none. */
 extern const char *fb_side_name;

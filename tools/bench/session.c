@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "session.h"
-#include "../clock.h"
+#include "group.h"
+#include "idle.h"
 #include "json.h"
 #include "library.h"
 #include "meet.h"
@@ -19,6 +20,7 @@ struct sink {
 	struct fb_series *series;
 	FILE *csv, *json;
 	bool table;
+	bool failed;   /* a row has no times */
 	int last_test; /* -1: none yet */
 };
 
@@ -63,15 +65,16 @@ static void describe(struct fb_series *s, const struct fb_node *node, const char
 	if (label)
 		snprintf(s->label, sizeof(s->label), "%s", label);
 	else
-		snprintf(s->label, sizeof(s->label), "%.100s %s, libfabric %s",
-			s->provider, s->type, s->version);
+		snprintf(s->label, sizeof(s->label), "%.100s %s, libfabric %s%s",
+			s->provider, s->type, s->version,
+			node->config->silent ? ", silent targets" : "");
 }
 
 static void begin(struct sink *sink)
 {
 	describe(sink->series, sink->node, sink->options->label);
 	if (sink->table)
-		fb_table_begin(sink->series, sink->node->config);
+		fb_table_begin(sink->series, sink->node);
 	if (sink->csv)
 		fb_csv_header(sink->csv);
 	if (sink->json)
@@ -85,10 +88,11 @@ static void tell(void *arg, const struct fb_row *row)
 
 	fb_progress_erase();
 	fb_series_add(sink->series, &record);
+	sink->failed |= record.failed;
 	if (sink->table) {
 		if (sink->last_test != (int)row->test)
-			fb_table_test(row->test);
-		fb_table_row(&record);
+			fb_table_test(sink->node->config, row->test);
+		fb_table_row(sink->series);
 		if (sink->options->histogram)
 			fb_table_histogram(row);
 	}
@@ -147,12 +151,15 @@ static void run_node(const struct fb_options *o, const struct fb_config *asked,
 	node.cores = cores->core;
 	node.core_count = cores->count;
 	fb_node_open(&node);
+	fb_group_join(&node.worker[0]);
 	sink->node = &node;
 	if (!control->rank)
 		begin(sink);
 	fb_run(&node, tell, sink);
 	/* No member closes while another may need it. */
 	fb_control_barrier(control);
+	fb_group_leave();
+	fb_idle_remove();
 	fb_node_close(&node);
 	fb_control_barrier(control);
 	if (!control->rank)
@@ -205,6 +212,7 @@ static int run_here(const struct fb_options *o, struct sink *sink)
 int fb_session_run(const struct fb_options *o, struct fb_series *ret_series)
 {
 	struct sink sink = { .options = o, .series = ret_series, .last_test = -1 };
+	int status;
 
 	memset(ret_series, 0, sizeof(*ret_series));
 	if (!o->serve) {
@@ -213,8 +221,10 @@ int fb_session_run(const struct fb_options *o, struct fb_series *ret_series)
 	}
 	sink.table = !o->quiet && sink.csv != stdout && sink.json != stdout;
 	if (o->serve)
-		return run_server(o, &sink);
-	if (o->server)
-		return run_client(o, &sink);
-	return run_here(o, &sink);
+		status = run_server(o, &sink);
+	else if (o->server)
+		status = run_client(o, &sink);
+	else
+		status = run_here(o, &sink);
+	return status ? status : sink.failed ? FB_EXIT_STALLED : EXIT_SUCCESS;
 }

@@ -165,35 +165,35 @@ static const char *color(size_t series)
 }
 
 /* The area between the curves of p50 and p99. */
-static void band(const struct panel *p, const struct fb_series *s, enum fb_test test,
-	const char *fill)
+static void band(const struct panel *p, const struct fb_series *s,
+	const struct fb_record *of, const char *fill)
 {
 	size_t n = 0;
 
 	for (size_t i = 0; i < s->count; i++)
-		n += s->record[i].test == test && s->record[i].p99_ns > 0;
+		n += fb_record_alike(&s->record[i], of) && s->record[i].p99_ns > 0;
 	if (n < 2)
 		return;
 	fprintf(p->file, "<polygon fill=\"%s\" fill-opacity=\"0.13\" points=\"", fill);
 	for (size_t i = 0; i < s->count; i++) {
 		const struct fb_record *r = &s->record[i];
 
-		if (r->test == test && r->p99_ns > 0)
+		if (fb_record_alike(r, of) && r->p99_ns > 0)
 			fprintf(p->file, "%.1f,%.1f ", x_of(p, size_of(r)),
 				y_of(p, fb_shown(r, r->p50_ns)));
 	}
 	for (size_t i = s->count; i--;) {
 		const struct fb_record *r = &s->record[i];
 
-		if (r->test == test && r->p99_ns > 0)
+		if (fb_record_alike(r, of) && r->p99_ns > 0)
 			fprintf(p->file, "%.1f,%.1f ", x_of(p, size_of(r)),
 				y_of(p, fb_shown(r, r->p99_ns)));
 	}
 	fputs("\"/>\n", p->file);
 }
 
-static void curve(const struct panel *p, const struct fb_series *s, enum fb_test test,
-	const char *stroke, const char *dash)
+static void curve(const struct panel *p, const struct fb_series *s,
+	const struct fb_record *of, const char *stroke, const char *dash)
 {
 	fprintf(p->file,
 		"<polyline fill=\"none\" stroke=\"%s\" stroke-width=\"1.8\" "
@@ -202,7 +202,7 @@ static void curve(const struct panel *p, const struct fb_series *s, enum fb_test
 	for (size_t i = 0; i < s->count; i++) {
 		const struct fb_record *r = &s->record[i];
 
-		if (r->test == test && r->median_ns > 0)
+		if (fb_record_alike(r, of) && r->median_ns > 0)
 			fprintf(p->file, "%.1f,%.1f ", x_of(p, size_of(r)),
 				y_of(p, fb_shown(r, r->median_ns)));
 	}
@@ -210,7 +210,7 @@ static void curve(const struct panel *p, const struct fb_series *s, enum fb_test
 	for (size_t i = 0; i < s->count; i++) {
 		const struct fb_record *r = &s->record[i];
 
-		if (r->test == test && r->median_ns > 0)
+		if (fb_record_alike(r, of) && r->median_ns > 0)
 			fprintf(p->file,
 				"<circle fill=\"%s\" cx=\"%.1f\" cy=\"%.1f\" "
 				"r=\"2.2\"/>\n",
@@ -219,43 +219,50 @@ static void curve(const struct panel *p, const struct fb_series *s, enum fb_test
 	}
 }
 
-static void legend(struct panel *p, const struct fb_series *s, enum fb_test test,
-	const char *stroke, const char *dash)
+static void legend(struct panel *p, const struct fb_series *s,
+	const struct fb_record *of, const char *stroke, const char *dash)
 {
 	int y = p->top + TOP + 8 + p->legend++ * 2 * LEGEND_STEP;
+	char part[48];
 
 	fprintf(p->file,
 		"<line stroke=\"%s\" stroke-width=\"1.8\" stroke-dasharray=\"%s\" "
 		"x1=\"%d\" y1=\"%d\" x2=\"%d\" y2=\"%d\"/><text x=\"%d\" y=\"%d\">",
 		stroke, dash, RIGHT + 12, y, RIGHT + 40, y, RIGHT + 46, y + 4);
-	text(p->file, fb_tests[test].name);
+	text(p->file, fb_tests[of->test].name);
+	if (of->last)
+		fprintf(p->file, " %s", fb_part_text(of, part));
 	fprintf(p->file, "</text><text x=\"%d\" y=\"%d\">", RIGHT + 46,
 		y + 4 + LEGEND_STEP - 4);
 	text(p->file, s->label);
 	fputs("</text>\n", p->file);
 }
 
-static bool has_test(const struct fb_series *s, enum fb_test test)
+/* Is record @at the first one of its curve? */
+static bool begins_curve(const struct fb_series *s, size_t at)
 {
-	for (size_t i = 0; i < s->count; i++)
-		if (s->record[i].test == test && s->record[i].median_ns > 0)
-			return true;
-	return false;
+	for (size_t i = 0; i < at; i++)
+		if (fb_record_alike(&s->record[i], &s->record[at]) &&
+			s->record[i].median_ns > 0)
+			return false;
+	return s->record[at].median_ns > 0;
 }
 
 static void draw_series(struct panel *p, const struct fb_series *s, size_t number)
 {
-	size_t tests = 0;
+	size_t curves = 0;
 
-	for (int test = 0; test < FB_TEST_COUNT; test++) {
-		const char *dash = dashes[tests % (sizeof(dashes) / sizeof(dashes[0]))];
+	for (size_t i = 0; i < s->count; i++) {
+		const char *dash =
+			dashes[curves % (sizeof(dashes) / sizeof(dashes[0]))];
+		const struct fb_record *r = &s->record[i];
 
-		if (fb_tests[test].unit != p->unit || !has_test(s, test))
+		if (fb_tests[r->test].unit != p->unit || !begins_curve(s, i))
 			continue;
-		band(p, s, test, color(number));
-		curve(p, s, test, color(number), dash);
-		legend(p, s, test, color(number), dash);
-		tests++;
+		band(p, s, r, color(number));
+		curve(p, s, r, color(number), dash);
+		legend(p, s, r, color(number), dash);
+		curves++;
 	}
 }
 

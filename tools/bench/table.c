@@ -18,8 +18,21 @@ const char *fb_bytes_text(uint64_t bytes, char text[24])
 	return text;
 }
 
-void fb_table_begin(const struct fb_series *series, const struct fb_config *config)
+static void describe_silence(const struct fb_node *node)
 {
+	const char *model = node->info->domain_attr->data_progress == FI_PROGRESS_AUTO
+				    ? "auto"
+				    : "manual";
+
+	printf("# targets make no calls while operations are timed; data progress: "
+	       "%s\n",
+		model);
+}
+
+void fb_table_begin(const struct fb_series *series, const struct fb_node *node)
+{
+	const struct fb_config *config = node->config;
+
 	printf("# %s, domain %s, endpoints %s, libfabric %s, %s\n", series->provider,
 		series->domain, series->type, series->version, series->library);
 	printf("# %u processes, threads of each: %u; buffers %s%s%s%s\n",
@@ -28,13 +41,18 @@ void fb_table_begin(const struct fb_series *series, const struct fb_config *conf
 						: "not touched",
 		config->verify ? ", verified" : "", config->inject ? "; injected" : "",
 		config->sleep ? "; blocking reads" : "");
+	if (config->silent)
+		describe_silence(node);
 }
 
-void fb_table_test(enum fb_test test)
+void fb_table_test(const struct fb_config *config, enum fb_test test)
 {
 	const struct fb_test_info *info = &fb_tests[test];
 
-	printf("\n# %s: %s\n", info->name, info->what);
+	printf("\n# %s: %s\n", info->name,
+		config->silent && test == FB_WRITE_LATENCY
+			? "writes, one after the other"
+			: info->what);
 	switch (info->unit) {
 	case FB_UNIT_TIME:
 		printf("%8s %12s %9s %9s %9s %9s %9s %10s\n", "bytes", "messages",
@@ -61,14 +79,36 @@ static void time_row(const struct fb_record *r)
 		printf("   lost %" PRIu64, r->lost);
 }
 
-void fb_table_row(const struct fb_record *r)
+/* The early messages of a ramp by those of the steady state, whose row is before. */
+static void early(const struct fb_series *series)
 {
-	char bytes[24];
+	const struct fb_record *r = &series->record[series->count - 1], *steady = r - 1;
 
-	printf("%8s %12" PRIu64, fb_bytes_text(r->bytes, bytes), r->messages);
+	if (r->first == 2 && series->count > 1 && steady->test == FB_RAMP &&
+		steady->median_ns > 0)
+		printf("  %.2f times those of %" PRIu64 "-%" PRIu64,
+			r->median_ns / steady->median_ns, steady->first, steady->last);
+}
+
+void fb_table_row(const struct fb_series *series)
+{
+	const struct fb_record *r = &series->record[series->count - 1];
+	char bytes[24], part[48];
+
+	printf("%8s ", fb_bytes_text(r->bytes, bytes));
+	if (r->failed) {
+		puts(" FAILED: not complete while the target makes no calls");
+		fflush(stdout);
+		return;
+	}
+	if (r->last)
+		printf("%12s", fb_part_text(r, part));
+	else
+		printf("%12" PRIu64, r->messages);
 	switch (fb_tests[r->test].unit) {
 	case FB_UNIT_TIME:
 		time_row(r);
+		early(series);
 		break;
 	case FB_UNIT_BANDWIDTH:
 		printf(" %9.1f %9.1f %9.1f %9" PRIu64 " %12.4f",

@@ -5,9 +5,10 @@
 #include "record.h"
 
 /* The heading of a test, and its rows, on the standard output. */
-void fb_table_begin(const struct fb_series *series, const struct fb_config *config);
-void fb_table_test(enum fb_test test);
-void fb_table_row(const struct fb_record *record);
+void fb_table_begin(const struct fb_series *series, const struct fb_node *node);
+void fb_table_test(const struct fb_config *config, enum fb_test test);
+/* The last row of @series. */
+void fb_table_row(const struct fb_series *series);
 
 /* The histogram of a row as bars; nothing if percentiles were not wanted. */
 void fb_table_histogram(const struct fb_row *row);

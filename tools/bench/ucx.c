@@ -42,6 +42,10 @@ void fb_ucx_tests(struct fb_config *config)
 	}
 	if (!config->tests)
 		fb_die(FB_EXIT_USAGE, "ucx_perftest has none of these tests");
+	if (config->silent)
+		fb_say("--silent: ucx_perftest has no silent targets, those of UCX "
+		       "make "
+		       "calls here");
 }
 
 /* A port that nothing uses now. */
@@ -94,8 +98,10 @@ static uint64_t messages(const struct fb_options *o, const struct fb_record *r)
 {
 	enum { LEAST = 100 };
 	double ns = r->median_ns * (fb_tests[r->test].unit == FB_UNIT_TIME ? 2 : 1);
-	uint64_t count = (uint64_t)((double)o->config.duration_ns / ns);
+	uint64_t count = 0;
 
+	if (ns > 0)
+		count = (uint64_t)((double)o->config.duration_ns / ns);
 	if (o->config.count)
 		count = o->config.count;
 	return count < LEAST ? LEAST : count;

@@ -53,18 +53,22 @@ static uint64_t extent(const struct fb_node *node, uint64_t bytes)
 
 static uint32_t tx_slots(const struct fb_node *node, enum fb_test test, uint64_t bytes)
 {
+	if (test == FB_EXCHANGE)
+		return 1;
+	if (test == FB_BURST)
+		return fb_config_burst(node->config);
 	if (!streams(test) && node->config->type != FI_EP_DGRAM)
 		return LATENCY_SLOTS;
 	return fb_config_window(node->config, extent(node, bytes));
 }
 
-/* The number of receives: twice the window, so that some are posted while others
- * complete. */
+/* The number of receives: in streams twice the window, so that some are posted while
+ * others complete. */
 static uint32_t rx_slots(const struct fb_node *node, enum fb_test test, uint64_t bytes)
 {
 	uint32_t slots = tx_slots(node, test, bytes);
 
-	return slots == LATENCY_SLOTS ? slots : 2 * slots;
+	return streams(test) || node->config->type == FI_EP_DGRAM ? 2 * slots : slots;
 }
 
 /* The number of buffers of a lane with @slots slots, a multiple of @slots. */
@@ -247,6 +251,16 @@ static void lane_size(struct fb_worker *w, struct fb_lane *lane, uint32_t slots)
 	}
 }
 
+/* Tests of groups have no receives, exchanges post theirs when they begin, and a target
+ * that makes no calls gets no messages. */
+static bool posts(const struct fb_config *c, enum fb_test test)
+{
+	enum fb_need need = fb_tests[test].need;
+
+	return need != FB_NEED_COLLECTIVE && test != FB_EXCHANGE && test != FB_BURST &&
+	       !(c->silent && need != FB_NEED_NOTHING);
+}
+
 void fb_worker_size(struct fb_worker *w, enum fb_test test, size_t bytes)
 {
 	const struct fb_config *c = w->node->config;
@@ -260,6 +274,8 @@ void fb_worker_size(struct fb_worker *w, enum fb_test test, size_t bytes)
 	w->step = c->verify ? sizeof(uint64_t) : LINE;
 	w->iteration = 0;
 	w->lost = 0;
+	w->stalled = false;
+	w->posts = posts(c, test);
 	fb_message_choose(w);
 	if (stay)
 		return;
@@ -270,11 +286,12 @@ void fb_worker_size(struct fb_worker *w, enum fb_test test, size_t bytes)
 	memset(w->rx.memory, 0, w->rx.buffers * w->rx.stride);
 	for (uint32_t i = 0; i < w->tx.slots; i++)
 		fb_fifo_put(&w->tx.fifo, &w->tx.slot[i]);
-	/* Tests of groups post no receives. */
-	if (fb_tests[test].need == FB_NEED_COLLECTIVE)
-		return;
-	for (uint32_t i = 0; i < w->rx.slots; i++)
-		fb_message_post(w, &w->rx.slot[i]);
+	for (uint32_t i = 0; i < w->rx.slots; i++) {
+		if (w->posts)
+			fb_message_post(w, &w->rx.slot[i]);
+		else
+			fb_fifo_put(&w->rx.fifo, &w->rx.slot[i]);
+	}
 }
 
 /* ---- contents of buffers ---- */

@@ -54,7 +54,8 @@ struct fb_worker {
 	bool tagged;     /* messages are tagged */
 	bool fills;      /* buffers are written before they are sent */
 	size_t rx_bytes; /* length of receives */
-	bool silent;     /* operations that are injected have no completion */
+	bool injects;    /* operations have no completion */
+	bool posts;      /* receives are posted before the messages of a size */
 	bool has_result; /* operations fetch data into their buffers */
 	size_t step;     /* bytes from one word that is touched to the next */
 	ssize_t (*start)(struct fb_worker *w, struct fb_slot *slot, char *buf);
@@ -69,6 +70,11 @@ struct fb_worker {
 	 * of messages of this size that were lost. */
 	double batch_ns;
 	uint64_t lost;
+
+	/* Operations of a target that makes no calls (silent.c). */
+	bool met;       /* one operation has reached the target */
+	bool is_silent; /* side 0: the target makes no calls now */
+	bool stalled;   /* an operation of this size needed calls of its target */
 
 	/* Polls of an empty queue since the last completion, and the time of the first
 	 * of them in ns. */

@@ -81,6 +81,25 @@ static void tests_by_name(void **state)
 	assert_null(fb_config_check(&config));
 }
 
+/* All tests of operations on the memory of a target, and none of messages. */
+static void tests_of_silent_targets(void **state)
+{
+	struct fb_config config;
+
+	(void)state;
+	fb_config_init(&config);
+	config.silent = true;
+	assert_true(fb_parse_tests("all", &config));
+	assert_int_equal(
+		config.tests, (1 << (FB_ADD_RATE + 1)) - (1 << FB_WRITE_LATENCY));
+	assert_null(fb_config_check(&config));
+	config.threads = 2;
+	assert_non_null(fb_config_check(&config));
+	config.threads = 1;
+	config.inject = true;
+	assert_non_null(fb_config_check(&config));
+}
+
 /* As it may come from a client. */
 static void configurations_are_checked(void **state)
 {
@@ -104,6 +123,9 @@ static void configurations_are_checked(void **state)
 	REFUSED(threads, FB_THREADS_MAX + 1);
 	REFUSED(window, FB_WINDOW_MAX + 1);
 	REFUSED(verify, 2);
+	REFUSED(silent, 2);
+	REFUSED(progress, FI_PROGRESS_MANUAL + 1);
+	REFUSED(silent, 1);
 	REFUSED(duration_ns, 0);
 	REFUSED(timeout_s, 0);
 	bad = good;
@@ -224,6 +246,7 @@ int main(void)
 		cmocka_unit_test(sizes_are_listed_and_doubled),
 		cmocka_unit_test(cores_of_two_sides),
 		cmocka_unit_test(tests_by_name),
+		cmocka_unit_test(tests_of_silent_targets),
 		cmocka_unit_test(configurations_are_checked),
 		cmocka_unit_test(buckets_are_in_order),
 		cmocka_unit_test(percentiles_are_close),
