@@ -94,6 +94,16 @@ serve
 succeeds 'client and server' "${few[@]}" -p "$provider" -s 8,4k -c -P "$port" "$host"
 served 0 waiting
 serve
+succeeds 'client and server, new endpoints' "${few[@]}" -p "$provider" -s 8 -n 200 -D 0.001 \
+	-t exchange,ramp --csv "$scratch/csv" -P "$port" "$host"
+served 0 waiting
+results csv "$scratch/csv" exchange,ramp
+serve
+succeeds 'client and server, silent targets' "${few[@]}" -p "$provider" -s 8 -c \
+	-t write_latency,add_rate --silent --progress auto --csv "$scratch/csv" -P "$port" "$host"
+served 0 waiting
+results csv "$scratch/csv" write_latency,add_rate
+serve
 printf 'GET / HTTP/1.0\r\n\r\n%4000s' '' >"/dev/tcp/127.0.0.1/$port"
 served 1 'no fi_bench of this version'
 
