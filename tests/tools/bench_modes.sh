@@ -97,8 +97,9 @@ for provider in $WEFT_BENCH_PROVIDERS; do
 	exchanges "$provider" --sleep
 	ramp "$provider"
 	silences "$provider"
-	succeeds "$provider, connections" -p "$provider" -t connect --count 4 --batch 2 \
-		--warmup 2 --timeout "$(limit_s 20)" --csv "$scratch/csv"
+	# So many that the library's own threads meet the removal of an address.
+	succeeds "$provider, connections" -p "$provider" -t connect --count 200 --batch 10 \
+		--warmup 10 --timeout "$(limit_s 20)" --csv "$scratch/csv"
 	results csv "$scratch/csv" connect
 	case $WEFT_BENCH_GROUPS in
 	*"$provider"*)

@@ -23,12 +23,12 @@ struct wf_local_peer {
 
 static void lock(struct wf_local_peers *peers)
 {
-	(void)pthread_mutex_lock(&peers->lock);
+	wf_lock(&peers->lock);
 }
 
 static void unlock(struct wf_local_peers *peers)
 {
-	(void)pthread_mutex_unlock(&peers->lock);
+	wf_unlock(&peers->lock);
 }
 
 /* Look up @peer, which is at @below, in the AV above. Returns whether its source
@@ -106,7 +106,11 @@ static void inserted(struct wf_av_watch *watch)
 void wf_local_peers_start(struct wf_local_peers *peers, struct wf_av *av,
 	struct wf_av *below, void (*changed)(struct wf_local_peers *peers))
 {
-	(void)pthread_mutex_init(&peers->lock, NULL);
+	(void)wf_lock_init(&peers->lock, WF_LOCK_MUTEX);
+	/* The gate, as the AVs have it: calls of the application enter the AV below
+	 * while they hold this lock, and the library's thread takes it inside the gate.
+	 */
+	wf_lock_set_gate(&peers->lock, av->domain->gate);
 	peers->av = av;
 	peers->below = below;
 	peers->changed = changed;
@@ -133,7 +137,7 @@ void wf_local_peers_done(struct wf_local_peers *peers)
 		wf_cq_unexport(&peers->tx.port);
 	if (peers->rx.peers)
 		wf_cq_unexport(&peers->rx.port);
-	(void)pthread_mutex_destroy(&peers->lock);
+	wf_lock_done(&peers->lock);
 	free(peers->at);
 }
 

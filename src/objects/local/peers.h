@@ -2,10 +2,9 @@
 #ifndef TCP_LOCAL_BELOW_PEERS_H
 #define TCP_LOCAL_BELOW_PEERS_H
 
-#include <pthread.h>
-
 #include "objects/av/av.h"
 #include "objects/cq/cq.h"
+#include "sys/lock.h"
 #include "sys/sockaddr.h"
 
 /*
@@ -46,7 +45,7 @@ struct wf_local_peers {
 	 * (wf_av_shared_seq). seq: its value when @at was last compared with @av. */
 	const _Atomic uint32_t *shared_seq;
 	uint32_t seq;
-	pthread_mutex_t lock;
+	struct wf_lock lock;
 	struct wf_local_peer *at; /* by index in the AV below */
 	size_t count;             /* number of elements of @at */
 	size_t lost;    /* number of peers in the AV below that are not in @av */
