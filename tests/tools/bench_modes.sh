@@ -118,8 +118,8 @@ case $WEFT_BENCH_PROVIDERS in
 	exchanges tcp -e msg -c
 	ramp tcp -e msg
 	silences tcp -e msg
-	succeeds 'tcp msg, connections' -p tcp -e msg -t connect --count 4 --batch 2 \
-		--warmup 2 --timeout "$(limit_s 20)"
+	succeeds 'tcp msg, connections' -p tcp -e msg -t connect --count 200 --batch 10 \
+		--warmup 10 --timeout "$(limit_s 20)"
 	;;
 esac
 case $WEFT_BENCH_DATAGRAMS in

@@ -111,6 +111,9 @@ static struct fi_info *wait_event(struct fb_node *node, uint32_t wanted)
 	do {
 		fb_control_check(node->control);
 		ret = fi_eq_sread(node->eq, &event, &entry, sizeof(entry), SLICE_MS, 0);
+		/* The end of an earlier connection, which the peer closed first. */
+		if (ret > 0 && event == FI_SHUTDOWN)
+			ret = -FI_EAGAIN;
 	} while ((ret == -FI_EAGAIN || ret == -FI_EINTR) && --slices);
 	if (ret == -FI_EAVAIL)
 		fail_with_event(node);
