@@ -6,7 +6,7 @@
 
 #include "sys/pool.h"
 
-enum { MANY = 5000 };
+enum { MANY = 20000 };
 
 /* Objects do not overlap, are aligned and keep what was written. */
 static void test_distinct(void **state)
