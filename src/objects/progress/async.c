@@ -82,24 +82,34 @@ static bool async_run(struct wf_async_item *item)
 	return left;
 }
 
+/* The application keeps operations, or makes progress, since the last look: look soon,
+ * unless it has done so for several looks in a row. Each look may take a processor from
+ * it. */
+static void async_look_soon(const struct wf_async_item *item)
+{
+	uint64_t limit_ns = item->busy > 1 ? WF_ASYNC_TICK_ACTIVE_NS : WF_ASYNC_TICK_NS;
+
+	async.tick_ns = WF_MIN(async.tick_ns, limit_ns);
+}
+
 /* Run one item, unless the application does. True: operations may be left. */
 static bool async_serve(struct wf_async_item *item)
 {
 	bool active = async_is_active(item), left;
 
-	/* An application that makes progress itself is disturbed rarely: each look may
-	 * take a processor from it, and each time that @wanted is cleared it sets it
-	 * again, by a call that takes the lock. */
-	if (active && item->skipped < WF_ASYNC_SKIPS && async_is_wanted(item)) {
+	/* Each time that @wanted is cleared the application sets it again, by a call
+	 * that takes the lock. */
+	if (active && async_is_wanted(item) && item->skipped < WF_ASYNC_SKIPS) {
 		item->skipped++;
-		async.tick_ns =
-			WF_MIN(async.tick_ns, (uint64_t)WF_ASYNC_TICK_ACTIVE_NS);
+		item->busy++;
+		async_look_soon(item);
 		return true;
 	}
 	item->skipped = 0;
 	/* seq_cst: before the loads of what is left, under the endpoint's lock. */
-	if (atomic_exchange(&item->wanted, false))
-		async.tick_ns = WF_ASYNC_TICK_NS;
+	item->busy = atomic_exchange(&item->wanted, false) ? item->busy + 1 : 0;
+	if (item->busy)
+		async_look_soon(item);
 	if (active)
 		return true;
 	async.running = item;
@@ -108,10 +118,13 @@ static bool async_serve(struct wf_async_item *item)
 	(void)pthread_mutex_lock(&async.lock);
 	async.running = NULL;
 	(void)pthread_cond_broadcast(&async.ran);
-	if (!async_is_wanted(item))
-		return left;
-	async.tick_ns = WF_ASYNC_TICK_NS;
-	return true;
+	/* The run itself keeps operations, too. */
+	if (atomic_exchange(&item->wanted, false)) {
+		async_look_soon(item);
+		return true;
+	}
+	/* One that is busy is likely to keep something again soon. */
+	return left || item->busy;
 }
 
 /* Serve each item once. An item that is listed meanwhile waits for the next tick. */
@@ -215,7 +228,7 @@ void wf_async_item_init(struct wf_async_item *item, struct wf_gate *gate,
 	item->fork_depth = wf_fork_depth;
 	item->gate = gate;
 	item->closed = false;
-	item->seen = item->skipped = 0;
+	item->seen = item->skipped = item->busy = 0;
 	atomic_init(&item->runs, 0);
 	wf_list_init(&item->link);
 	/* An item without the thread always counts as wanted: nothing is to be done. */
@@ -259,12 +272,18 @@ void wf_async_want_slow(struct wf_async_item *item)
 		goto out;
 	if (!async.has_thread)
 		async_start();
-	wakes = wf_list_empty(&async.items) || async.tick_ns != WF_ASYNC_TICK_NS;
-	async.tick_ns = WF_ASYNC_TICK_NS;
-	if (wf_list_empty(&item->link))
+	/* The thread looks soon enough at one that does this all the time. */
+	wakes = wf_list_empty(&item->link) || !item->busy;
+	wakes = wakes &&
+		(wf_list_empty(&async.items) || async.tick_ns != WF_ASYNC_TICK_NS);
+	if (wf_list_empty(&item->link)) {
+		item->busy = 0;
 		wf_list_push(&async.items, &item->link);
-	if (wakes)
+	}
+	if (wakes) {
+		async.tick_ns = WF_ASYNC_TICK_NS;
 		(void)pthread_cond_signal(&async.changed);
+	}
 out:
 	(void)pthread_mutex_unlock(&async.lock);
 }

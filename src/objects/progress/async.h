@@ -46,9 +46,10 @@ struct wf_async_item {
 	bool closed;         /* not listed any more; guarded by the thread's lock */
 	/* Progress runs of the application, and the thread's; runs free. */
 	_Atomic uint32_t runs;
-	/* The thread's: @runs at its last look, and successive looks that left @wanted
-	 * set. */
-	uint32_t seen, skipped;
+	/* The thread's: @runs at its last look, successive looks that left @wanted set,
+	 * and successive looks before each of which the application had done something.
+	 */
+	uint32_t seen, skipped, busy;
 };
 
 /* May the thread be used? FI_BACKGROUND_PROGRESS (fabric(7)). */
