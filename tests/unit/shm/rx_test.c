@@ -119,6 +119,28 @@ static void messages_at_each_place(void **state)
 	}
 }
 
+/* A record says whether it answers what was read, or crosses it. */
+static void answers_and_crossings(void **state)
+{
+	struct pair *p = *state;
+	static uint8_t in[8];
+
+	for (unsigned int i = 0; i < 300; i++) {
+		bool crosses = i % 3 == 0;
+
+		post(p, in, sizeof(in), i);
+		send_tagged(p, i, sizeof(in));
+		if (!crosses)
+			pair_progress(p);
+		assert_int_equal(fi_tinject(p->ep, in, sizeof(in), p->addr, i), 0);
+		assert_int_equal(shm_head_heard(shm_reader_head(&p->in)),
+			(uint8_t)(p->out.next - 1 - crosses));
+		(void)shm_reader_advance(&p->in);
+		shm_reader_tell(&p->in);
+		pair_progress(p);
+	}
+}
+
 /* The reader stores that it processes a record before it does, and reports its position
  * after the agreed number of records, or bytes. */
 static void taken_and_told(void **state)
@@ -232,6 +254,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		PAIR_TEST(decoded),
 		PAIR_TEST(messages_at_each_place),
+		PAIR_TEST(answers_and_crossings),
 		PAIR_TEST(taken_and_told),
 		PAIR_TEST(a_budget_of_records),
 		PAIR_TEST(choked),

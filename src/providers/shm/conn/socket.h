@@ -14,7 +14,7 @@
  * and wake sleeping threads, or answer requests for direct access (data/grant.h); the
  * end of the stream is the end of the connection.
  */
-enum { SHM_HELLO_MAGIC = 0x77660a01, SHM_HELLO_VERSION = 9 };
+enum { SHM_HELLO_MAGIC = 0x77660a01, SHM_HELLO_VERSION = 10 };
 
 enum shm_hello_type { SHM_HELLO, SHM_WELCOME, SHM_REFUSE };
 

@@ -311,6 +311,7 @@ unsigned int shm_rx_from(struct shm_conn *conn, uint64_t head)
 		shm_writer_prefetch(&conn->out, head);
 		count = read_all(conn, head);
 		conn->polling = false;
+		conn->out.heard = conn->in.next - 1;
 	}
 	if (wf_unlikely(conn->tells) && count)
 		tell(conn);

@@ -124,8 +124,10 @@ struct shm_long {
 };
 
 struct shm_slot {
-	/* Number of the record (32 bits) | kind << 32 | flags << 40 | length << 48; the
-	 * length is that of an inline blob in bytes. */
+	/* Number of the record (32 bits) | kind << 32 | flags << 40 | length << 48 |
+	 * heard << 56. The length is that of an inline blob in bytes. Heard: the lowest
+	 * bits of the number of the last record of the other lane that the writer had
+	 * read: is this an answer to it, or did the two cross? */
 	alignas(2 * WF_CACHELINE) _Atomic uint64_t head;
 	uint64_t word; /* tag, id or shm_access_word */
 	uint64_t data; /* remote CQ data */
@@ -160,8 +162,15 @@ static inline uint32_t shm_head_form(uint64_t head)
 
 static inline uint32_t shm_head_len(uint64_t head)
 {
-	return (uint32_t)(head >> 48);
+	return (uint8_t)(head >> 48);
 }
+
+static inline uint8_t shm_head_heard(uint64_t head)
+{
+	return (uint8_t)(head >> 56);
+}
+
+static_assert(SHM_INLINE_MAX <= UINT8_MAX, "the length has 8 bits");
 
 static_assert(sizeof(struct shm_slot) == 2 * WF_CACHELINE, "two cache lines");
 

@@ -16,6 +16,9 @@ struct shm_writer {
 	 * bytes and more use: SHM_LAP_SHORT, or SHM_BYTES. */
 	uint32_t lap;
 	uint64_t pos, seen_pos;
+	/* Number of the last record that this end had read when it last looked for
+	 * records. */
+	uint32_t heard;
 };
 
 enum {
@@ -156,7 +159,9 @@ static inline struct shm_slot *shm_writer_slot(const struct shm_writer *w)
 
 /*
  * A record with the head @head arrived, and an answer of the same size is likely:
- * prefetch the slot of the answer while it is made. No prefetch if the answer takes two
+ * prefetch the slot of the answer while it is made. No prefetch if the peer has not
+ * read all that this end wrote: two messages have crossed, and the peer polls that slot
+ * already, so it would only take the line back. No prefetch if the answer takes two
  * cache lines, because the reader polls the first line and would take it back before
  * both are written. Only one prefetch for each record, or a peer that only sends would
  * lose the line that it polls each time.
@@ -165,7 +170,8 @@ static inline void shm_writer_prefetch(struct shm_writer *w, uint64_t head)
 {
 	enum { ONE_LINE = WF_CACHELINE - offsetof(struct shm_slot, blob) };
 
-	if (w->prefetched == w->next || shm_head_len(head) > ONE_LINE ||
+	if (shm_head_heard(head) != (uint8_t)(w->next - 1) ||
+		w->prefetched == w->next || shm_head_len(head) > ONE_LINE ||
 		shm_head_flags(head) & SHM_FLAG_BYTES)
 		return;
 	w->prefetched = w->next;
@@ -185,7 +191,7 @@ static inline void shm_writer_commit(struct shm_writer *w, struct shm_slot *slot
 	/* L1: release, pairs with L2. */
 	atomic_store_explicit(&slot->head,
 		w->next | (uint64_t)kind << 32 | (uint64_t)flags << 40 |
-			(uint64_t)len << 48,
+			(uint64_t)len << 48 | (uint64_t)w->heard << 56,
 		memory_order_release);
 	w->next++;
 }
