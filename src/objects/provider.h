@@ -127,11 +127,6 @@ struct wf_prov {
 	/* Register memory; @attr was checked. NULL: wf_mr_register does it. */
 	int (*mr_register)(struct wf_domain *domain, const struct fi_mr_attr *attr,
 		uint64_t flags, struct fid_mr **ret_mr);
-	/* End the grants of @mr, which has some: it is being closed, or its accesses
-	 * are counted from now on. The caller holds the lock of the map with the
-	 * region, which may be another domain's (wf_domain_lend_regions). NULL: the
-	 * provider makes no grants. */
-	void (*mr_revoke)(struct wf_mr *mr);
 	/* fi_query_atomic(3); wf_query_atomic (objects/domain/domain.h) implements it
 	 * by max_atomic_size. */
 	int (*query_atomic)(struct wf_domain *domain, enum fi_datatype datatype,

@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -36,23 +37,36 @@ static bool parse(const char *line, struct wf_mapping *ret)
 	return true;
 }
 
-int wf_mapping_find(const void *addr, size_t len, struct wf_mapping *ret)
+/* The path of @name in the directory of process @pid, 0 for this one. */
+static void path_of(pid_t pid, const char *name, char *path, size_t len)
 {
-	uint64_t from = (uintptr_t)addr, to;
-	FILE *maps = fopen("/proc/self/maps", "rce");
-	int err = -ENOENT;
-	char *line = NULL;
-	size_t size = 0;
-	struct wf_mapping found;
+	if (pid)
+		(void)snprintf(path, len, "/proc/%d/%s", (int)pid, name);
+	else
+		(void)snprintf(path, len, "/proc/self/%s", name);
+}
 
+enum { PATH_LEN = 320 };
+
+int wf_mapping_find(pid_t pid, uint64_t addr, size_t len, struct wf_mapping *ret)
+{
+	char *line = NULL, path[PATH_LEN];
+	struct wf_mapping found;
+	int err = -ENOENT;
+	size_t size = 0;
+	uint64_t end;
+	FILE *maps;
+
+	path_of(pid, "maps", path, sizeof(path));
+	maps = fopen(path, "rce");
 	if (!maps)
 		return -errno;
-	if (__builtin_add_overflow(from, len, &to))
-		to = 0;
+	if (__builtin_add_overflow(addr, len, &end))
+		end = 0;
 	while (err && getline(&line, &size, maps) > 0) {
-		if (!parse(line, &found) || from < found.start || from >= found.end)
+		if (!parse(line, &found) || addr < found.start || addr >= found.end)
 			continue;
-		if (to < from || to > found.end)
+		if (end < addr || end > found.end)
 			break;
 		*ret = found;
 		err = 0;
@@ -62,74 +76,71 @@ int wf_mapping_find(const void *addr, size_t len, struct wf_mapping *ret)
 	return err;
 }
 
-/* Does @fd refer to the mapped file, open for reading, and for writing if @writable? */
-static bool is_of(const struct wf_mapping *mapping, int fd, bool writable)
+static bool is_file(const struct wf_mapping *mapping, const struct stat *st)
 {
-	int mode = fcntl(fd, F_GETFL);
+	return S_ISREG(st->st_mode) && st->st_ino == mapping->inode &&
+	       major(st->st_dev) == mapping->major &&
+	       minor(st->st_dev) == mapping->minor;
+}
+
+/* Open the file at @path if it is the mapped one. Another file, which may have effects
+ * when it is opened, is opened only if it takes the place of the mapped one meanwhile.
+ */
+static int open_at(const struct wf_mapping *mapping, const char *path, bool writable)
+{
 	struct stat st;
-
-	/* A path descriptor cannot be mapped. */
-	if (mode < 0 || mode & O_PATH || fstat(fd, &st))
-		return false;
-	mode &= O_ACCMODE;
-	return S_ISREG(st.st_mode) && st.st_ino == mapping->inode &&
-	       major(st.st_dev) == mapping->major &&
-	       minor(st.st_dev) == mapping->minor &&
-	       (mode == O_RDWR || (mode == O_RDONLY && !writable));
-}
-
-/* A checked duplicate of @fd. The duplicate is checked because another thread may close
- * @fd and open another file meanwhile. */
-static int copy_of(const struct wf_mapping *mapping, int fd, bool writable)
-{
-	int copy;
-
-	if (!is_of(mapping, fd, writable))
-		return -ENOENT;
-	copy = fcntl(fd, F_DUPFD_CLOEXEC, 0);
-	if (copy < 0 || is_of(mapping, copy, writable))
-		return copy < 0 ? -errno : copy;
-	(void)wf_sys_close(copy);
-	return -ENOENT;
-}
-
-static int find_descriptor(const struct wf_mapping *mapping, bool writable)
-{
-	DIR *list = opendir("/proc/self/fd");
-	int fd = -ENOENT;
-	struct dirent *entry;
-
-	if (!list)
-		return -errno;
-	while (fd == -ENOENT && (entry = readdir(list)))
-		if (*entry->d_name != '.')
-			fd = copy_of(mapping, (int)strtol(entry->d_name, NULL, 10),
-				writable);
-	(void)closedir(list);
-	return fd;
-}
-
-/* Open the file through /proc, for a process that has no descriptor of it. The kernel
- * allows that to privileged processes. */
-static int open_by_proc(const struct wf_mapping *mapping, bool writable)
-{
-	char path[80];
 	int fd;
 
-	(void)snprintf(path, sizeof(path), "/proc/self/map_files/%" PRIx64 "-%" PRIx64,
-		mapping->start, mapping->end);
-	fd = wf_sys_open(path, (writable ? O_RDWR : O_RDONLY) | O_CLOEXEC | O_NONBLOCK);
+	if (stat(path, &st) || !is_file(mapping, &st))
+		return -ENOENT;
+	fd = wf_sys_open(path,
+		(writable ? O_RDWR : O_RDONLY) | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 	if (fd < 0)
 		return -ENOENT;
-	if (is_of(mapping, fd, writable))
+	if (!fstat(fd, &st) && is_file(mapping, &st))
 		return fd;
 	(void)wf_sys_close(fd);
 	return -ENOENT;
 }
 
-int wf_mapping_open(const struct wf_mapping *mapping, bool writable)
+/* Open the file through one of the descriptors of the process. */
+static int open_by_descriptor(
+	pid_t pid, const struct wf_mapping *mapping, bool writable)
 {
-	int fd = find_descriptor(mapping, writable);
+	char path[PATH_LEN], name[NAME_MAX + 4];
+	int fd = -ENOENT;
+	struct dirent *entry;
+	DIR *list;
 
-	return fd == -ENOENT ? open_by_proc(mapping, writable) : fd;
+	path_of(pid, "fd", path, sizeof(path));
+	list = opendir(path);
+	if (!list)
+		return -ENOENT;
+	while (fd == -ENOENT && (entry = readdir(list))) {
+		if (*entry->d_name == '.')
+			continue;
+		(void)snprintf(name, sizeof(name), "fd/%s", entry->d_name);
+		path_of(pid, name, path, sizeof(path));
+		fd = open_at(mapping, path, writable);
+	}
+	(void)closedir(list);
+	return fd;
+}
+
+/* Open the file through the mapping. The kernel allows that to privileged processes. */
+static int open_by_mapping(pid_t pid, const struct wf_mapping *mapping, bool writable)
+{
+	char path[PATH_LEN], name[80];
+
+	(void)snprintf(name, sizeof(name), "map_files/%" PRIx64 "-%" PRIx64,
+		mapping->start, mapping->end);
+	path_of(pid, name, path, sizeof(path));
+	return open_at(mapping, path, writable);
+}
+
+int wf_mapping_open(pid_t pid, const struct wf_mapping *mapping, bool writable)
+{
+	int fd = open_by_descriptor(pid, mapping, writable);
+
+	return fd == -ENOENT ? open_by_mapping(pid, mapping, writable) : fd;
 }

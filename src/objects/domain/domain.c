@@ -94,20 +94,12 @@ static int check_open(const struct wf_fabric *fabric, const struct fi_info *info
 	return wf_info_check(fabric->prov, fabric->fid.api_version, info);
 }
 
-static void revoke_nothing(struct wf_mr *mr)
-{
-	(void)mr;
-}
-
-/* Grants were made to peers of the parent, in memory that a child does not have. Locks
- * that threads of the parent held are free. */
+/* Locks that threads of the parent held are free. */
 static void domain_in_child(struct wf_fork_hook *hook)
 {
 	struct wf_domain *domain = wf_container_of(hook, struct wf_domain, fork_hook);
 
 	domain->inherited = true;
-	if (domain->mr_map.revoke)
-		domain->mr_map.revoke = revoke_nothing;
 	(void)wf_lock_init(&domain->mr_map.lock, domain->mr_map.lock.kind);
 	(void)wf_lock_init(&domain->items.lock, domain->items.lock.kind);
 }
@@ -150,7 +142,6 @@ int wf_domain_new(struct wf_fabric *fabric, struct fi_info *info,
 	wf_gate_init(&domain->own_gate);
 	if (domain_is_serialised(domain) && wf_gate_supported())
 		domain_set_gate(domain, &domain->own_gate);
-	domain->mr_map.revoke = domain->prov->mr_revoke;
 	domain->reached = &domain->mr_map;
 	/* Items come and go by control calls, which are always thread safe. */
 	err = wf_progress_list_init(&domain->items, WF_LOCK_MUTEX, NULL);
@@ -227,13 +218,6 @@ int wf_domain_close(struct fid *fid)
 
 void wf_domain_lend_regions(struct wf_domain *above, struct wf_domain *below)
 {
-	void (*revoke)(struct wf_mr *) = below->prov->mr_revoke;
-
-	wf_lock(&above->mr_map.lock);
-	assert(!revoke || !above->mr_map.revoke || above->mr_map.revoke == revoke);
-	if (revoke)
-		above->mr_map.revoke = revoke;
-	wf_unlock(&above->mr_map.lock);
 	below->reached = &above->mr_map;
 }
 

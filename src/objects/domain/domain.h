@@ -105,8 +105,7 @@ void wf_domain_progress_del(struct wf_domain *domain, struct wf_progress *item);
 /* Let peers of @below's endpoints access the regions of @above instead of those of
  * @below, so that memory registered with a layered provider need not be registered
  * below as well. Called before endpoints of @below are enabled; @above stays open as
- * long as @below. If one domain lends its regions to several domains, the providers of
- * these make grants in the same way (the same wf_prov.mr_revoke), or none. */
+ * long as @below. */
 void wf_domain_lend_regions(struct wf_domain *above, struct wf_domain *below);
 
 /* wf_prov.query_atomic by @valid, which has the arguments and results of

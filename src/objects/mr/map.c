@@ -16,6 +16,7 @@ int wf_mr_map_init(struct wf_mr_map *map, enum wf_lock_kind kind)
 	if (!map->buckets)
 		return -FI_ENOMEM;
 	map->bucket_count = FIRST_BUCKETS;
+	wf_list_init(&map->watches);
 	err = wf_lock_init(&map->lock, kind);
 	if (err)
 		free(map->buckets);
@@ -93,6 +94,28 @@ static int choose_key(struct wf_mr_map *map, uint64_t max_key, uint64_t *ret_key
 	return 0;
 }
 
+static struct wf_mr_watch *watch_of(struct wf_list *link)
+{
+	return wf_list_entry(link, struct wf_mr_watch, link);
+}
+
+/* @lock is held, here and below. */
+static void open_region(struct wf_mr_map *map, struct wf_mr *mr, bool again)
+{
+	wf_list_foreach(it, &map->watches)
+	{
+		watch_of(it)->open(watch_of(it), mr, again);
+	}
+}
+
+static void close_region(struct wf_mr_map *map, struct wf_mr *mr, bool again)
+{
+	wf_list_foreach(it, &map->watches)
+	{
+		watch_of(it)->close(watch_of(it), mr, again);
+	}
+}
+
 int wf_mr_map_insert(
 	struct wf_mr_map *map, struct wf_mr *mr, bool choose, uint64_t max_key)
 {
@@ -110,6 +133,8 @@ int wf_mr_map_insert(
 		mr->hash_next = *bucket;
 		*bucket = mr;
 		map->count++;
+		if (mr->enabled)
+			open_region(map, mr, false);
 	}
 	wf_unlock(&map->lock);
 	return err;
@@ -126,7 +151,78 @@ void wf_mr_map_remove(struct wf_mr_map *map, struct wf_mr *mr)
 	if (*at) {
 		*at = mr->hash_next;
 		map->count--;
+		if (mr->enabled)
+			close_region(map, mr, false);
 	}
+	wf_unlock(&map->lock);
+}
+
+void wf_mr_map_enable(struct wf_mr_map *map, struct wf_mr *mr)
+{
+	wf_lock(&map->lock);
+	if (!mr->enabled && mr->fid.key != FI_KEY_NOTAVAIL)
+		open_region(map, mr, false);
+	mr->enabled = true;
+	wf_unlock(&map->lock);
+}
+
+void wf_mr_map_change(struct wf_mr_map *map, struct wf_mr *mr, struct wf_cntr *cntr)
+{
+	bool open;
+
+	wf_lock(&map->lock);
+	open = mr->enabled && mr->fid.key != FI_KEY_NOTAVAIL;
+	if (open)
+		close_region(map, mr, true);
+	if (cntr)
+		mr->cntr = cntr;
+	if (open)
+		open_region(map, mr, true);
+	wf_unlock(&map->lock);
+}
+
+/* Call @act for all regions that peers may access. */
+static void for_all(struct wf_mr_map *map, struct wf_mr_watch *watch,
+	void (*act)(struct wf_mr_watch *watch, struct wf_mr *mr))
+{
+	struct wf_mr *mr;
+
+	for (size_t i = 0; i < map->bucket_count; i++)
+		for (mr = map->buckets[i]; mr; mr = mr->hash_next)
+			if (mr->enabled)
+				act(watch, mr);
+}
+
+static void open_first(struct wf_mr_watch *watch, struct wf_mr *mr)
+{
+	watch->open(watch, mr, false);
+}
+
+void wf_mr_map_watch(struct wf_mr_map *map, struct wf_mr_watch *watch)
+{
+	wf_lock(&map->lock);
+	wf_list_push(&map->watches, &watch->link);
+	for_all(map, watch, open_first);
+	wf_unlock(&map->lock);
+}
+
+void wf_mr_map_unwatch(struct wf_mr_map *map, struct wf_mr_watch *watch)
+{
+	wf_lock(&map->lock);
+	wf_list_remove(&watch->link);
+	wf_unlock(&map->lock);
+}
+
+static void open_again(struct wf_mr_watch *watch, struct wf_mr *mr)
+{
+	watch->close(watch, mr, true);
+	watch->open(watch, mr, true);
+}
+
+void wf_mr_map_refresh(struct wf_mr_map *map, struct wf_mr_watch *watch)
+{
+	wf_lock(&map->lock);
+	for_all(map, watch, open_again);
 	wf_unlock(&map->lock);
 }
 

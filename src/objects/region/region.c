@@ -28,13 +28,6 @@ static struct wf_mr *mr_of_fid(struct fid *fid)
 	return wf_container_of(fid, struct wf_mr, fid.fid);
 }
 
-/* The lock of the map is held. */
-static void end_grants(struct wf_mr *mr)
-{
-	if (!wf_list_empty(&mr->grants))
-		mr->domain->mr_map.revoke(mr);
-}
-
 static int mr_close(struct fid *fid)
 {
 	struct wf_mr *mr = mr_of_fid(fid);
@@ -45,10 +38,6 @@ static int mr_close(struct fid *fid)
 		return err;
 	if (mr->fid.key != FI_KEY_NOTAVAIL)
 		wf_mr_map_remove(&domain->mr_map, mr);
-	/* No more grants are made of a region that is not in the map. */
-	wf_lock(&domain->mr_map.lock);
-	end_grants(mr);
-	wf_unlock(&domain->mr_map.lock);
 	if (mr->cntr) {
 		wf_counted_unbind(domain, mr->cntr);
 		atomic_fetch_sub_explicit(&mr->cntr->refs, 1, memory_order_release);
@@ -71,10 +60,7 @@ static int bind_cntr(struct wf_mr *mr, struct wf_cntr *cntr, uint64_t flags)
 		return err;
 	atomic_fetch_add_explicit(&cntr->refs, 1, memory_order_relaxed);
 	/* Peers may be writing to the region already. */
-	wf_lock(&mr->domain->mr_map.lock);
-	mr->cntr = cntr;
-	end_grants(mr);
-	wf_unlock(&mr->domain->mr_map.lock);
+	wf_mr_map_change(&mr->domain->mr_map, mr, cntr);
 	return 0;
 }
 
@@ -108,11 +94,7 @@ static int mr_bind(struct fid *fid, struct fid *bfid, uint64_t flags)
 
 static int mr_enable(struct wf_mr *mr)
 {
-	struct wf_mr_map *map = &mr->domain->mr_map;
-
-	wf_lock(&map->lock);
-	mr->enabled = true;
-	wf_unlock(&map->lock);
+	wf_mr_map_enable(&mr->domain->mr_map, mr);
 	return 0;
 }
 
@@ -132,9 +114,7 @@ static int mr_refresh(struct wf_mr *mr, const struct fi_mr_modify *modify)
 		return -FI_EINVAL;
 	}
 	/* Peers may have mapped the memory that was there before. */
-	wf_lock(&mr->domain->mr_map.lock);
-	end_grants(mr);
-	wf_unlock(&mr->domain->mr_map.lock);
+	wf_mr_map_change(&mr->domain->mr_map, mr, NULL);
 	return 0;
 }
 
@@ -243,7 +223,6 @@ static int fill(struct wf_mr *mr, struct wf_domain *domain,
 		       (flags & FI_RMA_EVENT && mode & FI_MR_RMA_EVENT);
 	mr->enabled = !mr->deferred;
 	atomic_init(&mr->refs, 0);
-	wf_list_init(&mr->grants);
 	mr->fid.fid.fclass = FI_CLASS_MR;
 	mr->fid.fid.context = attr->context;
 	mr->fid.fid.ops = &mr_fid_ops;

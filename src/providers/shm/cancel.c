@@ -8,7 +8,7 @@ static bool is_wanted(const struct wf_list *link, const void *arg)
 	const struct shm_tx *tx = wf_list_entry(link, struct shm_tx, link);
 	const struct wf_cancel *which = arg;
 
-	return !tx->is_completed && !tx->begun && !tx->asked &&
+	return !tx->is_completed && !tx->begun && !tx->asked && !tx->done &&
 	       wf_op_is_reported(tx->op_flags) && wf_cancel_is(which, tx->context);
 }
 

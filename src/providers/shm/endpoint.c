@@ -43,6 +43,7 @@ static int shm_enable(struct wf_ep *wf)
 	ep->threaded = wf_domain_has_thread(wf->domain);
 	ep->tx_size = wf->info->tx_attr->size;
 	shm_peers_watch_av(ep);
+	shm_regions_open(ep);
 	if (ep->listener.fd >= 0)
 		return 0;
 	ret = listen_at(ep);
@@ -87,6 +88,7 @@ static void shm_destroy(struct wf_ep *wf)
 		end_conns(ep);
 		shm_peers_free(ep);
 	}
+	shm_regions_done(ep);
 	if (ep->spare_fd >= 0)
 		(void)wf_sys_close(ep->spare_fd);
 	wf_watches_done(&ep->watches);
@@ -147,6 +149,7 @@ static const struct wf_xfer_ops shm_xfer_ops = {
 	.srx_ops = &wf_unexp_srx_ops,
 	.srx_addr = wf_unexp_srx_addr,
 	.enable = shm_enable,
+	.cntr_bound = shm_regions_change,
 	.destroy = shm_destroy,
 	.setname = shm_setname,
 	.getname = shm_getname,
@@ -189,6 +192,7 @@ static void init(struct shm_ep *ep)
 	ep->spare_fd = wf_fds_spare();
 	wf_watches_init(&ep->watches);
 	ep->poll_calls = ep->poll_left = 1;
+	shm_regions_init(ep);
 	wf_pool_init(&ep->tx_pool, sizeof(struct shm_tx));
 	wf_pool_init(&ep->sink_pool, sizeof(struct shm_sink));
 	wf_list_init(&ep->failed);

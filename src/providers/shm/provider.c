@@ -8,7 +8,6 @@
 #include "objects/info/info.h"
 #include "objects/info/offer.h"
 #include "providers/shm/conn/dir.h"
-#include "providers/shm/data/grant.h"
 #include "providers/shm/shm.h"
 #include "providers/shm/conn/listen.h"
 #include "providers/shm/conn/socket.h"
@@ -80,7 +79,6 @@ static const struct wf_prov shm_prov = {
 	.max_atomic_size = SHM_ATOMIC_MAX,
 	.av_sets = true,
 	.query_atomic = wf_query_atomic,
-	.mr_revoke = shm_grant_revoke,
 };
 
 static void read_params(void)

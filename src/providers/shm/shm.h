@@ -9,6 +9,7 @@
 #include "providers/shm/log.h"
 #include "providers/shm/name.h"
 #include "providers/shm/param.h"
+#include "providers/shm/data/regions.h"
 #include "providers/shm/data/wire.h"
 #include "sys/iov.h"
 #include "sys/pool.h"
@@ -33,8 +34,8 @@
  *   pieces.c          messages that are sent at once, in pieces
  *   bulk.c, bulk_pull.c, bulk_stream.c   large messages and other streams
  *   share.c, share_tx.c, method.c   copies by the kernel from memory to memory
- *   put.c, get.c, lease.c   large writes and reads that the kernel copies
- *   grant.c, window.c, direct.c   operations on memory that both processes map
+ *   regions.c         the table in which an endpoint publishes its registered memory
+ *   remote.c, remote_map.c, remote_op.c   operations on the registered memory of peers
  *   progress.c        which connections are polled, and when; wait.c for
  *                     sleeping threads
  *
@@ -101,6 +102,7 @@ struct shm_ep {
 	 * the process has no other left. -1: there is none. */
 	int spare_fd;
 	struct shm_peers *peers;
+	struct shm_regions regions; /* its own, for peers to access */
 	/* A counter that changes when addresses are removed from the AV: that of
 	 * @peers->removals or, for an AV that other processes write, the one of its
 	 * table. @av_seq is its value when the cached AV indices were last valid. */

@@ -28,6 +28,9 @@ static uint64_t next_deadline(struct shm_ep *ep)
 
 	if (!wf_list_empty(&ep->pulls))
 		deadline = WF_MIN(deadline, wf_now_ns() + PULL_NS);
+	/* Nothing wakes an operation that is held until its peer has taken others. */
+	if (!wf_list_empty(&ep->dirty))
+		deadline = WF_MIN(deadline, wf_now_ns() + FULL_NS);
 	return deadline;
 }
 
@@ -59,14 +62,19 @@ static struct shm_conn *dirty_conn(struct wf_list *link)
 	return wf_list_entry(link, struct shm_conn, dirty_link);
 }
 
+static bool can_wait(const struct shm_conn *conn)
+{
+	return (conn->full || conn->held == SHM_HELD_ORDER) &&
+	       wf_list_empty(&conn->shares);
+}
+
 /* Ask readers to wake this endpoint when there is space for queued records. False: some
- * of them have not been tried yet. */
+ * of them have not been tried yet, or can go on. */
 static bool await_space(struct shm_ep *ep)
 {
 	wf_list_foreach(link, &ep->dirty)
 	{
-		if (!dirty_conn(link)->full ||
-			!wf_list_empty(&dirty_conn(link)->shares))
+		if (!can_wait(dirty_conn(link)))
 			return false;
 		shm_writer_await(&dirty_conn(link)->out);
 	}

@@ -31,6 +31,7 @@ struct shm_hello shm_attempt_hello(struct shm_ep *ep, enum shm_hello_type type)
 		.instance = ep->peers->instance,
 		.probe_addr = (uintptr_t)&ep->peers->probe,
 		.probe_value = ep->peers->probe,
+		.table_fd = ep->regions.fd,
 	};
 
 	memcpy(hello.name, ep->name, sizeof(hello.name));
@@ -94,8 +95,11 @@ struct shm_conn *shm_attempt_connect(struct shm_attempt *attempt, struct shm_pee
 	conn->closes = hello->flags & SHM_HELLO_CLOSES;
 	conn->probe_addr = hello->probe_addr;
 	conn->probe_value = hello->probe_value;
+	conn->instance = hello->instance;
+	conn->table_fd = hello->table_fd;
 	conn->cma = !shm_params.disable_cma && attempt->pid > 0 &&
 		    shm_proof_is_permitted(attempt->pid);
+	shm_regions_enter(conn);
 	shm_log(FI_LOG_INFO, FI_LOG_EP_CTRL, "connected to %s%s\n", peer->name,
 		conn->cma ? "" : ", without cross-memory attach");
 	return conn;

@@ -5,9 +5,9 @@
 #include <unistd.h>
 
 #include "providers/shm/conn/peer.h"
-#include "providers/shm/data/grant.h"
 #include "providers/shm/data/pieces.h"
 #include "providers/shm/data/region.h"
+#include "providers/shm/data/remote.h"
 #include "providers/shm/data/reuse.h"
 #include "providers/shm/data/verdict.h"
 #include "sys/calls.h"
@@ -77,23 +77,19 @@ static void leave(struct shm_ep *ep, struct shm_conn *conn)
 	ep->conn_count--;
 }
 
-/* Read one packet from the socket. One byte wakes a sleeping thread; longer packets are
- * answers about direct access (grant.h); the end of the stream means that the peer has
- * died or closed the endpoint. False: there are no more packets for now. */
+/* Read one packet from the socket. It wakes a sleeping thread; the end of the stream
+ * means that the peer has died or closed the endpoint. False: there are no more packets
+ * for now. */
 static bool read_packet(struct shm_conn *conn)
 {
-	struct shm_grant_packet packet;
+	char byte;
 	int pass;
-	ssize_t len = shm_socket_recv(conn->watch.fd, &packet, sizeof(packet), &pass);
+	ssize_t len = shm_socket_recv(conn->watch.fd, &byte, sizeof(byte), &pass);
 
-	if (len == sizeof(packet))
-		shm_window_packet(conn, &packet, pass);
 	if (pass >= 0)
 		(void)wf_sys_close(pass);
-	if (len > 0)
-		return true;
-	/* Without the descriptor there is no direct access, and all goes on without. */
-	if (len == -EMFILE)
+	/* A descriptor that this process has no number for is not wanted either. */
+	if (len > 0 || len == -EMFILE)
 		return true;
 	if (len != -EAGAIN && len != -EINTR)
 		shm_conn_fail(conn, len == -EPROTO ? FI_EPROTO : FI_ECONNRESET);
@@ -126,19 +122,20 @@ struct shm_conn *shm_conn_new(struct shm_ep *ep, struct shm_peer *peer, int fd,
 	conn->heard = conn->in.next;
 	shm_reuse_init(conn);
 	conn->idle = true;
-	conn->copies = true;
+	conn->copies_regions = true;
+	conn->table_fd = -1;
 	conn->index = FI_ADDR_NOTAVAIL;
 	conn->watch = (struct wf_watch){ .ready = ready, .fd = fd };
 	wf_list_init(&conn->failed_link);
 	wf_list_init(&conn->dirty_link);
 	wf_list_init(&conn->verdict_link);
+	wf_list_init(&conn->visit_link);
 	wf_list_init(&conn->answers);
 	wf_list_init(&conn->txq);
 	wf_list_init(&conn->streams);
 	wf_list_init(&conn->settling);
 	wf_list_init(&conn->shares);
 	wf_list_init(&conn->sinks);
-	wf_list_init(&conn->puts);
 	if (!enter(ep, conn))
 		goto err_free;
 	if (wf_watch_set(&ep->watches, &conn->watch, EPOLLIN))
@@ -234,8 +231,8 @@ void shm_conn_end(struct shm_conn *conn, int err)
 	if (err)
 		read_rest(conn);
 	shm_reader_close(&conn->in);
-	shm_grant_end(conn);
-	shm_windows_end(conn);
+	shm_regions_leave(conn);
+	shm_remote_done(conn);
 	wf_list_remove(&conn->failed_link);
 	wf_list_remove(&conn->dirty_link);
 	shm_bulk_end(conn, err ? err : FI_ECANCELED, !err);

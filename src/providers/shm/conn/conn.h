@@ -10,10 +10,8 @@
 #include "sys/pool.h"
 
 struct shm_peer;
-struct shm_granting;
-struct shm_window;
+struct shm_remote;
 struct shm_methods;
-struct shm_lease;
 struct shm_sink;
 struct shm_verdicts;
 
@@ -35,8 +33,8 @@ struct shm_span {
 };
 
 /* Transfers whose methods are chosen for each of them alone (data/method.h): messages
- * and reads that this endpoint receives, and its writes. */
-enum shm_use { SHM_USE_MESSAGE, SHM_USE_WRITE, SHM_USE_READ, SHM_USES };
+ * that this endpoint receives. */
+enum shm_use { SHM_USE_MESSAGE, SHM_USES };
 
 /* The method that was chosen for one transfer. */
 struct shm_chosen {
@@ -69,9 +67,11 @@ struct shm_tx {
 	fi_addr_t addr;
 	uint64_t id; /* id in records of the peer; 0: the operation has none */
 	uint64_t tag, data, sink;
-	uint64_t done; /* payload bytes that were sent (streams) or received (reads) */
-	uint8_t op;    /* enum wf_op_kind, or WF_OP_COUNT */
-	uint8_t kind;  /* of an answer: enum shm_kind of its record */
+	/* Payload bytes that were sent (streams), received (reads), or copied by this
+	 * endpoint (data/remote.h). */
+	uint64_t done;
+	uint8_t op;   /* enum wf_op_kind, or WF_OP_COUNT */
+	uint8_t kind; /* of an answer: enum shm_kind of its record */
 	/* Index in region->tokens[], plus 1; 0: the message has no token. */
 	uint8_t token;
 	/* Shared copy (share.c): length of a piece in bytes, and number of pieces that
@@ -87,16 +87,10 @@ struct shm_tx {
 	/* A replayed message, whose completion was written before: its end is not
 	 * reported. */
 	bool is_completed;
-	/* A PUT (data/put.h) that the peer has not answered; or @how is chosen. */
-	bool put, is_chosen;
-	struct shm_chosen how; /* of a large read or write */
-	/* By @op; NULL: none. */
-	union {
-		/* WF_OP_COUNT: of the answer to a GET (data/get.c). */
-		struct shm_lease *lease;
-		/* WF_OP_READ: a GET: the sink that reads the peer's memory. */
-		struct shm_sink *reader;
-	};
+	/* An RMA or atomic operation that is a request, or that this endpoint has
+	 * performed (data/remote.h). */
+	bool by_lane, is_performed;
+	uint32_t tell; /* SHM_TELL_* of its regions */
 	/* Heap memory that is freed with the operation: an injected payload, or the
 	 * blob of an answer. NULL: none. */
 	uint8_t *copy;
@@ -108,7 +102,7 @@ struct shm_tx {
 };
 
 /* The destination of DATA records, and of copies by the kernel: a matched rendezvous
- * message, a peer's write that is longer than one record, or a large read. */
+ * message, or a peer's write that is longer than one record. */
 struct shm_sink {
 	struct wf_list link; /* link in conn->sinks */
 	/* Link in ep->pulls while this endpoint reads, or may decide to read, the
@@ -116,13 +110,6 @@ struct shm_sink {
 	struct wf_list pull_link;
 	struct shm_conn *conn;
 	struct fi_peer_rx_entry *entry; /* the matched receive; NULL: no message */
-	struct shm_tx *tx;              /* the read of this endpoint; NULL: no read */
-	/* A peer's PUT: link in conn->puts, and the end of its payload. The region's
-	 * memory is written under the lease; NULL: it is written by DATA records. */
-	struct wf_list put_link;
-	struct shm_lease *lease;
-	struct fi_rma_iov seg;
-	uint8_t tail[SHM_TAIL];
 	struct shm_span to;
 	uint64_t id;      /* id of the sink in records of the peer; 0: a write */
 	uint64_t request; /* the peer's id of the operation */
@@ -184,6 +171,11 @@ struct shm_coming {
 	uint8_t flags; /* SHM_FLAG_* of its first record */
 };
 
+/* Why the first operation of conn->txq stays there, though the lane has space: it is in
+ * the middle of a copy that the next flush continues; or earlier ones have not ended.
+ */
+enum shm_held { SHM_HELD_NOT, SHM_HELD_COPYING, SHM_HELD_ORDER };
+
 /*
  * A connection between two endpoints, guarded by ep.lock. While nothing is queued, an
  * operation that fits is written to the lane by the call that posts it. Otherwise
@@ -205,10 +197,9 @@ struct shm_conn {
 	bool wake;   /* The peer may sleep: write to its socket when it is armed. */
 	bool closes; /* The peer stores in the region when it ends the connection. */
 	bool cma;    /* The peer's memory can be accessed (cross-memory attach). */
-	/* The peer copies large writes (SHM_REC_PUT), and did not refuse one. */
-	bool copies;
-	/* The peer has let this endpoint copy a region's memory (data/grant.h). */
-	bool copies_directly;
+	/* The peer lets this endpoint copy the memory of its regions. */
+	bool copies_regions;
+	uint8_t held; /* enum shm_held */
 	/* Index in region->lane of the lane that this endpoint writes. */
 	uint8_t out_lane;
 	int err;           /* positive fi_errno that ends the connection; 0: none */
@@ -221,6 +212,8 @@ struct shm_conn {
 	struct shm_coming coming;
 	struct shm_reuse reuse;
 	struct wf_list failed_link, dirty_link, verdict_link;
+	/* Link in ep->regions.visits, guarded by the lock of the map of regions. */
+	struct wf_list visit_link;
 	struct wf_list answers, txq, streams;
 	/* struct shm_tx that were sent and that the peer has not answered, by link */
 	struct wf_list settling;
@@ -230,13 +223,6 @@ struct shm_conn {
 	struct wf_list sinks;
 	/* The peer's write to which DATA records with word 0 belong; NULL: none. */
 	struct shm_sink *writing;
-	/* The peer's PUTs in their order, struct shm_sink by put_link, and their
-	 * number: the first one is being copied. */
-	struct wf_list puts;
-	uint32_t put_count;
-	/* Number of PUTs of this endpoint that the peer has not answered: operations
-	 * that are no PUTs wait for them, so that they keep their order. */
-	uint32_t unput;
 	uint64_t *acks; /* ids of the peer that have to be acknowledged */
 	uint32_t ack_count, ack_capacity;
 	/* Memory of answers: the connection's part of ep->answers. */
@@ -252,17 +238,19 @@ struct shm_conn {
 	uint64_t tokens;
 	struct wf_unexp_conn unexp;
 	struct shm_region *region;
-	/* Direct access (data/grant.h): regions that the peer may access, and regions
-	 * of the peer that this endpoint may access; NULL: none yet. */
-	struct shm_granting *granting;
-	struct shm_window *windows;
+	/* The peer's regions (data/remote.h); NULL: none was accessed yet. The peer has
+	 * its table open as descriptor @table_fd; -1: there is none. */
+	struct shm_remote *remote;
+	int table_fd;
+	uint64_t instance; /* of the peer's endpoint */
 	/* Choices of the method for large transfers (data/method.h); NULL: there was
 	 * none. */
 	struct shm_methods *methods[SHM_USES];
-	/* Number of a record; the peer is known to have read all records up to it. */
-	uint32_t drained;
-	/* The peer accesses memory directly, or waits for verdicts: report the reader's
-	 * position after every batch of records. */
+	/* Number of a record: no access to the peer's memory has to wait until the peer
+	 * has taken it or an earlier one. */
+	uint32_t passed;
+	/* The peer waits for verdicts: report the reader's position after every batch
+	 * of records. */
 	bool tells;
 	/* Process of the peer, in this process's PID namespace; 0: not visible. */
 	pid_t pid;
@@ -302,6 +290,10 @@ void shm_id_free(struct shm_conn *conn, uint64_t id);
 /* An answer to the peer, on no list; NULL: no memory. */
 struct shm_tx *shm_tx_blank(struct shm_ep *ep);
 struct shm_tx *shm_tx_new(struct shm_ep *ep, const struct wf_op *op);
+/* Describe the queued RMA or atomic operation @tx as the call that posted it did, for
+ * as long as @tx and @atomic exist. */
+void shm_tx_describe(
+	const struct shm_tx *tx, struct wf_op *op, struct wf_op_atomic *atomic);
 /* The same for an operation whose record is in the lane: stores only the fields that
  * its end needs. */
 struct shm_tx *shm_tx_sent(struct shm_ep *ep, const struct wf_op *op);
@@ -343,6 +335,14 @@ void shm_out_answer(struct shm_conn *conn, uint8_t kind, uint64_t word,
 /* Send the acknowledgements of the records that were just read. */
 void shm_out_acks(struct shm_conn *conn);
 void shm_out_dirty(struct shm_conn *conn);
+/* The record that was just written is no message: accesses to the peer's memory are not
+ * ordered behind it. */
+static inline void shm_out_passed(struct shm_conn *conn)
+{
+	if (conn->passed == conn->out.next - 2)
+		conn->passed++;
+}
+
 /* Wake the peer after a store for which it may sleep, if *@asleep is 1, which the peer
  * sets in the region before it sleeps. A full fence orders this endpoint's store before
  * its load of *@asleep; the peer's full fence (shm_arm) orders its store of that word
@@ -368,11 +368,9 @@ static inline void shm_out_wake(struct shm_conn *conn)
 }
 
 /* small.c: write an RMA or atomic operation that fits one slot into the lane at once.
- * @how: the method that was chosen for it, if it is measured.
  * True: *@ret is the result of the application's call. False: the operation does not
  * fit, or operations are queued before it, and the caller has to queue it. */
-bool shm_small_start(struct shm_conn *conn, const struct wf_op *op,
-	const struct shm_chosen *how, ssize_t *ret);
+bool shm_small_start(struct shm_conn *conn, const struct wf_op *op, ssize_t *ret);
 /* enum shm_kind of the records of RMA and atomic operations; 0 for messages. */
 extern const uint8_t shm_access_kinds[WF_OP_COUNT];
 
@@ -418,8 +416,7 @@ int shm_recv_rts(struct shm_conn *conn, const struct shm_record *rec);
 int shm_recv_cts(struct shm_conn *conn, const struct shm_record *rec);
 int shm_recv_data(struct shm_conn *conn, const struct shm_record *rec);
 int shm_recv_share(struct shm_conn *conn, const struct shm_record *rec);
-int shm_recv_put(struct shm_conn *conn, const struct shm_record *rec);
-int shm_recv_offer(struct shm_conn *conn, const struct shm_record *rec);
+int shm_recv_performed(struct shm_conn *conn, const struct shm_record *rec);
 /* Handle a write in one slot, without flags, to one segment with a single piece of
  * memory. False: shm_recv_write has to handle it. */
 bool shm_recv_small_write(struct shm_conn *conn, uint64_t head);
@@ -428,8 +425,6 @@ int shm_recv_read(struct shm_conn *conn, const struct shm_record *rec);
 int shm_recv_atomic(struct shm_conn *conn, const struct shm_record *rec);
 int shm_recv_resp(struct shm_conn *conn, const struct shm_record *rec);
 int shm_recv_ack(struct shm_conn *conn, const struct shm_record *rec);
-/* grant.c */
-int shm_recv_ask(struct shm_conn *conn, const struct shm_record *rec);
 int shm_recv_error(struct shm_conn *conn, const struct shm_record *rec);
 
 /* recv.c: the payload of a message is in its buffers: write the completion. */
@@ -457,10 +452,6 @@ struct shm_sink *shm_bulk_write(struct shm_conn *conn, uint64_t request);
 void shm_bulk_free(struct shm_sink *sink);
 /* access.c: all bytes of a peer's write have arrived. */
 void shm_access_written(struct shm_conn *conn, struct shm_sink *sink);
-/* access.c: end a peer's write to @seg that has the id @id: count it and acknowledge
- * it, or refuse it with @err, a negative fi_errno. @flags: SHM_FLAG_* of its record. */
-void shm_access_end_write(struct shm_conn *conn, const struct shm_span *to, uint64_t id,
-	uint8_t flags, uint64_t data, int err);
 void shm_bulk_end(struct shm_conn *conn, int err, bool quiet);
 
 extern const struct wf_unexp_ops shm_unexp_ops;

@@ -11,8 +11,7 @@
 /*
  * The exchange that opens a connection, one packet each way over a unix socket: HELLO,
  * with the region's descriptor, and WELCOME or REFUSE. Later packets are one byte long
- * and wake sleeping threads, or answer requests for direct access (data/grant.h); the
- * end of the stream is the end of the connection.
+ * and wake sleeping threads; the end of the stream is the end of the connection.
  */
 enum { SHM_HELLO_MAGIC = 0x77660a01, SHM_HELLO_VERSION = 10 };
 
@@ -45,6 +44,9 @@ struct shm_hello {
 	/* The sender keeps probe_value at probe_addr: a process that finds it there has
 	 * not mistaken another process for the sender. */
 	uint64_t probe_addr, probe_value;
+	/* The descriptor of the table of regions in the sender's process
+	 * (data/regions.h); -1: it publishes none. */
+	int32_t table_fd;
 	char name[SHM_NAME_MAX];
 };
 

@@ -5,9 +5,7 @@
 #include "objects/atomic/ops.h"
 #include "objects/endpoint/life/target.h"
 #include "providers/shm/conn/conn.h"
-#include "providers/shm/data/put.h"
 #include "providers/shm/data/verdict.h"
-#include "sys/clock.h"
 
 /* Peers' RMA and atomic operations on local memory. */
 
@@ -99,15 +97,9 @@ static void done_there(struct shm_conn *conn, struct wf_mr *mr,
 	wf_target_release(map_of(conn));
 }
 
-static void store_time(struct shm_conn *conn, uint64_t id)
-{
-	struct shm_token *tokens = conn->region->tokens[!conn->out_lane];
-
-	atomic_store_explicit(
-		&tokens[shm_time_index(id)].time, wf_now_ns(), memory_order_relaxed);
-}
-
-void shm_access_end_write(struct shm_conn *conn, const struct shm_span *to, uint64_t id,
+/* End a peer's write to @to that has the id @id: count it and acknowledge it, or refuse
+ * it with @err, a negative fi_errno. @flags: SHM_FLAG_* of its record. */
+static void end_write(struct shm_conn *conn, const struct shm_span *to, uint64_t id,
 	uint8_t flags, uint64_t data, int err)
 {
 	uint64_t comp_flags = FI_RMA | FI_REMOTE_WRITE;
@@ -120,15 +112,12 @@ void shm_access_end_write(struct shm_conn *conn, const struct shm_span *to, uint
 		comp_flags |= FI_REMOTE_CQ_DATA;
 	wf_target_done(&conn->ep->ep, to->seg, to->count, comp_flags, to->len, data,
 		shm_conn_source(conn));
-	if (to->len >= SHM_PUT_MIN)
-		store_time(conn, id);
 	executed(conn, id);
 }
 
 void shm_access_written(struct shm_conn *conn, struct shm_sink *sink)
 {
-	shm_access_end_write(
-		conn, &sink->to, sink->request, sink->flags, sink->data, sink->err);
+	end_write(conn, &sink->to, sink->request, sink->flags, sink->data, sink->err);
 	conn->writing = NULL;
 	shm_bulk_free(sink);
 }
@@ -220,7 +209,7 @@ int shm_recv_write(struct shm_conn *conn, const struct shm_record *rec)
 		return -FI_EPROTO;
 	if (!err && req.len)
 		err = shm_span_put(conn->ep, &span, 0, req.payload, req.payload_len);
-	shm_access_end_write(conn, &span, req.id, rec->flags, rec->data, err);
+	end_write(conn, &span, req.id, rec->flags, rec->data, err);
 	return 0;
 }
 
@@ -262,12 +251,34 @@ int shm_recv_read(struct shm_conn *conn, const struct shm_record *rec)
 		shm_tx_ack(conn, req.id);
 		return 0;
 	}
-	if (rec->kind == SHM_REC_GET && req.segs == 1 &&
-		shm_get_offer(conn, req.seg, req.id))
-		return 0;
 	tx = shm_tx_stream(conn, req.id);
 	if (tx)
 		set_span(&tx->local, &req);
+	return 0;
+}
+
+/* The peer has read or written the memory itself. It may have been closed since; the
+ * peer can invent an operation here, as it can perform one. */
+int shm_recv_performed(struct shm_conn *conn, const struct shm_record *rec)
+{
+	struct request req;
+	uint64_t access;
+	int err, ret = parse(rec, &req);
+
+	if (ret || req.payload_len || req.datatype || req.op > SHM_DONE_READ)
+		return -FI_EPROTO;
+	access = req.op == SHM_DONE_READ ? FI_REMOTE_READ : FI_REMOTE_WRITE;
+	err = wf_target_check(map_of(conn), req.seg, req.segs, access);
+	if (err && err != -FI_EKEYREJECTED) {
+		if (req.id != SHM_ID_NONE)
+			shm_tx_error(conn, req.id, -err);
+		return 0;
+	}
+	wf_target_done(&conn->ep->ep, req.seg, req.segs,
+		with_data(rec, FI_RMA | access), req.len, rec->data,
+		shm_conn_source(conn));
+	if (req.id != SHM_ID_NONE)
+		shm_tx_ack(conn, req.id);
 	return 0;
 }
 

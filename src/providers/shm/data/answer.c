@@ -2,7 +2,6 @@
 #include <string.h>
 
 #include "providers/shm/conn/conn.h"
-#include "providers/shm/data/put.h"
 
 /* Peers' answers to RMA and atomic operations, and acknowledgements of messages. */
 
@@ -24,7 +23,7 @@ int shm_recv_resp(struct shm_conn *conn, const struct shm_record *rec)
 /* May an acknowledgement without data end the operation? */
 static bool may_end(const struct shm_tx *tx)
 {
-	return tx->op != WF_OP_FETCH && tx->op != WF_OP_COMPARE &&
+	return tx->op != WF_OP_COUNT && tx->op != WF_OP_FETCH && tx->op != WF_OP_COMPARE &&
 	       (tx->op != WF_OP_READ || !tx->local.len);
 }
 
@@ -33,8 +32,6 @@ static int acked(struct shm_conn *conn, struct shm_tx *tx)
 {
 	if (!tx || !may_end(tx))
 		return -FI_EPROTO;
-	if (tx->op == WF_OP_COUNT)
-		return shm_get_acked(conn, tx);
 	shm_tx_settle(conn, tx, 0);
 	return 0;
 }

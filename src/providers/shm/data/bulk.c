@@ -1,13 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "providers/shm/data/bulk.h"
-#include "providers/shm/data/lease.h"
 #include "providers/shm/data/method.h"
-#include "providers/shm/data/put.h"
 #include "sys/clock.h"
 
 /*
- * Rendezvous messages, and other streams of DATA records. Large reads and writes that
- * the kernel copies (put.h) are received in the same way.
+ * Rendezvous messages, and other streams of DATA records.
  *
  * When a message is matched, the receiver sends a clear to send (CTS), and the sender
  * writes the payload into the lane while the receiver reads the earlier pieces: two
@@ -33,7 +30,6 @@ static struct shm_sink *new_sink(struct shm_conn *conn)
 	}
 	*sink = (struct shm_sink){ .conn = conn };
 	wf_list_init(&sink->pull_link);
-	wf_list_init(&sink->put_link);
 	wf_list_push(&conn->sinks, &sink->link);
 	return sink;
 }
@@ -42,13 +38,6 @@ static void free_sink(struct shm_sink *sink)
 {
 	if (sink->id)
 		shm_id_free(sink->conn, sink->id);
-	if (sink->lease)
-		shm_lease_end(sink->lease);
-	if (sink->tx)
-		sink->tx->reader = NULL;
-	if (!wf_list_empty(&sink->put_link))
-		sink->conn->put_count--;
-	wf_list_remove(&sink->put_link);
 	wf_list_remove(&sink->pull_link);
 	wf_list_remove(&sink->link);
 	wf_pool_put(&sink->conn->ep->sink_pool, sink);
@@ -156,14 +145,6 @@ void shm_bulk_finish(struct shm_sink *sink, uint64_t now)
 {
 	struct shm_conn *conn = sink->conn;
 
-	if (sink->tx) {
-		shm_get_finish(sink, 0);
-		return;
-	}
-	if (!sink->entry) {
-		shm_put_finish(sink);
-		return;
-	}
 	shm_method_end(conn, &sink->how, sink->len, now);
 	if (sink->pull || sink->flags & SHM_FLAG_ACK)
 		shm_tx_ack(conn, sink->request);
@@ -192,11 +173,8 @@ void shm_bulk_end(struct shm_conn *conn, int err, bool quiet)
 		struct shm_sink *sink =
 			wf_list_entry(conn->sinks.next, struct shm_sink, link);
 
-		if (shm_lease_enter(sink->lease)) {
-			if (sink->shared)
-				shm_share_revoke(sink);
-			shm_lease_leave(sink->lease);
-		}
+		if (sink->shared)
+			shm_share_revoke(sink);
 		if (sink->entry)
 			shm_recv_end(conn, sink->entry, err, quiet);
 		free_sink(sink);

@@ -4,8 +4,7 @@
 
 #include "providers/shm/conn/conn.h"
 
-/* Functions that bulk.c, bulk_pull.c, bulk_stream.c, share.c, put.c and get.c share.
- * ep.lock held. */
+/* Functions that bulk.c, bulk_pull.c, bulk_stream.c and share.c share. ep.lock held. */
 
 /* The token with index @token for messages that the writer of lane @lane of the
  * region sends. */
@@ -67,29 +66,18 @@ bool shm_share_is_piece(uint64_t piece, uint64_t len);
 /* share.c, the receiver: this endpoint took the token, and asks the sender to
  * write pieces. */
 void shm_share_begin(struct shm_sink *sink);
-/* The same for a read of registered memory, whose target chose the length of a piece,
- * and may withdraw pieces. @ask: ask it to write some. */
-void shm_share_accept(struct shm_sink *sink, uint64_t piece, bool ask);
 /* The pieces that this endpoint took have been read: take the next one. False: there is
  * none left. */
 bool shm_share_next(struct shm_sink *sink);
 /* Has the sender written all pieces that it took? Called when shm_share_next was false.
  */
 bool shm_share_is_over(struct shm_sink *sink);
-/* The pieces that this endpoint took were read: tell the target of the read. */
-void shm_share_tell_read(const struct shm_sink *sink);
-/* Has the target withdrawn pieces, because it closed the region? */
-bool shm_share_is_revoked(const struct shm_sink *sink);
 /* Stop the sender from writing. When this returns, the sender writes nothing more. */
 void shm_share_revoke(struct shm_sink *sink);
 
-/* share_tx.c, the target of a read: take all pieces that are left, and wait until the
- * initiator has read those that it took. */
-void shm_share_withdraw(struct shm_conn *conn, const struct shm_tx *tx);
-
 /* Send the clear to send: the sender then writes the payload into the lane. */
 void shm_bulk_clear(struct shm_sink *sink);
-/* The payload was complete at the time @now: end the receive, read or write. */
+/* The payload was complete at the time @now: end the receive. */
 void shm_bulk_finish(struct shm_sink *sink, uint64_t now);
 
 #endif

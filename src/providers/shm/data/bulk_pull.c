@@ -3,10 +3,8 @@
 
 #include "providers/shm/conn/socket.h"
 #include "providers/shm/data/bulk.h"
-#include "providers/shm/data/lease.h"
 #include "providers/shm/data/method.h"
 #include "providers/shm/data/proof.h"
-#include "providers/shm/data/put.h"
 #include "sys/clock.h"
 
 /* Payloads that are read from the sender's memory, whole or in pieces. */
@@ -82,19 +80,7 @@ static void give_up(struct shm_sink *sink)
 	if (sink->token < SHM_TOKENS)
 		atomic_store_explicit(&shm_bulk_sink_token(sink)->id, sink->request,
 			memory_order_release);
-	if (sink->entry || sink->tx)
-		shm_bulk_clear(sink);
-	else
-		shm_put_clear(sink);
-}
-
-/* The region that this end writes or reads was closed. */
-static void revoked(struct shm_sink *sink)
-{
-	if (sink->tx)
-		shm_get_finish(sink, FI_EKEYREJECTED);
-	else
-		shm_put_revoked(sink);
+	shm_bulk_clear(sink);
 }
 
 /*
@@ -149,22 +135,18 @@ static void finish(struct wf_list *over)
 }
 
 /* What becomes of a transfer after a step. */
-enum step { STEP_ON, STEP_OVER, STEP_FAILED, STEP_REVOKED };
+enum step { STEP_ON, STEP_OVER, STEP_FAILED };
 
 static enum step after_front(struct shm_sink *sink)
 {
 	if (!sink->shared)
 		return STEP_OVER;
-	if (sink->tx)
-		shm_share_tell_read(sink);
 	if (shm_share_next(sink))
 		return STEP_ON;
-	if (sink->tx && shm_share_is_revoked(sink))
-		return STEP_REVOKED;
 	return shm_share_is_over(sink) ? STEP_OVER : STEP_ON;
 }
 
-/* Read the next bytes; the lease is entered. */
+/* Read the next bytes. */
 static enum step read_step(struct shm_sink *sink)
 {
 	uint64_t end = end_of_front(sink);
@@ -186,21 +168,13 @@ static enum step read_step(struct shm_sink *sink)
 /* A transfer that is over is moved to @over. */
 static void pull(struct shm_sink *sink, struct wf_list *over)
 {
-	enum step step = STEP_REVOKED;
+	enum step step = read_step(sink);
 
-	if (shm_lease_enter(sink->lease)) {
-		step = read_step(sink);
-		if (step == STEP_OVER && sink->lease)
-			shm_put_store_tail(sink);
-		shm_lease_leave(sink->lease);
-	}
 	if (step == STEP_OVER) {
 		wf_list_remove(&sink->pull_link);
 		wf_list_push(over, &sink->pull_link);
 	} else if (step == STEP_FAILED) {
 		give_up(sink);
-	} else if (step == STEP_REVOKED) {
-		revoked(sink);
 	}
 }
 

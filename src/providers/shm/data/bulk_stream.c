@@ -3,7 +3,6 @@
 
 #include "providers/shm/data/bulk.h"
 #include "providers/shm/data/pieces.h"
-#include "providers/shm/data/put.h"
 #include "sys/clock.h"
 
 /*
@@ -25,8 +24,7 @@ int shm_recv_cts(struct shm_conn *conn, const struct shm_record *rec)
 	 * this process before its clear to send arrived. */
 	if (!tx)
 		return 0;
-	/* Nothing is sent for a read. */
-	if (!tx->asked || tx->op == WF_OP_READ)
+	if (!tx->asked)
 		return -FI_EPROTO;
 	/* No effect if the stream has begun, or if the receiver has taken the token: it
 	 * then reads the payload. */
@@ -35,11 +33,6 @@ int shm_recv_cts(struct shm_conn *conn, const struct shm_record *rec)
 							   tx->token - 1u),
 				      tx->id)))
 		return 0;
-	/* The target of a write does not copy: it is not asked again. */
-	if (tx->put)
-		conn->copies = false;
-	if (tx->lease)
-		shm_get_stream(tx);
 	tx->begun = true;
 	tx->sink = sink;
 	wf_list_remove(&tx->link);

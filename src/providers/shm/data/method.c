@@ -3,15 +3,13 @@
 
 #include <stdlib.h>
 
-#include "providers/shm/data/grant.h"
-#include "providers/shm/data/put.h"
 #include "sys/choice.h"
 #include "sys/clock.h"
 
 enum {
 	/* Transfers of more than MEASURED_MIN << n bytes, and of at most twice as many,
 	 * have class n; the last one has no end. */
-	MEASURED_MIN = SHM_DIRECT_READ_MIN,
+	MEASURED_MIN = 512,
 	CLASSES = 14,
 	/* Classes of shm_class_of begin with this one. */
 	MESSAGE_CLASS = 3,
@@ -20,13 +18,9 @@ enum {
 	SHARED_CLASS = 6,
 	/* The first class in which copies by both ends mostly take less time. */
 	LARGE_CLASS = 8,
-	/* The end of those that an initiator copies alone. */
-	DIRECT_END = 9,
 };
 
 static_assert(MEASURED_MIN << MESSAGE_CLASS == SHM_CLASS_MIN, "one scale");
-static_assert(MEASURED_MIN << SHARED_CLASS == SHM_PUT_MIN - 1, "one scale");
-static_assert(MEASURED_MIN << DIRECT_END == SHM_DIRECT_MAX, "one scale");
 
 struct shm_methods {
 	/* Class and method of the last transfers of a measured class, and when they
@@ -57,15 +51,9 @@ static unsigned int lap_of(unsigned int class)
 }
 
 /* Bit mask of the methods besides the lane, if the kernel may copy. */
-static unsigned int copies_of(
-	const struct shm_conn *conn, enum shm_use use, unsigned int class)
+static unsigned int copies_of(unsigned int class)
 {
-	unsigned int read = 1u << SHM_METHOD_READ, share = 1u << SHM_METHOD_SHARE;
-
-	if (use == SHM_USE_MESSAGE)
-		return class < SHARED_CLASS ? read : share;
-	return (class >= SHARED_CLASS && conn->copies ? share : 0) |
-	       (class < DIRECT_END && conn->copies_directly ? read : 0);
+	return class < SHARED_CLASS ? 1u << SHM_METHOD_READ : 1u << SHM_METHOD_SHARE;
 }
 
 static struct wf_choice *choice_of(
@@ -76,7 +64,7 @@ static struct wf_choice *choice_of(
 	struct wf_choice *choice;
 
 	if (may_read) {
-		methods |= copies_of(conn, use, class);
+		methods |= copies_of(class);
 		if (class >= LARGE_CLASS && methods >> SHM_METHOD_SHARE & 1)
 			kept = SHM_METHOD_SHARE;
 	}
@@ -93,9 +81,9 @@ static struct wf_choice *choice_of(
 }
 
 /* Do measurements decide? */
-static bool is_measured(enum shm_use use, uint64_t len)
+static bool is_measured(uint64_t len)
 {
-	return len > shm_copy_min(use) && shm_params.measure_copies &&
+	return len > SHM_CLASS_MIN && shm_params.measure_copies &&
 	       shm_params.cma_size == SIZE_MAX && shm_params.copy == SHM_COPY_AUTO;
 }
 
@@ -133,7 +121,7 @@ void shm_method_begin(struct shm_conn *conn, enum shm_use use, uint64_t len,
 			ret->method = forced[shm_params.copy];
 		return;
 	}
-	if (!is_measured(use, len))
+	if (!is_measured(len))
 		return;
 	choice = choice_of(conn, use, class_of(len), may_read);
 	if (!choice)
@@ -147,8 +135,6 @@ static void tell(const struct shm_conn *conn, enum shm_use use,
 {
 	static const char *const what[] = {
 		[SHM_USE_MESSAGE] = "messages",
-		[SHM_USE_WRITE] = "writes",
-		[SHM_USE_READ] = "reads",
 	};
 	static const char *const names[] = {
 		[SHM_METHOD_LANE] = "by shared memory",
@@ -157,12 +143,12 @@ static void tell(const struct shm_conn *conn, enum shm_use use,
 	};
 
 	shm_log(FI_LOG_INFO, FI_LOG_EP_DATA,
-		"%s of more than %llu bytes %s %s are copied %s (ns from one to the "
+		"%s of more than %llu bytes from %s are copied %s (ns from one to the "
 		"next: by shared memory %llu, by both ends %llu, by one %llu; 0: not "
 		"measured)\n",
 		what[use], (unsigned long long)MEASURED_MIN << class,
-		use == SHM_USE_WRITE ? "to" : "from", shm_conn_name(conn),
-		names[choice->kept], wf_choice_cost(choice, SHM_METHOD_LANE),
+		shm_conn_name(conn), names[choice->kept],
+		wf_choice_cost(choice, SHM_METHOD_LANE),
 		wf_choice_cost(choice, SHM_METHOD_SHARE),
 		wf_choice_cost(choice, SHM_METHOD_READ));
 }
@@ -217,7 +203,7 @@ void shm_method_arrived(struct shm_conn *conn, uint64_t len)
 	unsigned int class = class_of(len);
 	struct wf_choice *choice;
 
-	if (!conn->cma || !is_measured(SHM_USE_MESSAGE, len) || class >= SHARED_CLASS)
+	if (!conn->cma || !is_measured(len) || class >= SHARED_CLASS)
 		return;
 	choice = choice_of(conn, SHM_USE_MESSAGE, class, true);
 	if (!choice)

@@ -5,10 +5,9 @@
 #include "providers/shm/conn/conn.h"
 
 /*
- * Method for the payload of a rendezvous message, or of a long read or write: either
- * it goes through the lane, or the kernel copies it from memory to memory, in pieces
- * that both ends move (share.c), or by one end: the receiver of a message, or the
- * initiator of a read or write, which then is direct (grant.h). Which one is faster
+ * Method for the payload of a rendezvous message: either it goes through the lane, or
+ * the kernel copies it from memory to memory, in pieces that both ends move (share.c),
+ * or by one end, the receiver. Which one is faster
  * depends on the machine, on the caches that hold the buffers, and on whether the peer
  * has a processor for itself. So both are measured, for each connection, each use and
  * transfers of about the same length, unless parameters decide; parameters can also
@@ -20,20 +19,12 @@
  * a method that leaves cache lines in the wrong cache costs time when the application
  * reads what it received, or writes its next message.
  *
- * The receiver of a message chooses, and the initiator of a read or write. Messages
- * that could be sent at once come through the lane, unless the receiver finds that
- * reading them takes less time: it tells the sender to send requests instead
- * (shm_progress.by_request).
+ * The receiver chooses. Messages that could be sent at once come through the lane,
+ * unless the receiver finds that reading them takes less time: it tells the sender to
+ * send requests instead (shm_progress.by_request).
  */
 
 enum { SHM_METHOD_LANE, SHM_METHOD_SHARE, SHM_METHOD_READ, SHM_METHODS };
-
-/* May both ends copy the read or write? If the initiator was to copy it alone, and
- * cannot because another operation is before it, both take less time than one. */
-static inline bool shm_method_shares(const struct shm_chosen *chosen)
-{
-	return chosen->method == SHM_METHOD_SHARE || chosen->measured;
-}
 
 /* Choose the method for a transfer of @len bytes: *ret. @may_read: the kernel may copy
  * it. */

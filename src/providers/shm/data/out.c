@@ -72,10 +72,10 @@ void shm_out_flush(struct shm_conn *conn)
 		return;
 	done = flush_lane(conn);
 	if (done)
-		conn->idle = wf_list_empty(&conn->txq) && !conn->unput && !conn->err;
+		conn->idle = wf_list_empty(&conn->txq) && !conn->err;
 	/* Pieces need no space in the lane. */
 	if (!wf_list_empty(&conn->shares) && !conn->err)
 		shm_share_write(conn);
-	if (done && wf_list_empty(&conn->shares))
+	if (done && wf_list_empty(&conn->shares) && !conn->held)
 		wf_list_remove(&conn->dirty_link);
 }

@@ -2,7 +2,7 @@
 #include <string.h>
 
 #include "providers/shm/data/out.h"
-#include "providers/shm/data/put.h"
+#include "providers/shm/data/remote.h"
 #include "providers/shm/data/verdict.h"
 
 /* Writes the application's operations into the lane. */
@@ -161,8 +161,6 @@ static int send_write(struct shm_conn *conn, struct shm_tx *tx)
 	bool stream = tx->local.len > SHM_CHUNK;
 	int ret, err = 0;
 
-	if (shm_put_is_chosen(conn, tx) && !tx->begun && conn->tokens != UINT64_MAX)
-		return shm_put_send(conn, tx);
 	if (!tx->begun) {
 		ret = send_access(conn, tx, SHM_REC_WRITE, stream ? SHM_FLAG_MORE : 0,
 			stream ? 0 : tx->local.len);
@@ -181,14 +179,8 @@ static int send_write(struct shm_conn *conn, struct shm_tx *tx)
 static int send_other(struct shm_conn *conn, struct shm_tx *tx)
 {
 	size_t payload = tx->op == WF_OP_READ ? 0 : tx->local.len;
-	uint8_t kind = shm_access_kinds[tx->op];
-	int ret;
+	int ret = send_access(conn, tx, shm_access_kinds[tx->op], 0, payload);
 
-	if (shm_put_is_chosen(conn, tx)) {
-		kind = SHM_REC_GET;
-		tx->asked = true;
-	}
-	ret = send_access(conn, tx, kind, 0, payload);
 	return ret == SHM_SENT ? shm_out_settle_later(conn, tx) : ret;
 }
 
@@ -201,38 +193,93 @@ static bool is_fenced(const struct shm_conn *conn, const struct shm_tx *tx)
 	       (conn->unsettled > own || shm_verdict_is_due(conn));
 }
 
-/* Does @tx have to wait until the peer has answered writes whose payload the kernel
- * copies? Such writes keep their order at the peer, if there are tokens for them. */
-static bool is_behind_puts(struct shm_conn *conn, struct shm_tx *tx)
+/* Tell the target of the operation, which this endpoint has performed, if it wants to
+ * be told; then it is complete, or waits for an acknowledgement. */
+static int end_performed(
+	struct shm_conn *conn, struct shm_tx *tx, const struct wf_op *op)
 {
-	return conn->unput && (tx->op != WF_OP_WRITE || conn->tokens == UINT64_MAX ||
-				      !shm_put_is_chosen(conn, tx));
+	struct shm_step step = { .tell = tx->tell };
+	bool tells = shm_remote_tells(op, &step);
+	bool waits = tells && shm_remote_wants_ack(op);
+
+	if (waits && !shm_out_need_id(conn, tx))
+		return SHM_FULL;
+	if (tells && !shm_remote_tell(conn, op, waits ? tx->id : SHM_ID_NONE))
+		return SHM_FULL;
+	if (waits)
+		return shm_out_settle_later(conn, tx);
+	shm_tx_settle(conn, tx, 0);
+	return SHM_SENT;
 }
 
-static bool is_held(struct shm_conn *conn, struct shm_tx *tx)
+static int hold(struct shm_conn *conn, enum shm_held why)
 {
-	return is_fenced(conn, tx) || is_behind_puts(conn, tx);
+	conn->held = (uint8_t)why;
+	return SHM_WAITS;
+}
+
+static int send_request(struct shm_conn *conn, struct shm_tx *tx)
+{
+	return tx->op == WF_OP_WRITE ? send_write(conn, tx) : send_other(conn, tx);
+}
+
+/* Perform the next step of @op, which is @tx, on the peer's memory, or write the
+ * request. */
+static int perform(struct shm_conn *conn, struct shm_tx *tx, const struct wf_op *op)
+{
+	struct shm_step step = { .done = tx->done, .tell = tx->tell };
+	uint64_t end = step.done ? step.done + SHM_REMOTE_STEP : SHM_REMOTE_FIRST;
+	enum shm_reach reach = SHM_REACH_MEMORY;
+
+	if (!step.done)
+		reach = shm_remote_judge(conn, op, &step);
+	/* Requests keep their order in the lane. */
+	if (reach != SHM_REACH_LANE && !step.done && !shm_remote_is_in_order(conn))
+		return hold(conn, SHM_HELD_ORDER);
+	if (reach == SHM_REACH_MEMORY)
+		reach = shm_remote_perform(conn, op, end, &step);
+	if (reach == SHM_REACH_REFUSED) {
+		shm_tx_settle(conn, tx, step.err);
+		return SHM_SENT;
+	}
+	tx->by_lane = reach == SHM_REACH_LANE;
+	tx->done = tx->by_lane ? 0 : step.done;
+	if (tx->by_lane)
+		return send_request(conn, tx);
+	tx->tell = step.tell;
+	tx->is_performed = op->atomic || tx->done == tx->local.len;
+	wf_progress_found_some(&conn->ep->ep.progress);
+	return tx->is_performed ? end_performed(conn, tx, op)
+				: hold(conn, SHM_HELD_COPYING);
+}
+
+static int send_rma(struct shm_conn *conn, struct shm_tx *tx)
+{
+	struct wf_op_atomic atomic;
+	struct wf_op op;
+
+	if (tx->by_lane)
+		return send_request(conn, tx);
+	shm_tx_describe(tx, &op, &atomic);
+	if (tx->is_performed)
+		return end_performed(conn, tx, &op);
+	return perform(conn, tx, &op);
 }
 
 static int send_op(struct shm_conn *conn, struct shm_tx *tx)
 {
-	if (wf_unlikely(is_held(conn, tx)))
+	if (wf_unlikely(is_fenced(conn, tx)))
 		return SHM_WAITS;
-	switch ((enum wf_op_kind)tx->op) {
-	case WF_OP_SEND:
-	case WF_OP_TSEND:
+	if (tx->op == WF_OP_SEND || tx->op == WF_OP_TSEND)
 		return send_message(conn, tx);
-	case WF_OP_WRITE:
-		return send_write(conn, tx);
-	default:
-		return send_other(conn, tx);
-	}
+	return send_rma(conn, tx);
 }
 
 bool shm_out_send_ops(struct shm_conn *conn)
 {
 	int ret = SHM_SENT;
 
+	conn->held = SHM_HELD_NOT;
 	while (!wf_list_empty(&conn->txq) && ret == SHM_SENT && !conn->err)
 		ret = send_op(conn, wf_list_entry(conn->txq.next, struct shm_tx, link));
 	return ret != SHM_FULL;
@@ -240,6 +287,6 @@ bool shm_out_send_ops(struct shm_conn *conn)
 
 bool shm_out_may_send_ops(struct shm_conn *conn)
 {
-	return !conn->err && !wf_list_empty(&conn->txq) &&
-	       !is_held(conn, wf_list_entry(conn->txq.next, struct shm_tx, link));
+	return !conn->err && !conn->held && !wf_list_empty(&conn->txq) &&
+	       !is_fenced(conn, wf_list_entry(conn->txq.next, struct shm_tx, link));
 }

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "objects/endpoint/life/target.h"
 #include "providers/shm/data/out.h"
-#include "providers/shm/data/put.h"
 
 /* Writes the payloads of messages that have a clear to send, and of reads that this
  * endpoint answers. */
@@ -10,18 +9,13 @@ static void end_stream(struct shm_conn *conn, struct shm_tx *tx, int err)
 {
 	wf_list_remove(&tx->link);
 	if (tx->op == WF_OP_COUNT) {
-		/* The peer's id of its read; a sink is that of a GET. */
-		uint64_t id = tx->id ? tx->data : tx->sink;
-
 		shm_answer_end(conn, tx);
-		if (tx->id)
-			shm_get_forget(conn, tx);
 		if (!err && tx->local.remote)
 			wf_target_done(&conn->ep->ep, tx->local.seg, tx->local.count,
 				FI_RMA | FI_REMOTE_READ, tx->local.len, 0,
 				shm_conn_source(conn));
 		if (err)
-			shm_tx_error(conn, id, -err);
+			shm_tx_error(conn, tx->sink, -err);
 		shm_tx_free(conn->ep, tx);
 	} else if (shm_tx_wants_ack(tx) || tx->op == WF_OP_WRITE) {
 		wf_list_push(&conn->settling, &tx->link);

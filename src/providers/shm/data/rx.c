@@ -35,11 +35,8 @@ static int (*const handlers[SHM_REC_KINDS])(
 	[SHM_REC_RESP] = shm_recv_resp,
 	[SHM_REC_ACK] = shm_recv_ack,
 	[SHM_REC_ERROR] = shm_recv_error,
-	[SHM_REC_ASK] = shm_recv_ask,
+	[SHM_REC_DONE] = shm_recv_performed,
 	[SHM_REC_SHARE] = shm_recv_share,
-	[SHM_REC_PUT] = shm_recv_put,
-	[SHM_REC_GET] = shm_recv_read,
-	[SHM_REC_OFFER] = shm_recv_offer,
 };
 
 /* The address of the blob in the byte ring; NULL: length or position are impossible. */

@@ -3,10 +3,9 @@
 
 #include "objects/endpoint/calls/build.h"
 #include "providers/shm/conn/peer.h"
-#include "providers/shm/data/grant.h"
-#include "providers/shm/data/method.h"
 #include "providers/shm/data/out.h"
 #include "providers/shm/data/pieces.h"
+#include "providers/shm/data/remote.h"
 #include "providers/shm/data/reuse.h"
 #include "sys/copy.h"
 
@@ -95,11 +94,9 @@ static inline bool write_message(struct shm_conn *conn, const struct wf_op *op)
 	return true;
 }
 
-/* Queue @op on @list, where it waits for space in the lane, or for a connection. @how:
- * the method that was chosen for it; NULL: none was. 0; -FI_EAGAIN: the transmit queue
- * is full; -FI_ENOMEM. */
-static ssize_t queue(struct shm_ep *ep, struct wf_list *list, const struct wf_op *op,
-	const struct shm_chosen *how)
+/* Queue @op on @list, where it waits for space in the lane, or for a connection. 0;
+ * -FI_EAGAIN: the transmit queue is full; -FI_ENOMEM. */
+static ssize_t queue(struct shm_ep *ep, struct wf_list *list, const struct wf_op *op)
 {
 	struct shm_tx *tx;
 
@@ -108,10 +105,6 @@ static ssize_t queue(struct shm_ep *ep, struct wf_list *list, const struct wf_op
 	tx = shm_tx_new(ep, op);
 	if (!tx)
 		return -FI_ENOMEM;
-	if (how) {
-		tx->how = *how;
-		tx->is_chosen = true;
-	}
 	wf_list_push(list, &tx->link);
 	return 0;
 }
@@ -121,13 +114,12 @@ static ssize_t queue_unconnected(
 	struct shm_ep *ep, struct wf_list *list, const struct wf_op *op)
 {
 	wf_ep_want(&ep->ep);
-	return queue(ep, list, op, NULL);
+	return queue(ep, list, op);
 }
 
-static ssize_t queue_on(
-	struct shm_conn *conn, const struct wf_op *op, const struct shm_chosen *how)
+static ssize_t queue_on(struct shm_conn *conn, const struct wf_op *op)
 {
-	ssize_t ret = queue(conn->ep, &conn->txq, op, how);
+	ssize_t ret = queue(conn->ep, &conn->txq, op);
 
 	if (!ret)
 		shm_out_dirty(conn);
@@ -145,8 +137,8 @@ static ssize_t queue_message(struct shm_conn *conn, const struct wf_op *op)
 	ssize_t ret;
 
 	if (!conn->idle)
-		return queue_on(conn, op, NULL);
-	ret = queue(conn->ep, &conn->txq, op, NULL);
+		return queue_on(conn, op);
+	ret = queue(conn->ep, &conn->txq, op);
 	if (!ret)
 		(void)shm_out_send_ops(conn);
 	if (!wf_list_empty(&conn->txq))
@@ -205,22 +197,18 @@ ssize_t shm_send_small(struct wf_ep *wf, enum wf_op_kind kind, const void *buf,
 	return 0;
 }
 
-/* Start an RMA or atomic operation: at once, directly or through the lane; or queue it.
- */
+/* Start an RMA or atomic operation: at once, on the peer's memory or through the lane;
+ * or queue it. */
 static ssize_t start_access(struct shm_conn *conn, const struct wf_op *op)
 {
-	struct shm_chosen how = { .measured = false };
+	enum shm_started how = shm_remote_start(conn, op);
 	ssize_t ret = 0;
 
-	if (conn->windows && shm_direct_start(conn, op, &how))
+	if (how == SHM_STARTED)
 		return 0;
-	if (!shm_small_start(conn, op, &how, &ret))
-		ret = queue_on(conn, op, how.measured ? &how : NULL);
-	if (ret && how.measured)
-		shm_method_end(conn, &how, op->len, 0);
-	if (op->rma_count && !ret)
-		shm_window_want(conn, op->rma);
-	return ret;
+	if (how == SHM_START_LANE && shm_small_start(conn, op, &ret))
+		return ret;
+	return queue_on(conn, op);
 }
 
 ssize_t shm_start(struct wf_ep *wf, struct wf_op *op)

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "providers/shm/data/await.h"
 #include "providers/shm/data/bulk.h"
-#include "providers/shm/data/lease.h"
 
 /*
  * Payloads that both ends copy, each with a system call of the kernel: the receiver
@@ -23,9 +22,6 @@ enum {
 	 * the other, and how long a call takes. */
 	PIECE_MAX = 512 << 10,
 };
-
-/* The sender writes no more. */
-#define ENDED (SHM_SHARE_STOPPED | SHM_SHARE_REVOKED)
 
 static void bad_pieces(struct shm_sink *sink)
 {
@@ -126,23 +122,6 @@ bool shm_share_next(struct shm_sink *sink)
 	return take_front(sink, 1);
 }
 
-void shm_share_accept(struct shm_sink *sink, uint64_t piece, bool invite)
-{
-	sink->pull = true;
-	set_pieces(sink, piece);
-	/* False: the target has withdrawn all of them. */
-	(void)take_front(sink, 1);
-	if (invite)
-		ask(sink);
-}
-
-void shm_share_tell_read(const struct shm_sink *sink)
-{
-	/* release, pairs with the acquire in is_reading (share_tx.c). */
-	atomic_store_explicit(
-		&shm_bulk_sink_token(sink)->read, sink->front, memory_order_release);
-}
-
 /* Number of pieces that the sender took, and has not written. It writes no more than
  * these. */
 static uint64_t unwritten(const struct shm_sink *sink, bool *ret_stopped)
@@ -151,15 +130,8 @@ static uint64_t unwritten(const struct shm_sink *sink, bool *ret_stopped)
 	uint64_t written = atomic_load_explicit(
 		&shm_bulk_sink_token(sink)->written, memory_order_acquire);
 
-	*ret_stopped = written & ENDED;
-	return shm_share_back(load_taken(sink)) - (written & ~ENDED);
-}
-
-bool shm_share_is_revoked(const struct shm_sink *sink)
-{
-	return atomic_load_explicit(
-		       &shm_bulk_sink_token(sink)->written, memory_order_acquire) &
-	       SHM_SHARE_REVOKED;
+	*ret_stopped = written & SHM_SHARE_STOPPED;
+	return shm_share_back(load_taken(sink)) - (written & ~SHM_SHARE_STOPPED);
 }
 
 bool shm_share_is_over(struct shm_sink *sink)
@@ -192,13 +164,8 @@ bool shm_share_has_news(struct shm_ep *ep)
 	wf_list_foreach(link, &ep->pulls)
 	{
 		struct shm_sink *sink = wf_list_entry(link, struct shm_sink, pull_link);
-		bool news = true;
 
-		if (shm_lease_enter(sink->lease)) {
-			news = has_news(sink);
-			shm_lease_leave(sink->lease);
-		}
-		if (news)
+		if (has_news(sink))
 			return true;
 	}
 	return false;

@@ -2,9 +2,7 @@
 #include <string.h>
 #include <sys/uio.h>
 
-#include "providers/shm/data/await.h"
 #include "providers/shm/data/bulk.h"
-#include "providers/shm/data/lease.h"
 #include "providers/shm/data/method.h"
 #include "providers/shm/data/proof.h"
 #include "providers/shm/data/reuse.h"
@@ -26,7 +24,7 @@ int shm_recv_share(struct shm_conn *conn, const struct shm_record *rec)
 		return 0;
 	memcpy(&share, rec->blob, sizeof(share));
 	if (!tx->asked || !tx->token || tx->begun || tx->is_shared || !share.piece ||
-		share.count > SHM_IOV_LIMIT || (tx->piece && share.piece != tx->piece))
+		share.count > SHM_IOV_LIMIT)
 		return -FI_EPROTO;
 	tx->is_shared = true;
 	shm_reuse_interrupt(conn);
@@ -139,46 +137,5 @@ void shm_share_write(struct shm_conn *conn)
 		stop(conn, tx);
 		return;
 	}
-	if (!shm_lease_enter(tx->lease)) {
-		stop(conn, tx);
-		return;
-	}
 	write_next(conn, tx);
-	shm_lease_leave(tx->lease);
-}
-
-/* The pieces of a read that its initiator took and has not read. */
-struct reading {
-	struct shm_token *token;
-	uint64_t front;
-};
-
-static bool is_reading(const void *arg)
-{
-	const struct reading *reading = arg;
-
-	/* acquire, pairs with the release in shm_share_tell_read. */
-	return atomic_load_explicit(&reading->token->read, memory_order_acquire) <
-	       reading->front;
-}
-
-void shm_share_withdraw(struct shm_conn *conn, const struct shm_tx *tx)
-{
-	struct shm_token *token = shm_bulk_token(conn, conn->out_lane, tx->token - 1u);
-	uint64_t taken = atomic_load_explicit(&token->taken, memory_order_relaxed);
-	uint64_t pieces = pieces_of(tx, tx->local.len);
-	struct reading reading = { .token = token };
-
-	do {
-		reading.front = WF_MIN(shm_share_front(taken), pieces);
-	} while (!atomic_compare_exchange_weak_explicit(&token->taken, &taken,
-		reading.front | (pieces - reading.front) << 32, memory_order_relaxed,
-		memory_order_relaxed));
-	if (!shm_await(conn, is_reading, &reading))
-		shm_log(FI_LOG_WARN, FI_LOG_MR,
-			"a region is closed that %s is reading, and does not go on\n",
-			shm_conn_name(conn));
-	(void)atomic_fetch_or_explicit(
-		&token->written, SHM_SHARE_REVOKED, memory_order_release);
-	shm_out_wake(conn);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include <string.h>
 
-#include "providers/shm/data/put.h"
+#include "providers/shm/conn/conn.h"
 #include "providers/shm/data/verdict.h"
 
 /*
@@ -35,17 +35,12 @@ static inline bool is_write(const struct wf_op *op)
 }
 
 /* Create the operation's id, which the peer's answer contains; 0: no memory. */
-static uint64_t settle_later(
-	struct shm_conn *conn, const struct wf_op *op, const struct shm_chosen *how)
+static uint64_t settle_later(struct shm_conn *conn, const struct wf_op *op)
 {
 	struct shm_tx *tx = shm_tx_sent(conn->ep, op);
 
 	if (!tx)
 		return 0;
-	if (wf_unlikely(how->measured)) {
-		tx->how = *how;
-		tx->is_chosen = true;
-	}
 	tx->id = shm_id_new(conn, SHM_ID_TX, tx);
 	if (!tx->id) {
 		shm_tx_free(conn->ep, tx);
@@ -101,20 +96,19 @@ static void write_slot(struct shm_conn *conn, const struct wf_op *op, uint64_t i
 
 /* Let a fetching operation wait for its answer. False: it has to be queued; or *ret is
  * an error. */
-static bool begin_fetch(struct shm_conn *conn, const struct wf_op *op,
-	const struct shm_chosen *how, uint64_t *ret_id, ssize_t *ret)
+static bool begin_fetch(
+	struct shm_conn *conn, const struct wf_op *op, uint64_t *ret_id, ssize_t *ret)
 {
 	struct shm_ep *ep = conn->ep;
 
-	if (shm_put_is_possible(conn, op) || ep->tx_pending >= ep->tx_size)
+	if (ep->tx_pending >= ep->tx_size)
 		return false;
-	*ret_id = settle_later(conn, op, how);
+	*ret_id = settle_later(conn, op);
 	*ret = *ret_id ? 0 : -FI_ENOMEM;
 	return true;
 }
 
-bool shm_small_start(struct shm_conn *conn, const struct wf_op *op,
-	const struct shm_chosen *how, ssize_t *ret)
+bool shm_small_start(struct shm_conn *conn, const struct wf_op *op, ssize_t *ret)
 {
 	uint64_t id = SHM_ID_NONE;
 
@@ -122,8 +116,7 @@ bool shm_small_start(struct shm_conn *conn, const struct wf_op *op,
 		SHM_ACCESS_HEAD + payload_of(op) + compare_of(op) > SHM_INLINE_MAX ||
 		!shm_out_has_space(conn))
 		return false;
-	if (!(is_write(op) ? shm_verdict_begin(conn)
-			   : begin_fetch(conn, op, how, &id, ret)))
+	if (!(is_write(op) ? shm_verdict_begin(conn) : begin_fetch(conn, op, &id, ret)))
 		return false;
 	if (wf_unlikely(*ret))
 		return true;

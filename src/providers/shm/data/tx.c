@@ -2,13 +2,24 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "objects/atomic/ops.h"
 #include "providers/shm/conn/conn.h"
-#include "providers/shm/data/lease.h"
-#include "providers/shm/data/method.h"
-#include "providers/shm/data/put.h"
 
 /* Operations that could not end in the call that posted them, and answers to peers'
  * operations. */
+
+/* Bytes for counters of bytes: the length of an atomic is that of its segments, also if
+ * it has no operands. */
+static size_t length_of(const struct shm_tx *tx)
+{
+	size_t len = 0;
+
+	if (tx->op < WF_OP_ATOMIC)
+		return tx->local.len;
+	for (unsigned int i = 0; i < tx->seg_count; i++)
+		len += tx->seg[i].len;
+	return len;
+}
 
 struct shm_tx *shm_tx_blank(struct shm_ep *ep)
 {
@@ -102,6 +113,36 @@ struct shm_tx *shm_tx_new(struct shm_ep *ep, const struct wf_op *op)
 	return tx;
 }
 
+void shm_tx_describe(
+	const struct shm_tx *tx, struct wf_op *op, struct wf_op_atomic *atomic)
+{
+	*op = (struct wf_op){
+		.kind = (enum wf_op_kind)tx->op,
+		.flags = tx->op_flags,
+		.iov = tx->local.iov,
+		.iov_count = tx->local.count,
+		.len = tx->local.len,
+		.addr = tx->addr,
+		.context = tx->context,
+		.data = tx->data,
+		.rma = tx->seg,
+		.rma_count = tx->seg_count,
+	};
+	if (tx->op < WF_OP_ATOMIC)
+		return;
+	*atomic = (struct wf_op_atomic){
+		.datatype = (enum fi_datatype)tx->datatype,
+		.op = (enum fi_op)tx->atomic_op,
+		.size = length_of(tx),
+		.count = length_of(tx) / wf_atomic_size((enum fi_datatype)tx->datatype),
+		.result = tx->result,
+		.result_count = tx->result_count,
+		.compare = tx->compare,
+		.compare_count = tx->compare_count,
+	};
+	op->atomic = atomic;
+}
+
 struct shm_tx *shm_tx_sent(struct shm_ep *ep, const struct wf_op *op)
 {
 	struct shm_tx *tx = shm_tx_blank(ep);
@@ -124,23 +165,8 @@ void shm_tx_free(struct shm_ep *ep, struct shm_tx *tx)
 {
 	if (!is_silent(tx))
 		ep->tx_pending--;
-	if (tx->op == WF_OP_COUNT && tx->lease)
-		shm_lease_end(tx->lease);
 	free(tx->copy);
 	wf_pool_put(&ep->tx_pool, tx);
-}
-
-/* Bytes for counters of bytes: the length of an atomic is that of its segments, also if
- * it has no operands. */
-static size_t length_of(const struct shm_tx *tx)
-{
-	size_t len = 0;
-
-	if (tx->op < WF_OP_ATOMIC)
-		return tx->local.len;
-	for (unsigned int i = 0; i < tx->seg_count; i++)
-		len += tx->seg[i].len;
-	return len;
 }
 
 void shm_tx_complete(struct shm_ep *ep, struct shm_tx *tx)
@@ -184,43 +210,10 @@ void shm_tx_fail(struct shm_ep *ep, struct shm_tx *tx, int err, const char *peer
 	shm_tx_free(ep, tx);
 }
 
-/* The time at which the peer had all of the write with the id @id. */
-static uint64_t time_of(struct shm_conn *conn, uint64_t id)
-{
-	const struct shm_token *tokens = conn->region->tokens[conn->out_lane];
-
-	/* relaxed: the acknowledgement was read with acquire. */
-	return atomic_load_explicit(
-		&tokens[shm_time_index(id)].time, memory_order_relaxed);
-}
-
-/* Does the target store the time? */
-static bool has_time(const struct shm_tx *tx)
-{
-	return tx->op == WF_OP_WRITE && tx->local.len >= SHM_PUT_MIN;
-}
-
-/* A large read or write ends, for which a method was chosen. */
-static void end_chosen(struct shm_conn *conn, struct shm_tx *tx, int err)
-{
-	uint64_t now;
-
-	if (tx->how.measured) {
-		now = has_time(tx) ? time_of(conn, tx->id) : SHM_METHOD_NOW;
-		shm_method_end(conn, &tx->how, tx->local.len, err ? 0 : now);
-	}
-	if (tx->op == WF_OP_READ && tx->reader)
-		shm_get_drop(tx);
-	if (tx->put)
-		shm_put_settle(conn, tx);
-}
-
 void shm_tx_settle(struct shm_conn *conn, struct shm_tx *tx, int err)
 {
 	struct shm_ep *ep = conn->ep;
 
-	if (wf_unlikely(tx->is_chosen))
-		end_chosen(conn, tx, err);
 	if (tx->id) {
 		shm_id_free(conn, tx->id);
 		conn->unsettled--;

@@ -121,14 +121,17 @@ static struct shm_conn *verdict_conn(struct wf_list *link)
 	return wf_list_entry(link, struct shm_conn, verdict_link);
 }
 
+void shm_verdict_poll(struct shm_conn *conn)
+{
+	if (!conn->err && verdict_is_here(conn))
+		verdict_settle(conn);
+}
+
 void shm_verdict_progress(struct shm_ep *ep)
 {
 	wf_list_foreach_safe(link, &ep->verdicts)
 	{
-		struct shm_conn *conn = verdict_conn(link);
-
-		if (!conn->err && verdict_is_here(conn))
-			verdict_settle(conn);
+		shm_verdict_poll(verdict_conn(link));
 	}
 }
 

@@ -42,7 +42,8 @@ bool shm_verdict_begin(struct shm_conn *conn);
 /* The next record of the lane, which is not written yet, is that of @op.
  * shm_verdict_begin was true. */
 void shm_verdict_await(struct shm_conn *conn, const struct wf_op *op);
-/* End all operations of the endpoint whose verdict came. */
+/* End the operations of the connection whose verdict came; of all connections. */
+void shm_verdict_poll(struct shm_conn *conn);
 void shm_verdict_progress(struct shm_ep *ep);
 /* The connection ends: operations whose verdict did not come fail with @err, or are
  * dropped if that is 0. */

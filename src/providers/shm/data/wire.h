@@ -72,23 +72,14 @@ enum shm_kind {
 	SHM_REC_ACK, /* blob: ids of the operations */
 	/* Word: id; blob: uint32_t error. */
 	SHM_REC_ERROR,
-	/* The sender wants direct access to the region with the key @word; blob: an
-	 * address in it. The answer comes over the socket; see grant.h. */
-	SHM_REC_ASK,
+	/* The sender has read or written registered memory itself (remote.h), and the
+	 * operation is an event here. Word: shm_access_word with SHM_DONE_*; blob: id
+	 * or SHM_ID_NONE, segments. */
+	SHM_REC_DONE,
 	/* Blob: struct shm_share. The receiver of this record may write pieces of the
 	 * message with id @word into the memory of its sender, which receives the
 	 * message. */
 	SHM_REC_SHARE,
-	/* Large RMA operations that the kernel may copy (put.c, get.c). PUT: request of
-	 * a write whose payload is at the sender; word: enum shm_copying; blob: struct
-	 * shm_put. */
-	SHM_REC_PUT,
-	/* Like SHM_REC_READ, and may be answered by SHM_REC_OFFER. */
-	SHM_REC_GET,
-	/* Answer to a GET; word: the id in it; blob: struct shm_offer. The receiver of
-	 * this record may read the memory of its sender, and acknowledges that it has.
-	 */
-	SHM_REC_OFFER,
 	SHM_REC_KINDS,
 };
 
@@ -239,42 +230,31 @@ struct shm_token {
 	/* Number of pieces that the sender has written. SHM_SHARE_STOPPED is set when
 	 * it writes no more, though it may have taken one more piece. */
 	_Atomic uint64_t written;
-	/* For a read of registered memory (get.c): number of pieces that the receiver
-	 * has read, and does not access any more. */
-	_Atomic uint64_t read;
-	/* Time (wf_now_ns) at which the target had all of a large write, stored before
-	 * it acknowledges it; the token is that of shm_time_index. The initiator may
-	 * find several acknowledgements together, and measures with these times. */
-	_Atomic uint64_t time;
 };
 
-/* Index of the token for the time of the write with the id @id. Two writes may have the
- * same one: then one time is wrong. */
-static inline uint32_t shm_time_index(uint64_t id)
-{
-	return (uint32_t)id % SHM_TOKENS;
-}
-
 #define SHM_SHARE_STOPPED (1ull << 63)
-/* Set in @written when the region that is read was closed: the pieces that the sender
- * took since are never written. */
-#define SHM_SHARE_REVOKED (1ull << 62)
 
 /*
- * Regions that the writer of a lane lets the reader of that lane access directly
- * (grant.h). A grant is valid while its word is the serial number that the reader got
- * in the grant. The reader stores the grant's index plus 1 in @busy (G1), loads the
- * word (G2), accesses the memory only if the number is right, and stores 0 in @busy
- * (G3). To revoke, the writer stores 0 in the word (G4), and waits until @busy is not
- * that of the grant (G5). Between G1 and G2 is a full fence, or the writer executes one
- * for both ends between G4 and G5 (membarrier(2)). So no access begins after a
- * revocation, or lasts beyond it.
+ * Accesses of one endpoint to the registered memory of the other one, without requests.
+ * Which regions there are tells the owner's table (regions.h), where each has a serial
+ * number that is never used again.
+ *
+ * The initiator stores the region's index in the table plus 1 in @busy (G1), loads
+ * @open and the region's serial number (G2), accesses the memory only if both are as it
+ * found them, and stores 0 in @busy (G3). To close a region the owner stores 0 in its
+ * serial number, to end the connection 0 in @open (G4), and waits until @busy is not
+ * that of the region, or is 0 (G5). Between G1 and G2 is a full fence, or the owner
+ * executes one for both ends between G4 and G5 (membarrier(2)). So no access begins
+ * after that, or lasts beyond it.
+ *
+ * Before its first access the initiator stores 1 in @used, and executes a full fence:
+ * an owner that loads 0 from @used behind G4, and a fence, waits for nothing.
  */
-enum { SHM_GRANTS = 32 };
-
-struct shm_grants {
-	alignas(2 * WF_CACHELINE) _Atomic uint64_t serial[SHM_GRANTS];
-	alignas(2 * WF_CACHELINE) _Atomic uint32_t busy;
+struct shm_visits {
+	alignas(2 * WF_CACHELINE) _Atomic uint32_t busy; /* of the initiator */
+	_Atomic uint32_t used;
+	/* Of the owner: 1 while it waits for accesses where it has to. */
+	alignas(2 * WF_CACHELINE) _Atomic uint32_t open;
 };
 
 struct shm_region {
@@ -282,7 +262,8 @@ struct shm_region {
 	struct shm_lane lane[2];
 	/* tokens[i]: of messages that the writer of lane[i] sends. */
 	struct shm_token tokens[2][SHM_TOKENS];
-	struct shm_grants grants[2]; /* grants[i]: by the writer of lane[i] */
+	/* visits[i]: to regions of the writer of lane[i]. */
+	struct shm_visits visits[2];
 };
 
 /* Limits and layouts of blobs, in the machine's byte order. */
@@ -307,34 +288,11 @@ struct shm_share {
 
 static_assert(sizeof(struct shm_share) <= SHM_INLINE_MAX, "one slot");
 
-/* How the payload of a PUT is copied: by the target alone, or by both ends. */
-enum shm_copying { SHM_COPYING_ALONE = 1, SHM_COPYING_SHARED };
-
-/*
- * A PUT. Of rts.iov[], only rts.count entries are sent. @tail is the end of the
- * payload: the target stores it last, so a program that polls the last bytes of a write
- * finds the whole of it.
- */
-enum { SHM_TAIL = 8 };
-
-struct shm_put {
-	struct fi_rma_iov seg;
-	uint8_t tail[SHM_TAIL];
-	struct shm_rts rts;
-};
-
-/* An OFFER. Of rts.iov[], only rts.count entries are sent. */
-struct shm_offer {
-	uint64_t piece; /* as in struct shm_share */
-	struct shm_rts rts;
-};
-
 /* Bytes of a structure above, of which @count entries of rts.iov[] are sent. */
 #define SHM_RTS_SIZE(type, count)                                                      \
 	(sizeof(type) -                                                                \
 		(SHM_IOV_LIMIT - (count)) * sizeof(((struct shm_rts *)NULL)->iov[0]))
 
-static_assert(SHM_RTS_SIZE(struct shm_put, 3) <= SHM_INLINE_MAX, "one slot");
 static_assert(offsetof(struct shm_slot, blob) + SHM_RTS_SIZE(struct shm_rts, 1) <=
 		      WF_CACHELINE,
 	"one cache line");
@@ -342,6 +300,9 @@ static_assert(offsetof(struct shm_slot, blob) + SHM_RTS_SIZE(struct shm_rts, 1) 
 /* Id in a WRITE or ATOMIC record, both with the whole payload, that gets no answer: the
  * reader's position and shm_lane.refused[] tell what became of it. */
 enum { SHM_ID_NONE = 0 };
+
+/* The operation in the word of a DONE. */
+enum { SHM_DONE_WRITE, SHM_DONE_READ };
 
 /* Length in bytes of id and segment, with which the blob of an access to one segment
  * begins. */
