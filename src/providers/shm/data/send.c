@@ -124,8 +124,9 @@ static ssize_t queue_on(struct shm_conn *conn, const struct wf_op *op)
 	if (!ret)
 		shm_out_dirty(conn);
 	/* -FI_EAGAIN: the operation is not queued, but a flush may make space for the
-	 * next call. */
-	if (!ret || ret == -FI_EAGAIN)
+	 * next call. Progress calls go on with a copy: an application that reads
+	 * completions of operations which this call ended might make none. */
+	if ((!ret || ret == -FI_EAGAIN) && conn->held != SHM_HELD_COPYING)
 		shm_out_flush(conn);
 	return ret;
 }
