@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "providers/shm/conn/peer.h"
 #include "providers/shm/data/verdict.h"
+#include "providers/shm/data/withdraw.h"
 #include "sys/clock.h"
 
 /*
@@ -28,6 +29,12 @@ static uint64_t next_deadline(struct shm_ep *ep)
 
 	if (!wf_list_empty(&ep->pulls))
 		deadline = WF_MIN(deadline, wf_now_ns() + PULL_NS);
+	wf_list_foreach(link, &ep->verdicts)
+	{
+		if (shm_withdraw_is_due(
+			    wf_list_entry(link, struct shm_conn, verdict_link)))
+			deadline = WF_MIN(deadline, wf_now_ns() + PULL_NS);
+	}
 	/* Nothing wakes an operation that is held until its peer has taken others. */
 	if (!wf_list_empty(&ep->dirty))
 		deadline = WF_MIN(deadline, wf_now_ns() + FULL_NS);

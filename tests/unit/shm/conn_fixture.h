@@ -180,6 +180,7 @@ static inline void pair_place(struct pair *p, uint32_t number, uint64_t pos)
 		pos, pos };
 	/* The peer has sent nothing since. */
 	p->conn->heard = number;
+	p->conn->passed = number - 1;
 }
 
 static inline void pair_close_mr(struct pair *p)

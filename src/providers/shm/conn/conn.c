@@ -234,7 +234,6 @@ void shm_conn_end(struct shm_conn *conn, int err)
 	shm_regions_leave(conn);
 	shm_remote_done(conn);
 	wf_list_remove(&conn->failed_link);
-	wf_list_remove(&conn->dirty_link);
 	shm_bulk_end(conn, err ? err : FI_ECANCELED, !err);
 	shm_pieces_end(conn, err ? err : FI_ECANCELED, !err);
 	wf_unexp_break(&conn->unexp, FI_ECONNRESET);
@@ -252,6 +251,7 @@ void shm_conn_end(struct shm_conn *conn, int err)
 	if (replay)
 		shm_replay(conn);
 	wf_remote_unref(&ep->peers->remotes, &conn->peer->remote);
+	wf_list_remove(&conn->dirty_link);
 	shm_reuse_end(conn);
 	shm_region_unmap(conn->region);
 	conn->region = NULL;

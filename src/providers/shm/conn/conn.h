@@ -91,6 +91,10 @@ struct shm_tx {
 	 * performed (data/remote.h). */
 	bool by_lane, is_performed;
 	uint32_t tell; /* SHM_TELL_* of its regions */
+	/* A read or write whose record is one slot, and can be withdrawn; it is
+	 * withdrawn; the number of the record (data/withdraw.h). */
+	bool in_slot, is_gone;
+	uint32_t number;
 	/* Heap memory that is freed with the operation: an injected payload, or the
 	 * blob of an answer. NULL: none. */
 	uint8_t *copy;
@@ -142,6 +146,17 @@ enum { SHM_UNEXP_RTS = 1, SHM_UNEXP_COMING = 2 };
 struct shm_waiting {
 	struct shm_rts rts;
 	uint8_t flags; /* SHM_FLAG_* of the request's record */
+};
+
+/* How long the peer has left requests unread (data/withdraw.h). */
+struct shm_patience {
+	uint32_t polls;
+	uint32_t taken;    /* shm_lane.taken at @since_ns */
+	uint64_t since_ns; /* 0: the peer makes progress, as far as is known */
+	/* Requests were withdrawn, and the peer has taken none since. */
+	bool is_silent;
+	/* Operations in conn->settling with shm_tx.in_slot. */
+	uint32_t waiting;
 };
 
 /* How the bytes of the byte ring are used again (data/reuse.h). */
@@ -246,6 +261,7 @@ struct shm_conn {
 	/* Choices of the method for large transfers (data/method.h); NULL: there was
 	 * none. */
 	struct shm_methods *methods[SHM_USES];
+	struct shm_patience patience;
 	/* Number of a record: no access to the peer's memory has to wait until the peer
 	 * has taken it or an earlier one. */
 	uint32_t passed;
@@ -335,14 +351,6 @@ void shm_out_answer(struct shm_conn *conn, uint8_t kind, uint64_t word,
 /* Send the acknowledgements of the records that were just read. */
 void shm_out_acks(struct shm_conn *conn);
 void shm_out_dirty(struct shm_conn *conn);
-/* The record that was just written is no message: accesses to the peer's memory are not
- * ordered behind it. */
-static inline void shm_out_passed(struct shm_conn *conn)
-{
-	if (conn->passed == conn->out.next - 2)
-		conn->passed++;
-}
-
 /* Wake the peer after a store for which it may sleep, if *@asleep is 1, which the peer
  * sets in the region before it sleeps. A full fence orders this endpoint's store before
  * its load of *@asleep; the peer's full fence (shm_arm) orders its store of that word
@@ -417,6 +425,7 @@ int shm_recv_cts(struct shm_conn *conn, const struct shm_record *rec);
 int shm_recv_data(struct shm_conn *conn, const struct shm_record *rec);
 int shm_recv_share(struct shm_conn *conn, const struct shm_record *rec);
 int shm_recv_performed(struct shm_conn *conn, const struct shm_record *rec);
+int shm_recv_gone(struct shm_conn *conn, const struct shm_record *rec);
 /* Handle a write in one slot, without flags, to one segment with a single piece of
  * memory. False: shm_recv_write has to handle it. */
 bool shm_recv_small_write(struct shm_conn *conn, uint64_t head);

@@ -282,6 +282,17 @@ int shm_recv_performed(struct shm_conn *conn, const struct shm_record *rec)
 	return 0;
 }
 
+int shm_recv_gone(struct shm_conn *conn, const struct shm_record *rec)
+{
+	uint64_t id;
+
+	if (rec->len < sizeof(id))
+		return -FI_EPROTO;
+	memcpy(&id, rec->blob, sizeof(id));
+	refused(conn, id, -SHM_WITHDRAWN);
+	return 0;
+}
+
 static enum wf_op_kind kind_of(uint8_t kind)
 {
 	if (kind == SHM_REC_ATOMIC)

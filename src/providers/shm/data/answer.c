@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "providers/shm/conn/conn.h"
+#include "providers/shm/data/withdraw.h"
 
 /* Peers' answers to RMA and atomic operations, and acknowledgements of messages. */
 
@@ -23,8 +24,8 @@ int shm_recv_resp(struct shm_conn *conn, const struct shm_record *rec)
 /* May an acknowledgement without data end the operation? */
 static bool may_end(const struct shm_tx *tx)
 {
-	return tx->op != WF_OP_COUNT && tx->op != WF_OP_FETCH && tx->op != WF_OP_COMPARE &&
-	       (tx->op != WF_OP_READ || !tx->local.len);
+	return tx->op != WF_OP_COUNT && tx->op != WF_OP_FETCH &&
+	       tx->op != WF_OP_COMPARE && (tx->op != WF_OP_READ || !tx->local.len);
 }
 
 /* 0 or -FI_EPROTO. */
@@ -56,10 +57,14 @@ int shm_recv_error(struct shm_conn *conn, const struct shm_record *rec)
 	uint32_t code;
 	int err;
 
-	/* Answers to the peer's operations are not refused. */
-	if (rec->len != sizeof(code) || !tx || tx->op == WF_OP_COUNT)
+	if (rec->len != sizeof(code))
 		return -FI_EPROTO;
 	memcpy(&code, rec->blob, sizeof(code));
+	if (code == SHM_WITHDRAWN)
+		return shm_withdraw_told(conn, tx);
+	/* Answers to the peer's operations are not refused. */
+	if (!tx || tx->op == WF_OP_COUNT)
+		return -FI_EPROTO;
 	err = code && code < FI_ERRNO_MAX ? (int)code : FI_EIO;
 	shm_tx_settle(conn, tx, err);
 	return 0;

@@ -19,7 +19,6 @@ bool shm_out_send_acks(struct shm_conn *conn)
 			break;
 		wf_copy_small(blob.at, conn->acks + done, blob.len);
 		shm_blob_end(conn, &blob, SHM_REC_ACK, 0, 0, 0);
-		shm_out_passed(conn);
 		done += (uint32_t)n;
 	}
 	conn->ack_count -= done;
@@ -54,7 +53,6 @@ void shm_out_answer(struct shm_conn *conn, uint8_t kind, uint64_t word,
 	}
 	shm_copy(blob.at, from, len);
 	shm_blob_end(conn, &blob, kind, 0, word, 0);
-	shm_out_passed(conn);
 }
 
 bool shm_out_send_answers(struct shm_conn *conn)
@@ -70,7 +68,6 @@ bool shm_out_send_answers(struct shm_conn *conn)
 		if (tx->copy_len)
 			memcpy(blob.at, tx->copy, tx->copy_len);
 		shm_blob_end(conn, &blob, tx->kind, 0, tx->tag, 0);
-		shm_out_passed(conn);
 		wf_list_remove(&tx->link);
 		shm_answer_end(conn, tx);
 		shm_tx_free(conn->ep, tx);

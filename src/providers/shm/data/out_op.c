@@ -4,6 +4,7 @@
 #include "providers/shm/data/out.h"
 #include "providers/shm/data/remote.h"
 #include "providers/shm/data/verdict.h"
+#include "providers/shm/data/withdraw.h"
 
 /* Writes the application's operations into the lane. */
 
@@ -132,6 +133,8 @@ static int send_access(struct shm_conn *conn, struct shm_tx *tx, uint8_t kind,
 	if (payload)
 		to += wf_iov_gather(to, tx->local.iov, tx->local.count);
 	(void)wf_iov_gather(to, tx->compare, tx->compare_count);
+	if (tx->op <= WF_OP_WRITE && tx->seg_count == 1 && !blob.flags && !flags)
+		shm_withdraw_begin(conn, tx);
 	shm_blob_end(conn, &blob, kind, flags | data_flag(tx),
 		shm_access_word(tx->seg_count, tx->datatype, tx->atomic_op), tx->data);
 	return SHM_SENT;

@@ -53,6 +53,20 @@ static inline void shm_reader_take(const struct shm_reader *r)
 	atomic_signal_fence(memory_order_seq_cst);
 }
 
+/*
+ * Load the head of a record that its writer may withdraw once more (W1): the writer
+ * stores another kind in it (W2), and finds in @taken whether the reader may have begun
+ * (W3). Between shm_reader_take and W1 is a full fence, if @fence is true, or the
+ * writer executes one for both between W2 and W3 (membarrier(2)). So either the writer
+ * finds the record taken, or the reader finds it withdrawn.
+ */
+static inline uint64_t shm_reader_again(const struct shm_reader *r, bool fence)
+{
+	if (wf_unlikely(fence))
+		atomic_thread_fence(memory_order_seq_cst);
+	return shm_slot_head(shm_reader_slot(r)); /* W1 */
+}
+
 /* Prefetch a record behind the one at @offset. Moving a line between cores takes longer
  * than reading a record, so several transfers overlap. */
 static inline void shm_reader_prefetch(struct shm_lane *lane, uint32_t offset)

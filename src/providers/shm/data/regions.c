@@ -248,7 +248,8 @@ static bool make_table(struct shm_regions *regions)
 		return false;
 	regions->table = mem;
 	regions->table->instance = regions->ep->peers->instance;
-	regions->table->flags = (wf_membarrier_join() ? 0 : SHM_TABLE_FENCE) |
+	regions->fence = !wf_membarrier_join();
+	regions->table->flags = (regions->fence ? SHM_TABLE_FENCE : 0) |
 				(shm_params.disable_cma ? SHM_TABLE_NO_COPIES : 0);
 	return true;
 }

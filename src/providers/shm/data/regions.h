@@ -85,6 +85,7 @@ struct shm_regions {
 	uint64_t serial;       /* the last one that was used */
 	struct wf_list visits; /* struct shm_conn by visit_link */
 	bool is_watching, is_full;
+	bool fence; /* SHM_TABLE_FENCE is set */
 };
 
 /* Begin to publish the endpoint's regions. Without memory for the table, or where

@@ -11,6 +11,7 @@
 #include "providers/shm/data/proof.h"
 #include "providers/shm/data/remote.h"
 #include "providers/shm/data/verdict.h"
+#include "providers/shm/data/withdraw.h"
 #include "sys/clock.h"
 #include "sys/iov.h"
 
@@ -37,22 +38,32 @@ enum {
 
 /* ---- order ---- */
 
-/* Has the peer taken all records? An answer of this endpoint does not count: nothing is
- * ordered behind it (shm_out_passed). */
+static bool is_message(struct shm_lane *lane, uint32_t number)
+{
+	uint8_t kind = shm_head_kind(shm_slot_head(shm_slot_at(lane, number)));
+
+	return kind >= SHM_REC_MSG && kind <= SHM_REC_TAGGED_RTS;
+}
+
+/* Has the peer taken all messages? Nothing is ordered behind answers of this endpoint,
+ * and RMA operations do not wait any more. (The message that was taken last may be on
+ * its way into its buffers.) */
 static bool are_taken(struct shm_conn *conn)
 {
-	uint32_t last = conn->out.next - 1;
-	const struct shm_lane *lane = conn->out.lane;
+	uint32_t last = conn->out.next - 1, taken;
+	struct shm_lane *lane = conn->out.lane;
 
 	if (wf_likely(conn->passed == last))
 		return true;
-	/* No operation waits for an answer, so these are messages. The one that was
-	 * taken last may be on its way into its buffers. acquire: pairs with L3. */
-	if (atomic_load_explicit(&lane->reader.slots, memory_order_acquire) != last &&
-		atomic_load_explicit(&lane->taken, memory_order_acquire) != last)
-		return false;
-	conn->passed = last;
-	return true;
+	/* The slots of records before these are in use again. */
+	if (last - conn->passed > SHM_SLOTS)
+		conn->passed = last - SHM_SLOTS;
+	taken = atomic_load_explicit(&lane->taken, memory_order_acquire);
+	if ((int32_t)(taken - conn->passed) > 0 && (int32_t)(taken - last) <= 0)
+		conn->passed = taken;
+	while (conn->passed != last && !is_message(lane, conn->passed + 1))
+		conn->passed++;
+	return conn->passed == last;
 }
 
 bool shm_remote_is_in_order(struct shm_conn *conn)
@@ -140,13 +151,15 @@ static enum shm_reach find(struct shm_conn *conn, const struct wf_op *op,
 							 : SHM_REACH_LANE;
 }
 
-/* Does the operation take less time as a request that fits one slot? */
-static bool is_small(const struct wf_op *op, bool mapped)
+/* Does the operation take less time as a request that fits one slot? Not if the peer
+ * leaves requests unread. */
+static bool is_small(struct shm_conn *conn, const struct wf_op *op, bool mapped)
 {
 	size_t max = op->kind == WF_OP_READ ? SHM_REMOTE_SMALL_READ + 0u
 					    : SHM_INLINE_MAX - SHM_ACCESS_HEAD;
 
-	return !mapped && !op->atomic && op->rma_count == 1 && op->len <= max;
+	return !mapped && !op->atomic && op->rma_count == 1 && op->len <= max &&
+	       wf_likely(!shm_withdraw_is_silent(conn));
 }
 
 enum shm_reach shm_remote_judge(
@@ -168,8 +181,8 @@ enum shm_reach shm_remote_judge(
 			mapped = window->at;
 		}
 	}
-	return reach == SHM_REACH_MEMORY && is_small(op, mapped) ? SHM_REACH_LANE
-								 : reach;
+	return reach == SHM_REACH_MEMORY && is_small(conn, op, mapped) ? SHM_REACH_LANE
+								       : reach;
 }
 
 /* ---- access ---- */
@@ -381,7 +394,6 @@ bool shm_remote_tell(struct shm_conn *conn, const struct wf_op *op, uint64_t id)
 		shm_access_word((unsigned int)op->rma_count, 0,
 			op->kind == WF_OP_READ ? SHM_DONE_READ : SHM_DONE_WRITE),
 		op->data);
-	shm_out_passed(conn);
 	return true;
 }
 

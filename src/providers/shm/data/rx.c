@@ -36,6 +36,7 @@ static int (*const handlers[SHM_REC_KINDS])(
 	[SHM_REC_ACK] = shm_recv_ack,
 	[SHM_REC_ERROR] = shm_recv_error,
 	[SHM_REC_DONE] = shm_recv_performed,
+	[SHM_REC_GONE] = shm_recv_gone,
 	[SHM_REC_SHARE] = shm_recv_share,
 };
 
@@ -195,11 +196,20 @@ static bool learn(struct shm_conn *conn, const struct shm_record *rec)
 	       shm_writer_learn(&conn->out, rec->read_slots, rec->read_bytes);
 }
 
+static inline bool may_be_withdrawn(uint64_t head)
+{
+	uint8_t kind = shm_head_kind(head);
+
+	return kind == SHM_REC_WRITE || kind == SHM_REC_READ;
+}
+
 /* Handle one record. False: it was malformed, and the connection failed. */
 static bool handle(struct shm_conn *conn, uint64_t head)
 {
 	struct shm_record rec;
 
+	if (may_be_withdrawn(head))
+		head = shm_reader_again(&conn->in, conn->ep->regions.fence);
 	if (shm_head_kind(head) == SHM_REC_WRITE && shm_recv_small_write(conn, head))
 		return true;
 	if (wf_likely(shm_rx_decode(&conn->in, head, &rec) && learn(conn, &rec) &&

@@ -3,6 +3,7 @@
 
 #include "providers/shm/conn/conn.h"
 #include "providers/shm/data/verdict.h"
+#include "providers/shm/data/withdraw.h"
 
 /*
  * RMA and atomic operations that fit one slot, written by the call that posts them: an
@@ -48,6 +49,8 @@ static uint64_t settle_later(struct shm_conn *conn, const struct wf_op *op)
 	}
 	conn->unsettled++;
 	wf_list_push(&conn->settling, &tx->link);
+	if (op->kind == WF_OP_READ)
+		shm_withdraw_begin(conn, tx);
 	return tx->id;
 }
 

@@ -4,6 +4,7 @@
 
 #include "objects/atomic/ops.h"
 #include "providers/shm/conn/conn.h"
+#include "providers/shm/data/withdraw.h"
 
 /* Operations that could not end in the call that posted them, and answers to peers'
  * operations. */
@@ -214,6 +215,8 @@ void shm_tx_settle(struct shm_conn *conn, struct shm_tx *tx, int err)
 {
 	struct shm_ep *ep = conn->ep;
 
+	if (tx->in_slot)
+		shm_withdraw_end(conn, tx);
 	if (tx->id) {
 		shm_id_free(conn, tx->id);
 		conn->unsettled--;

@@ -3,6 +3,8 @@
 
 #include <stdlib.h>
 
+#include "providers/shm/data/withdraw.h"
+
 static struct shm_verdict_op *verdict_first(struct shm_verdicts *v)
 {
 	return &v->op[v->first % SHM_SLOTS];
@@ -39,7 +41,34 @@ static int verdict_take_error(struct shm_conn *conn, uint32_t number)
 		return 0;
 	/* relaxed: the peer stores here again when it has read a later record. */
 	atomic_store_explicit(at, 0, memory_order_relaxed);
-	return err < FI_ERRNO_MAX ? err : FI_EIO;
+	return err < FI_ERRNO_MAX || err == SHM_WITHDRAWN ? err : FI_EIO;
+}
+
+struct shm_verdict_op *shm_verdict_at(struct shm_conn *conn, uint32_t i)
+{
+	struct shm_verdicts *v = conn->verdicts;
+
+	return v && i < v->count ? &v->op[(v->first + i) % SHM_SLOTS] : NULL;
+}
+
+void shm_verdict_drop(struct shm_conn *conn)
+{
+	conn->verdicts->first++;
+	conn->verdicts->count--;
+	conn->ep->tx_pending--;
+}
+
+void shm_verdict_watch(struct shm_conn *conn)
+{
+	conn->ep->chores = true;
+	if (wf_list_empty(&conn->verdict_link))
+		wf_list_push(&conn->ep->verdicts, &conn->verdict_link);
+}
+
+void shm_verdict_unwatch(struct shm_conn *conn)
+{
+	if (!shm_verdict_is_due(conn) && !conn->patience.waiting)
+		wf_list_remove(&conn->verdict_link);
 }
 
 /* End the operations whose records the peer has read. */
@@ -51,24 +80,26 @@ static void verdict_settle(struct shm_conn *conn)
 	/* V2: the load of the position with acquire (L4); pairs with V1. */
 	if (!shm_out_refresh(conn))
 		return;
+	shm_withdraw_later(conn);
 	while (v->count) {
 		struct shm_verdict_op op = *verdict_first(v);
 		int err;
 
 		if ((int32_t)(op.number - conn->out.seen_slots) > 0)
 			break;
-		v->first++;
-		v->count--;
-		ep->tx_pending--;
 		err = verdict_take_error(conn, op.number);
+		if (wf_unlikely(err == SHM_WITHDRAWN && op.is_gone)) {
+			shm_withdraw_from(conn, op.number);
+			break;
+		}
+		shm_verdict_drop(conn);
 		if (wf_unlikely(err))
 			verdict_fail(conn, &op, err);
 		else
 			wf_ep_tx_done(&ep->ep, wf_op_reports[op.kind].cntr, op.context,
 				op.flags, wf_op_reports[op.kind].comp_flags, op.len);
 	}
-	if (!v->count)
-		wf_list_remove(&conn->verdict_link);
+	shm_verdict_unwatch(conn);
 	/* Operations behind a fence may be sent now. */
 	if (!wf_list_empty(&conn->txq))
 		shm_out_dirty(conn);
@@ -101,7 +132,12 @@ bool shm_verdict_begin(struct shm_conn *conn)
 void shm_verdict_await(struct shm_conn *conn, const struct wf_op *op)
 {
 	struct shm_verdicts *v = conn->verdicts;
+	_Atomic uint16_t *refused =
+		&conn->out.lane->refused[conn->out.next % SHM_SLOTS];
 
+	/* That of an earlier record that was withdrawn. */
+	if (wf_unlikely(atomic_load_explicit(refused, memory_order_relaxed)))
+		atomic_store_explicit(refused, 0, memory_order_relaxed);
 	v->op[(v->first + v->count) % SHM_SLOTS] =
 		(struct shm_verdict_op){ .context = op->context,
 			.flags = op->flags,
@@ -110,10 +146,8 @@ void shm_verdict_await(struct shm_conn *conn, const struct wf_op *op)
 			.kind = (uint8_t)op->kind,
 			.len = (uint8_t)op->rma->len };
 	conn->ep->tx_pending++;
-	conn->ep->chores = true;
 	v->count++;
-	if (wf_list_empty(&conn->verdict_link))
-		wf_list_push(&conn->ep->verdicts, &conn->verdict_link);
+	shm_verdict_watch(conn);
 }
 
 static struct shm_conn *verdict_conn(struct wf_list *link)
@@ -123,7 +157,7 @@ static struct shm_conn *verdict_conn(struct wf_list *link)
 
 void shm_verdict_poll(struct shm_conn *conn)
 {
-	if (!conn->err && verdict_is_here(conn))
+	if (!conn->err && shm_verdict_is_due(conn) && verdict_is_here(conn))
 		verdict_settle(conn);
 }
 
@@ -132,6 +166,7 @@ void shm_verdict_progress(struct shm_ep *ep)
 	wf_list_foreach_safe(link, &ep->verdicts)
 	{
 		shm_verdict_poll(verdict_conn(link));
+		shm_withdraw_poll(verdict_conn(link));
 	}
 }
 
@@ -139,6 +174,7 @@ void shm_verdict_end(struct shm_conn *conn, int err)
 {
 	struct shm_verdicts *v = conn->verdicts;
 
+	wf_list_remove(&conn->verdict_link);
 	if (!v)
 		return;
 	if (v->count && err)
@@ -152,7 +188,6 @@ void shm_verdict_end(struct shm_conn *conn, int err)
 		if (err)
 			verdict_fail(conn, op, err);
 	}
-	wf_list_remove(&conn->verdict_link);
 	free(v);
 	conn->verdicts = NULL;
 }
@@ -169,7 +204,9 @@ bool shm_verdict_has_news(const struct shm_ep *ep)
 {
 	wf_list_foreach(link, &ep->verdicts)
 	{
-		if (verdict_is_here(verdict_conn(link)))
+		struct shm_conn *conn = verdict_conn(link);
+
+		if (shm_verdict_is_due(conn) && verdict_is_here(conn))
 			return true;
 	}
 	return false;

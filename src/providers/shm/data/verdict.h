@@ -20,6 +20,7 @@ struct shm_verdict_op {
 	uint32_t number; /* of its record */
 	uint8_t kind;    /* enum wf_op_kind */
 	uint8_t len;     /* in bytes */
+	bool is_gone;    /* its record was withdrawn (withdraw.h) */
 };
 
 /* The operations of one connection, a ring in the order of their records: the first is
@@ -45,6 +46,13 @@ void shm_verdict_await(struct shm_conn *conn, const struct wf_op *op);
 /* End the operations of the connection whose verdict came; of all connections. */
 void shm_verdict_poll(struct shm_conn *conn);
 void shm_verdict_progress(struct shm_ep *ep);
+/* Number @i of the waiting operations; NULL: there are fewer. */
+struct shm_verdict_op *shm_verdict_at(struct shm_conn *conn, uint32_t i);
+/* The first operation does not wait any more. */
+void shm_verdict_drop(struct shm_conn *conn);
+/* Visit the connection in progress calls, until nothing waits there. */
+void shm_verdict_watch(struct shm_conn *conn);
+void shm_verdict_unwatch(struct shm_conn *conn);
 /* The connection ends: operations whose verdict did not come fail with @err, or are
  * dropped if that is 0. */
 void shm_verdict_end(struct shm_conn *conn, int err);

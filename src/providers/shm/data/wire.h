@@ -26,7 +26,8 @@
  * reader that answers each message, the writer uses the same bytes again, which are in
  * the caches. Before the reader acts on a record it stores the record's number in
  * @taken: if the reader dies, the writer knows which records it never acted on
- * (replay.c).
+ * (replay.c). If it only makes no progress, the writer may withdraw small RMA
+ * operations.
  *
  * Nothing in the region is trusted. The position of a record's bytes is computed from
  * the reader's own count; kinds, lengths and numbers are loaded once and checked before
@@ -76,6 +77,9 @@ enum shm_kind {
 	 * operation is an event here. Word: shm_access_word with SHM_DONE_*; blob: id
 	 * or SHM_ID_NONE, segments. */
 	SHM_REC_DONE,
+	/* A WRITE or READ whose writer has withdrawn it (withdraw.h): it had no effect,
+	 * which the reader tells as the result SHM_WITHDRAWN. */
+	SHM_REC_GONE,
 	/* Blob: struct shm_share. The receiver of this record may write pieces of the
 	 * message with id @word into the memory of its sender, which receives the
 	 * message. */
@@ -300,6 +304,10 @@ static_assert(offsetof(struct shm_slot, blob) + SHM_RTS_SIZE(struct shm_rts, 1) 
 /* Id in a WRITE or ATOMIC record, both with the whole payload, that gets no answer: the
  * reader's position and shm_lane.refused[] tell what became of it. */
 enum { SHM_ID_NONE = 0 };
+
+/* The error that tells the writer of a GONE that the reader found it withdrawn; no
+ * fi_errno. */
+enum { SHM_WITHDRAWN = UINT16_MAX };
 
 /* The operation in the word of a DONE. */
 enum { SHM_DONE_WRITE, SHM_DONE_READ };

@@ -1,0 +1,295 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "providers/shm/data/withdraw.h"
+
+#include <string.h>
+
+#include "providers/shm/data/remote.h"
+#include "providers/shm/data/verdict.h"
+#include "sys/clock.h"
+#include "sys/membarrier.h"
+
+/* Progress calls between two readings of the clock: an answer that comes at once costs
+ * none. */
+enum { POLLS = 64 };
+
+static uint32_t load_taken(const struct shm_conn *conn)
+{
+	/* W3 */
+	return atomic_load_explicit(&conn->out.lane->taken, memory_order_acquire);
+}
+
+/* ---- operations ---- */
+
+void shm_withdraw_begin(struct shm_conn *conn, struct shm_tx *tx)
+{
+	tx->in_slot = true;
+	tx->number = conn->out.next;
+	conn->patience.waiting++;
+	shm_verdict_watch(conn);
+}
+
+void shm_withdraw_end(struct shm_conn *conn, struct shm_tx *tx)
+{
+	tx->in_slot = tx->is_gone = false;
+	conn->patience.waiting--;
+	shm_withdraw_later(conn);
+	shm_verdict_unwatch(conn);
+}
+
+static struct shm_tx *tx_of(struct wf_list *link)
+{
+	return wf_list_entry(link, struct shm_tx, link);
+}
+
+/* Is record @number behind @from? Numbers run free. */
+static bool is_behind(uint32_t number, uint32_t from)
+{
+	return (int32_t)(number - from) > 0;
+}
+
+/* The first request with an id that can be withdrawn, or was if @gone, and whose record
+ * is not before @first. */
+static struct shm_tx *first_tx(struct shm_conn *conn, bool gone, uint32_t first)
+{
+	wf_list_foreach(link, &conn->settling)
+	{
+		struct shm_tx *tx = tx_of(link);
+
+		if (tx->in_slot && (!gone || tx->is_gone) &&
+			!is_behind(first, tx->number))
+			return tx;
+	}
+	return NULL;
+}
+
+/* Make an operation of the request in the lane, which has no other description. */
+static struct shm_tx *tx_of_record(
+	struct shm_conn *conn, const struct shm_verdict_op *verdict)
+{
+	const struct shm_slot *slot = shm_slot_at(conn->out.lane, verdict->number);
+	const uint8_t *blob = slot->blob + sizeof(uint64_t);
+	struct fi_rma_iov seg;
+	struct wf_op op = {
+		.kind = WF_OP_WRITE,
+		.flags = verdict->flags | FI_INJECT,
+		.iov = &op.one,
+		.iov_count = 1,
+		.len = verdict->len,
+		.addr = verdict->addr,
+		.context = verdict->context,
+		.data = slot->data,
+		.rma = &seg,
+		.rma_count = 1,
+		.one = { (void *)(uintptr_t)(slot->blob + SHM_ACCESS_HEAD),
+			verdict->len },
+	};
+	struct shm_tx *tx;
+
+	memcpy(&seg, blob, sizeof(seg));
+	/* The peer may have written there. */
+	seg.len = verdict->len;
+	tx = shm_tx_new(conn->ep, &op);
+	if (tx)
+		tx->op_flags = verdict->flags;
+	return tx;
+}
+
+static struct shm_tx *take_verdict(struct shm_conn *conn)
+{
+	struct shm_tx *tx = tx_of_record(conn, shm_verdict_at(conn, 0));
+
+	if (tx)
+		shm_verdict_drop(conn);
+	else
+		shm_conn_fail(conn, FI_ENOMEM);
+	return tx;
+}
+
+static struct shm_tx *take_tx(struct shm_conn *conn, struct shm_tx *tx)
+{
+	shm_withdraw_end(conn, tx);
+	shm_id_free(conn, tx->id);
+	tx->id = 0;
+	conn->unsettled--;
+	tx->by_lane = false;
+	wf_list_remove(&tx->link);
+	return tx;
+}
+
+/* Take the first operation that was withdrawn from those that wait; NULL: none is left,
+ * or there is no memory. */
+static struct shm_tx *take_gone(struct shm_conn *conn, uint32_t first)
+{
+	const struct shm_verdict_op *verdict = shm_verdict_at(conn, 0);
+	struct shm_tx *tx = first_tx(conn, true, first);
+
+	if (verdict && (!verdict->is_gone || is_behind(first, verdict->number)))
+		verdict = NULL;
+	if (verdict && (!tx || is_behind(tx->number, verdict->number)))
+		return take_verdict(conn);
+	return tx ? take_tx(conn, tx) : NULL;
+}
+
+void shm_withdraw_from(struct shm_conn *conn, uint32_t number)
+{
+	struct wf_list *last = &conn->txq;
+	struct shm_tx *tx;
+
+	conn->patience.is_silent = true;
+	conn->patience.taken = load_taken(conn);
+	while ((tx = take_gone(conn, number))) {
+		wf_list_insert_after(last, &tx->link);
+		last = &tx->link;
+	}
+	shm_verdict_unwatch(conn);
+	shm_out_dirty(conn);
+}
+
+int shm_withdraw_told(struct shm_conn *conn, struct shm_tx *tx)
+{
+	if (!tx)
+		return 0;
+	if (!tx->is_gone)
+		return -FI_EPROTO;
+	shm_withdraw_from(conn, tx->number);
+	return 0;
+}
+
+/* ---- records ---- */
+
+static uint64_t head_at(const struct shm_conn *conn, uint32_t number)
+{
+	return shm_slot_head(shm_slot_at(conn->out.lane, number));
+}
+
+static bool is_request(uint64_t head)
+{
+	uint8_t kind = shm_head_kind(head);
+
+	return kind == SHM_REC_WRITE || kind == SHM_REC_READ;
+}
+
+/* Is nothing that is withdrawn ordered behind the record? */
+static bool is_passed(const struct shm_conn *conn, uint32_t number)
+{
+	const struct shm_slot *slot = shm_slot_at(conn->out.lane, number);
+	uint64_t head = head_at(conn, number);
+
+	switch (shm_head_kind(head)) {
+	case SHM_REC_WRITE:
+	case SHM_REC_READ:
+		return !(shm_head_flags(head) & (SHM_FLAG_BYTES | SHM_FLAG_MORE)) &&
+		       (uint8_t)slot->word == 1;
+	case SHM_REC_MSG:
+	case SHM_REC_TAGGED:
+	case SHM_REC_RTS:
+	case SHM_REC_TAGGED_RTS:
+	case SHM_REC_ATOMIC:
+	case SHM_REC_FETCH:
+	case SHM_REC_COMPARE:
+		return false;
+	default:
+		return true;
+	}
+}
+
+static void store_gone(struct shm_conn *conn, uint32_t number)
+{
+	uint64_t head = head_at(conn, number);
+	const uint64_t kind = UINT64_C(0xff) << 32;
+
+	/* W2: release, so that earlier records are stored later. */
+	if (is_request(head))
+		atomic_store_explicit(&shm_slot_at(conn->out.lane, number)->head,
+			(head & ~kind) | (uint64_t)SHM_REC_GONE << 32,
+			memory_order_release);
+}
+
+/* The operations of records behind @taken, up to @end, are withdrawn. */
+static void mark(struct shm_conn *conn, uint32_t taken, uint32_t end)
+{
+	struct shm_verdict_op *verdict;
+
+	for (uint32_t i = 0; (verdict = shm_verdict_at(conn, i)); i++)
+		if (is_behind(verdict->number, taken) &&
+			!is_behind(verdict->number, end))
+			verdict->is_gone = true;
+	wf_list_foreach(link, &conn->settling)
+	{
+		struct shm_tx *tx = tx_of(link);
+
+		if (tx->in_slot && is_behind(tx->number, taken) &&
+			!is_behind(tx->number, end))
+			tx->is_gone = true;
+	}
+}
+
+/* Has the peer taken any of the requests that wait? */
+static bool is_any_taken(struct shm_conn *conn, uint32_t taken)
+{
+	const struct shm_verdict_op *verdict = shm_verdict_at(conn, 0);
+	const struct shm_tx *tx = first_tx(conn, false, taken + 1 - SHM_SLOTS);
+
+	return (verdict && !is_behind(verdict->number, taken)) ||
+	       (tx && !is_behind(tx->number, taken));
+}
+
+/* Can a barrier for both ends be executed? */
+static bool has_barrier(const struct shm_conn *conn)
+{
+	return wf_membarrier() || conn->remote->table->flags & SHM_TABLE_FENCE;
+}
+
+static void withdraw(struct shm_conn *conn, uint32_t taken)
+{
+	uint32_t last = conn->out.next - 1, end = taken;
+
+	while (end != last && is_passed(conn, end + 1))
+		end++;
+	if (end == taken || !has_barrier(conn))
+		return;
+	for (uint32_t number = end; number != taken; number--)
+		store_gone(conn, number);
+	mark(conn, taken, end);
+	(void)wf_membarrier();
+	taken = load_taken(conn);
+	/* Else the peer tells of those that it took. */
+	if (!is_any_taken(conn, taken))
+		shm_withdraw_from(conn, taken + 1);
+}
+
+/* ---- patience ---- */
+
+bool shm_withdraw_is_due(struct shm_conn *conn)
+{
+	const struct shm_verdict_op *verdict = shm_verdict_at(conn, 0);
+
+	return conn->remote && conn->cma && conn->copies_regions && !conn->err &&
+	       (conn->patience.waiting || (verdict && verdict->kind == WF_OP_WRITE));
+}
+
+bool shm_withdraw_is_still_silent(struct shm_conn *conn)
+{
+	conn->patience.is_silent = load_taken(conn) == conn->patience.taken;
+	return conn->patience.is_silent;
+}
+
+void shm_withdraw_poll(struct shm_conn *conn)
+{
+	struct shm_patience *patience = &conn->patience;
+	uint32_t taken;
+	uint64_t now;
+
+	if (++patience->polls % POLLS && !conn->ep->watches.sleepers)
+		return;
+	if (!shm_withdraw_is_due(conn))
+		return;
+	now = wf_now_ns();
+	if (patience->since_ns && now - patience->since_ns < SHM_PATIENCE_NS)
+		return;
+	taken = load_taken(conn);
+	if (patience->since_ns && taken == patience->taken)
+		withdraw(conn, taken);
+	patience->since_ns = now;
+	patience->taken = taken;
+}

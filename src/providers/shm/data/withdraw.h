@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef SHM_WITHDRAW_H
+#define SHM_WITHDRAW_H
+
+#include "providers/shm/conn/conn.h"
+
+/*
+ * Small reads and writes of a peer's memory that are requests in the lane, each one
+ * slot: where the peer makes progress they take the least time so. A peer that makes
+ * none would never execute them. After SHM_PATIENCE_NS in which it took no record, they
+ * are withdrawn: the initiator performs them itself (remote.h), in their order, and all
+ * later ones, until the peer takes records again.
+ *
+ * The writer stores SHM_REC_GONE in the heads of the records, from the last to the
+ * first: if the peer finds one of them withdrawn, it executes no later one either. What
+ * it has taken meanwhile it may have executed or found withdrawn, and tells which. (For
+ * the fences see shm_reader_again.) Operations that nobody but the peer can perform, as
+ * atomics, and messages stay in the lane, and what is ordered behind them waits for
+ * them. ep.lock.
+ */
+
+/* Longer than a peer that polls takes to read all records of a lane. */
+#define SHM_PATIENCE_NS UINT64_C(50000)
+
+/* The next record is that of @tx, a read or write that can be withdrawn. */
+void shm_withdraw_begin(struct shm_conn *conn, struct shm_tx *tx);
+/* It ends, or is no record any more. */
+void shm_withdraw_end(struct shm_conn *conn, struct shm_tx *tx);
+/* Withdraw requests if the peer leaves them unread. Called by progress while there are
+ * some. */
+void shm_withdraw_poll(struct shm_conn *conn);
+/* Are there requests that a progress call may withdraw? */
+bool shm_withdraw_is_due(struct shm_conn *conn);
+/* The peer found the request of record @number withdrawn, or has not taken it: queue it
+ * again, and all later ones that were withdrawn, before other operations. */
+void shm_withdraw_from(struct shm_conn *conn, uint32_t number);
+/* The peer found the request of @tx withdrawn; NULL: one that has ended. 0, or
+ * -FI_EPROTO: the request was not withdrawn. */
+int shm_withdraw_told(struct shm_conn *conn, struct shm_tx *tx);
+
+bool shm_withdraw_is_still_silent(struct shm_conn *conn);
+
+/* Has the peer taken no record since requests were withdrawn? */
+static inline bool shm_withdraw_is_silent(struct shm_conn *conn)
+{
+	return wf_unlikely(conn->patience.is_silent) &&
+	       shm_withdraw_is_still_silent(conn);
+}
+
+/* The peer has answered: it makes progress. */
+static inline void shm_withdraw_later(struct shm_conn *conn)
+{
+	conn->patience.polls = 0;
+	conn->patience.since_ns = 0;
+}
+
+#endif
