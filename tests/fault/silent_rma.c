@@ -24,7 +24,7 @@ static uint8_t memory[LEN];
 /* ---- the target ---- */
 
 struct target {
-	uint16_t port;
+	uint16_t port, initiator;
 	pid_t pid;
 	struct signal_pipe ready, rest, resting, wake;
 	uint8_t *shared; /* of both processes */
@@ -51,6 +51,8 @@ static void target_run(void *arg)
 	fill(memory, LEN, 3);
 	fill(target->shared, LEN, 3);
 	CHECK_OK(node_try(&node, target->port, FI_RMA | FI_ATOMIC));
+	/* A peer that is not known is reached by sockets. */
+	(void)node_peer(&node, target->initiator);
 	mr[0] = target_region(&node, memory, both, PRIVATE);
 	mr[1] = target_region(&node, target->shared, both, SHARED);
 	mr[2] = target_region(&node, memory, FI_REMOTE_READ, READABLE);
@@ -127,6 +129,7 @@ static void ends(struct node *node, int want)
 static void open_both(struct node *node, struct target *target, fi_addr_t *ret_to)
 {
 	target->port = free_port();
+	target->initiator = free_port();
 	target->shared = shared_memory(&target->fd);
 	pipe_open(&target->ready);
 	pipe_open(&target->rest);
@@ -134,7 +137,7 @@ static void open_both(struct node *node, struct target *target, fi_addr_t *ret_t
 	pipe_open(&target->wake);
 	target->pid = child(target_run, target, 120);
 	pipe_wait(&target->ready);
-	CHECK_OK(node_try(node, 0, FI_RMA | FI_ATOMIC));
+	CHECK_OK(node_try(node, target->initiator, FI_RMA | FI_ATOMIC));
 	*ret_to = node_peer(node, target->port);
 	access_some(node, *ret_to, true, READABLE, 0, 8, 1);
 	ends(node, 0);

@@ -41,7 +41,7 @@ static int verdict_take_error(struct shm_conn *conn, uint32_t number)
 		return 0;
 	/* relaxed: the peer stores here again when it has read a later record. */
 	atomic_store_explicit(at, 0, memory_order_relaxed);
-	return err < FI_ERRNO_MAX || err == SHM_WITHDRAWN ? err : FI_EIO;
+	return err;
 }
 
 struct shm_verdict_op *shm_verdict_at(struct shm_conn *conn, uint32_t i)
@@ -94,7 +94,7 @@ static void verdict_settle(struct shm_conn *conn)
 		}
 		shm_verdict_drop(conn);
 		if (wf_unlikely(err))
-			verdict_fail(conn, &op, err);
+			verdict_fail(conn, &op, err < FI_ERRNO_MAX ? err : FI_EIO);
 		else
 			wf_ep_tx_done(&ep->ep, wf_op_reports[op.kind].cntr, op.context,
 				op.flags, wf_op_reports[op.kind].comp_flags, op.len);
