@@ -27,6 +27,7 @@ struct target {
 	uint16_t port, initiator;
 	pid_t pid;
 	struct signal_pipe ready, rest, resting, wake;
+	bool hesitates;
 	uint8_t *shared; /* of both processes */
 	int fd;
 };
@@ -38,6 +39,18 @@ static struct fid_mr *target_region(
 
 	CHECK_OK(fi_mr_reg(node->domain, mem, LEN, access, 0, key, 0, &mr, NULL));
 	return mr;
+}
+
+/* Serve now and then: requests are withdrawn while some of them are read. */
+static void hesitate(struct node *node, struct target *target)
+{
+	struct timespec pause = { 0 };
+
+	for (unsigned int i = 1; !pipe_told(&target->wake); i = i * 75 % 65537) {
+		pause.tv_nsec = i % 64 * 2000;
+		(void)fi_cq_read(node->cq, NULL, 0);
+		(void)nanosleep(&pause, NULL);
+	}
 }
 
 /* Serve until told to rest; then make no call until told to wake. */
@@ -61,7 +74,10 @@ static void target_run(void *arg)
 	/* Both ends of tcp find that they share memory. */
 	node_idle(&node, 300);
 	pipe_tell(&target->resting);
-	pipe_wait(&target->wake);
+	if (target->hesitates)
+		hesitate(&node, target);
+	else
+		pipe_wait(&target->wake);
 	node_idle(&node, 100);
 	for (int i = 0; i < 3; i++)
 		CHECK_OK(fi_close(&mr[i]->fid));
@@ -126,8 +142,10 @@ static void ends(struct node *node, int want)
 	CHECK(err.err == want);
 }
 
-static void open_both(struct node *node, struct target *target, fi_addr_t *ret_to)
+static void open_pair(
+	struct node *node, struct target *target, fi_addr_t *ret_to, bool hesitates)
 {
+	target->hesitates = hesitates;
 	target->port = free_port();
 	target->initiator = free_port();
 	target->shared = shared_memory(&target->fd);
@@ -143,6 +161,11 @@ static void open_both(struct node *node, struct target *target, fi_addr_t *ret_t
 	ends(node, 0);
 	pipe_tell(&target->rest);
 	node_drive_until(node, &target->resting);
+}
+
+static void open_both(struct node *node, struct target *target, fi_addr_t *ret_to)
+{
+	open_pair(node, target, ret_to, false);
 }
 
 static void close_both(struct node *node, struct target *target)
@@ -239,6 +262,34 @@ static void many_at_once(void)
 	close_both(&node, &target);
 }
 
+/* Each read finds what the write before it has written, whoever performed them. */
+static void a_target_that_hesitates(void)
+{
+	enum { ROUNDS = 4000, WRITES = 6 };
+	struct target target;
+	struct node node;
+	fi_addr_t to;
+	uint64_t value, found;
+
+	open_pair(&node, &target, &to, true);
+	for (unsigned int round = 0; round < ROUNDS; round++) {
+		for (unsigned int i = 0; i < WRITES; i++) {
+			value = round * WRITES + i;
+			memcpy(out + 8 * i, &value, sizeof(value));
+			/* From different places, as writes that wait may be read late.
+			 */
+			CHECK_OK(fi_write(node.ep, out + 8 * i, 8, NULL, to, 0, PRIVATE,
+				&context));
+		}
+		access_some(&node, to, true, PRIVATE, 0, 8, 1);
+		for (unsigned int i = 0; i < WRITES + 1; i++)
+			ends(&node, 0);
+		memcpy(&found, in, sizeof(found));
+		CHECK(found == value);
+	}
+	close_both(&node, &target);
+}
+
 /* Refused without the target. */
 static void refused_at_once(void)
 {
@@ -277,6 +328,7 @@ int main(int argc, char **argv)
 		{ "shared_memory_of_a_process_that_is_stopped",
 			shared_memory_of_a_process_that_is_stopped, 120 },
 		{ "many_at_once", many_at_once, 120 },
+		{ "a_target_that_hesitates", a_target_that_hesitates, 120 },
 		{ "refused_at_once", refused_at_once, 120 },
 	};
 

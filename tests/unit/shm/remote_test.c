@@ -1,0 +1,388 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The initiator's side of published regions: which operations are performed on the
+ * peer's memory, which are requests, and what a table full of garbage can do. The test
+ * is the peer, in the same process, and writes its table.
+ */
+#include "conn_fixture.h"
+
+#include <fcntl.h>
+#include <sys/mman.h>
+
+#include "providers/shm/data/remote.h"
+#include "providers/shm/data/withdraw.h"
+#include "sys/sealed.h"
+
+enum { LEN = 2 << 20, THEIRS = 4242 };
+
+static uint8_t there[LEN], buffer[LEN];
+static struct shm_table *table;
+static int table_fd;
+
+static struct shm_entry *entry(void)
+{
+	return &table->entry[shm_table_first(THEIRS)];
+}
+
+/* Publish @mem with the serial number @serial. */
+static void publish(uint8_t *mem, uint64_t len, uint32_t flags, uint64_t serial)
+{
+	struct shm_described *region = &entry()->region;
+
+	*region = (struct shm_described){
+		.key = THEIRS, .len = len, .flags = flags, .count = 1
+	};
+	region->piece[0].base = (uintptr_t)mem;
+	region->piece[0].len = len;
+	atomic_store(&entry()->serial, serial);
+}
+
+/* The peer has a table with one region. */
+static void open_table(struct pair *p)
+{
+	void *mem;
+
+	if (!pair_may_attach(p))
+		skip();
+	assert_int_equal(
+		wf_sealed_new(SHM_TABLE_NAME, sizeof(*table), &table_fd, &mem), 0);
+	table = mem;
+	table->instance = 99;
+	publish(there, LEN, SHM_MAY_READ | SHM_MAY_WRITE, 9);
+	atomic_store(&p->memory->visits[1].open, 1);
+	p->conn->instance = 99;
+	p->conn->table_fd = table_fd;
+	p->conn->cma = true;
+	memset(there, 0xee, sizeof(there));
+	fill(buffer, sizeof(buffer), 3);
+}
+
+static void close_table(void)
+{
+	wf_sealed_unmap(table, sizeof(*table));
+	close(table_fd);
+}
+
+static void post(struct pair *p, bool reads, uint64_t addr, size_t len, uint64_t flags)
+{
+	struct iovec iov = { buffer, len };
+	struct fi_rma_iov seg = { addr, len, THEIRS };
+	struct fi_msg_rma msg = { .msg_iov = &iov,
+		.iov_count = 1,
+		.addr = p->addr,
+		.rma_iov = &seg,
+		.rma_iov_count = 1,
+		.context = buffer,
+		.data = 5 };
+
+	p->ended_count = 0;
+	assert_int_equal(reads ? fi_readmsg(p->ep, &msg, flags | FI_COMPLETION)
+			       : fi_writemsg(p->ep, &msg, flags | FI_COMPLETION),
+		0);
+}
+
+/* A write of 4 KiB is performed without a record. */
+static void assert_performed(struct pair *p)
+{
+	memset(there, 0xee, 4096);
+	post(p, false, 0, 4096, 0);
+	assert_false(peer_has_record(p));
+	pair_progress(p);
+	assert_one_ended(p, buffer, 0);
+	assert_memory_equal(there, buffer, 4096);
+	assert_int_equal(atomic_load(&p->memory->visits[1].busy), 0);
+	assert_int_equal(atomic_load(&p->memory->visits[1].used), 1);
+}
+
+/* Is a write of 4 KiB a request? */
+static bool is_requested(struct pair *p)
+{
+	bool ret;
+
+	post(p, false, 0, 4096, 0);
+	ret = peer_has_record(p);
+	(void)peer_skip(p);
+	return ret;
+}
+
+static void assert_error(struct pair *p, int err)
+{
+	assert_false(peer_has_record(p));
+	pair_progress(p);
+	assert_one_ended(p, buffer, err);
+}
+
+/* Of all lengths but the smallest; those above SHM_REMOTE_FIRST in steps. */
+static void performed(void **state)
+{
+	static const size_t lens[] = { 105, 4096, SHM_REMOTE_FIRST,
+		SHM_REMOTE_FIRST + 1, LEN - 8 };
+	struct pair *p = *state;
+
+	open_table(p);
+	for (size_t i = 0; i < WF_ARRAY_SIZE(lens); i++) {
+		fill(buffer, lens[i], (unsigned int)i);
+		post(p, false, 8, lens[i], 0);
+		pair_progress(p);
+		assert_one_ended(p, buffer, 0);
+		assert_memory_equal(there + 8, buffer, lens[i]);
+		assert_int_equal(there[7], 0xee);
+		memset(buffer, 0, lens[i]);
+		post(p, true, 8, lens[i], 0);
+		pair_progress(p);
+		assert_one_ended(p, buffer, 0);
+		assert_memory_equal(there + 8, buffer, lens[i]);
+	}
+	assert_false(peer_has_record(p));
+	close_table();
+}
+
+static void refused(void **state)
+{
+	struct pair *p = *state;
+
+	open_table(p);
+	assert_performed(p);
+	post(p, true, LEN - 4095, 4096, 0);
+	assert_error(p, FI_EINVAL);
+	post(p, true, UINT64_MAX - 100, 4096, 0);
+	assert_error(p, FI_EINVAL);
+	publish(there, LEN, SHM_MAY_WRITE, 10);
+	post(p, true, 0, 8, 0);
+	assert_error(p, FI_EACCES);
+	atomic_store(&entry()->serial, SHM_SERIAL_NONE);
+	post(p, false, 0, 8, 0);
+	assert_error(p, FI_EKEYREJECTED);
+	/* The table may be incomplete, or change. */
+	atomic_store(&table->left_out, 1);
+	assert_true(is_requested(p));
+	atomic_store(&table->left_out, 0);
+	pair_again(p);
+	close_table();
+	open_table(p);
+	atomic_store(&entry()->serial, SHM_SERIAL_CHANGING);
+	assert_true(is_requested(p));
+	close_table();
+}
+
+/* A region that is closed, or whose owner ends the connection, in the middle. */
+static void closed_meanwhile(void **state)
+{
+	struct pair *p = *state;
+
+	open_table(p);
+	post(p, false, 0, LEN, 0);
+	assert_int_equal(there[SHM_REMOTE_FIRST], 0xee);
+	atomic_store(&entry()->serial, SHM_SERIAL_NONE);
+	pair_progress(p);
+	assert_one_ended(p, buffer, FI_EKEYREJECTED);
+	assert_int_equal(there[SHM_REMOTE_FIRST], 0xee);
+	publish(there, LEN, SHM_MAY_WRITE, 11);
+	post(p, false, 0, LEN, 0);
+	atomic_store(&p->memory->visits[1].open, 0);
+	pair_progress(p);
+	/* The target decides. */
+	(void)peer_expect(p, SHM_REC_WRITE);
+	assert_int_equal(there[SHM_REMOTE_FIRST], 0xee);
+	close_table();
+}
+
+/* A table that is another process's, of another endpoint, or none. */
+static void not_the_table(void **state)
+{
+	struct pair *p = *state;
+
+	for (int i = 0; i < 4; i++) {
+		open_table(p);
+		if (i == 0)
+			p->conn->instance++;
+		if (i == 1)
+			p->conn->table_fd = 0;
+		if (i == 2)
+			p->conn->table_fd = -5;
+		if (i == 3)
+			atomic_store(&p->memory->visits[1].open, 0);
+		assert_true(is_requested(p));
+		close_table();
+		pair_again(p);
+	}
+}
+
+/* Numbers that make no sense: the target is asked, and nothing is accessed. */
+static void garbage(void **state)
+{
+	struct pair *p = *state;
+	struct shm_described *region = &entry()->region;
+
+	open_table(p);
+	region = &entry()->region;
+	for (int i = 0; i < 7; i++) {
+		publish(there, LEN, SHM_MAY_READ | SHM_MAY_WRITE, 20 + (uint64_t)i);
+		if (i == 0)
+			region->count = SHM_IOV_LIMIT + 1;
+		if (i == 1)
+			region->piece[0].len = LEN - 1;
+		if (i == 2)
+			region->piece[0].len = LEN + 1;
+		if (i == 3)
+			region->piece[0].base = UINT64_MAX - 100;
+		if (i == 4)
+			region->base = UINT64_MAX - 100;
+		if (i == 5)
+			region->count = 0;
+		/* Memory that is not there. */
+		if (i == 6)
+			region->piece[0].base = 4096;
+		assert_true(is_requested(p));
+		assert_int_equal(there[0], 0xee);
+		pair_again(p);
+		p->conn->instance = 99;
+		p->conn->table_fd = table_fd;
+		p->conn->cma = true;
+		atomic_store(&p->memory->visits[1].open, 1);
+	}
+	/* Every word of the table. */
+	for (size_t i = 0; i < SHM_TABLE_SIZE; i++) {
+		fill((uint8_t *)&table->entry[i], sizeof(table->entry[i]),
+			(unsigned int)i);
+		table->entry[i].region.key = THEIRS;
+	}
+	post(p, false, 0, 4096, 0);
+	(void)peer_skip(p);
+	assert_int_equal(there[0], 0xee);
+	close_table();
+}
+
+/* Behind a message that the peer has not taken, and an operation that it has not
+ * answered. */
+static void in_order(void **state)
+{
+	struct pair *p = *state;
+	uint64_t word = 1;
+
+	open_table(p);
+	assert_performed(p);
+	assert_int_equal(fi_inject(p->ep, "1", 1, p->addr), 0);
+	post(p, false, 0, 4096, 0);
+	memset(there, 0xee, 4096);
+	pair_progress(p);
+	assert_int_equal(p->ended_count, 0);
+	assert_int_equal(there[0], 0xee);
+	(void)peer_expect(p, SHM_REC_MSG);
+	pair_progress(p);
+	assert_one_ended(p, buffer, 0);
+	assert_memory_equal(there, buffer, 4096);
+	/* An atomic operation is a request. */
+	assert_int_equal(fi_inject_atomic(p->ep, &word, 1, p->addr, 0, THEIRS,
+				 FI_UINT64, FI_SUM),
+		0);
+	post(p, false, 0, 4096, 0);
+	pair_progress(p);
+	assert_int_equal(p->ended_count, 0);
+	(void)peer_expect(p, SHM_REC_ATOMIC);
+	peer_tell(p);
+	pair_progress(p);
+	assert_one_ended(p, buffer, 0);
+	close_table();
+}
+
+/* What the target wants to be told of, and what it acknowledges. */
+static void told(void **state)
+{
+	struct pair *p = *state;
+	struct shm_record rec;
+	uint64_t id;
+
+	open_table(p);
+	post(p, false, 0, 4096, FI_REMOTE_CQ_DATA);
+	rec = peer_expect(p, SHM_REC_DONE);
+	assert_int_equal(rec.flags, SHM_FLAG_DATA);
+	assert_int_equal(rec.data, 5);
+	assert_int_equal(rec.word, shm_access_word(1, 0, SHM_DONE_WRITE));
+	assert_memory_equal(there, buffer, 4096);
+	pair_progress(p);
+	assert_one_ended(p, buffer, 0);
+	publish(there, LEN, SHM_MAY_READ | SHM_MAY_WRITE | SHM_TELL_READ, 30);
+	post(p, true, 0, 4096, 0);
+	rec = peer_expect(p, SHM_REC_DONE);
+	assert_int_equal(rec.word, shm_access_word(1, 0, SHM_DONE_READ));
+	pair_progress(p);
+	assert_one_ended(p, buffer, 0);
+	assert_performed(p);
+	publish(there, LEN, SHM_MAY_WRITE | SHM_TELL_WRITE, 31);
+	post(p, false, 0, 4096, FI_DELIVERY_COMPLETE);
+	rec = peer_expect(p, SHM_REC_DONE);
+	memcpy(&id, rec.blob, sizeof(id));
+	pair_progress(p);
+	assert_int_equal(p->ended_count, 0);
+	peer_record(p, SHM_REC_ACK, 0, 0, &id, sizeof(id));
+	pair_progress(p);
+	assert_one_ended(p, buffer, 0);
+	close_table();
+}
+
+static void wait_until_ended(struct pair *p, unsigned int count)
+{
+	uint64_t deadline = wf_deadline_ns(limit_ms(20000));
+
+	while (p->ended_count < count) {
+		assert_true(wf_now_ns() < deadline);
+		pair_progress(p);
+	}
+}
+
+/* Small requests that the peer leaves unread are withdrawn, in their order; those
+ * behind a message are not. */
+static void withdrawn(void **state)
+{
+	enum { COUNT = 5 };
+	struct pair *p = *state;
+
+	open_table(p);
+	for (unsigned int i = 0; i < COUNT; i++) {
+		buffer[0] = (uint8_t)i;
+		assert_int_equal(fi_write(p->ep, buffer, 8, NULL, p->addr, 8 * (i % 2),
+					 THEIRS, buffer + i),
+			0);
+	}
+	post(p, true, 0, 8, 0);
+	wait_until_ended(p, COUNT + 1);
+	for (unsigned int i = 0; i < COUNT; i++)
+		assert_ptr_equal(p->ended[i].context, buffer + i);
+	assert_int_equal(there[0], 4);
+	assert_int_equal(there[8], 3);
+	assert_int_equal(buffer[0], 4);
+	for (unsigned int i = 0; i < COUNT + 1; i++)
+		(void)peer_expect(p, SHM_REC_GONE);
+	assert_false(peer_has_record(p));
+	/* The peer says what it found of one that has ended. */
+	peer_record(p, SHM_REC_ERROR, 0, 77, &(uint32_t){ SHM_WITHDRAWN }, 4);
+	pair_progress(p);
+	assert_non_null(p->peer->conn);
+	/* It makes progress again. */
+	assert_int_equal(fi_inject(p->ep, "1", 1, p->addr), 0);
+	post(p, false, 16, 8, 0);
+	for (uint64_t end = wf_deadline_ns(10); wf_now_ns() < end;)
+		pair_progress(p);
+	assert_int_equal(p->ended_count, 0);
+	(void)peer_expect(p, SHM_REC_MSG);
+	wait_until_ended(p, 1);
+	assert_int_equal(there[16], buffer[0]);
+	close_table();
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		PAIR_TEST(performed),
+		PAIR_TEST(refused),
+		PAIR_TEST(closed_meanwhile),
+		PAIR_TEST(not_the_table),
+		PAIR_TEST(garbage),
+		PAIR_TEST(in_order),
+		PAIR_TEST(told),
+		PAIR_TEST(withdrawn),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
