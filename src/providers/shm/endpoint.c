@@ -199,6 +199,7 @@ static void init(struct shm_ep *ep)
 	wf_list_init(&ep->dead);
 	wf_list_init(&ep->dirty);
 	wf_list_init(&ep->verdicts);
+	wf_list_init(&ep->impatient);
 	wf_list_init(&ep->pulls);
 }
 

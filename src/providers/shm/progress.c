@@ -4,6 +4,7 @@
 
 #include "providers/shm/conn/peer.h"
 #include "providers/shm/data/verdict.h"
+#include "providers/shm/data/withdraw.h"
 #include "sys/clock.h"
 
 /*
@@ -62,6 +63,7 @@ static __attribute__((noinline)) void poll_and_measure(struct shm_ep *ep)
 	uint64_t passed = now - ep->poll_ns + 1;
 
 	poll_sockets(ep);
+	shm_withdraw_progress(ep, now);
 	every = is_connecting(ep, now) ? POLL_BUSY_NS : POLL_NS;
 	every = every * ep->poll_calls / passed;
 	ep->poll_calls = (uint32_t)WF_MIN(every + 1, (uint64_t)POLL_CALLS_MAX);

@@ -86,6 +86,8 @@ struct shm_ep {
 	struct wf_list dirty;
 	/* struct shm_conn with operations that wait for a verdict, by verdict_link. */
 	struct wf_list verdicts;
+	/* struct shm_conn with requests that may be withdrawn, by patience.link. */
+	struct wf_list impatient;
 	/* struct shm_sink that may be read from the peer's memory, by pull_link. */
 	struct wf_list pulls;
 	struct wf_unexp unexp;

@@ -29,12 +29,8 @@ static uint64_t next_deadline(struct shm_ep *ep)
 
 	if (!wf_list_empty(&ep->pulls))
 		deadline = WF_MIN(deadline, wf_now_ns() + PULL_NS);
-	wf_list_foreach(link, &ep->verdicts)
-	{
-		if (shm_withdraw_is_due(
-			    wf_list_entry(link, struct shm_conn, verdict_link)))
-			deadline = WF_MIN(deadline, wf_now_ns() + PULL_NS);
-	}
+	if (shm_withdraw_is_due(ep))
+		deadline = WF_MIN(deadline, wf_now_ns() + PULL_NS);
 	/* Nothing wakes an operation that is held until its peer has taken others. */
 	if (!wf_list_empty(&ep->dirty))
 		deadline = WF_MIN(deadline, wf_now_ns() + FULL_NS);

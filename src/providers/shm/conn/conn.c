@@ -130,6 +130,7 @@ struct shm_conn *shm_conn_new(struct shm_ep *ep, struct shm_peer *peer, int fd,
 	wf_list_init(&conn->dirty_link);
 	wf_list_init(&conn->verdict_link);
 	wf_list_init(&conn->visit_link);
+	wf_list_init(&conn->patience.link);
 	wf_list_init(&conn->answers);
 	wf_list_init(&conn->txq);
 	wf_list_init(&conn->streams);
@@ -252,6 +253,7 @@ void shm_conn_end(struct shm_conn *conn, int err)
 		shm_replay(conn);
 	wf_remote_unref(&ep->peers->remotes, &conn->peer->remote);
 	wf_list_remove(&conn->dirty_link);
+	wf_list_remove(&conn->patience.link);
 	shm_reuse_end(conn);
 	shm_region_unmap(conn->region);
 	conn->region = NULL;

@@ -150,9 +150,10 @@ struct shm_waiting {
 
 /* How long the peer has left requests unread (data/withdraw.h). */
 struct shm_patience {
-	uint32_t polls;
+	/* Link in ep->impatient while there may be requests. */
+	struct wf_list link;
 	uint32_t taken;    /* shm_lane.taken at @since_ns */
-	uint64_t since_ns; /* 0: the peer makes progress, as far as is known */
+	uint64_t since_ns; /* 0: there were no requests then */
 	/* Requests were withdrawn, and the peer has taken none since. */
 	bool is_silent;
 	/* Operations in conn->settling with shm_tx.in_slot. */

@@ -201,6 +201,8 @@ enum shm_reach shm_remote_find(
 	if (wf_likely(window->region.key == key && is_current(remote, window)))
 		return SHM_REACH_MEMORY;
 	shm_window_close(window);
+	if (remote->small_key == key)
+		remote->small_left = 0;
 	reach = look_up(remote->table, key, window);
 	window->looked = window == &remote->spare;
 	return reach;

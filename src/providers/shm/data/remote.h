@@ -43,6 +43,10 @@ struct shm_remote {
 	struct shm_visits *visits;
 	bool fence; /* an access begins with a fence of its own */
 	bool used;  /* there was an access */
+	/* The key of memory that is not mapped, whose small reads and writes are
+	 * requests: it is looked up in one of SHM_REMOTE_AGAIN of these. */
+	uint64_t small_key;
+	uint32_t small_left; /* operations until it is; 0: there is no such key */
 	/* Windows by key. One that is mapped is kept until its region is closed; other
 	 * keys with the same window use @spare, whose memory is never mapped. */
 	struct shm_window window[SHM_WINDOWS];
@@ -109,6 +113,7 @@ enum {
 	SHM_REMOTE_FIRST = 256 << 10,
 	SHM_REMOTE_STEP = 1 << 20,
 	SHM_REMOTE_SMALL_READ = SHM_INLINE_MAX,
+	SHM_REMOTE_AGAIN = 256,
 };
 
 /* Has the peer executed all earlier operations of this endpoint, as far as an access to

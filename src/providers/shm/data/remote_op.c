@@ -151,23 +151,47 @@ static enum shm_reach find(struct shm_conn *conn, const struct wf_op *op,
 							 : SHM_REACH_LANE;
 }
 
-/* Does the operation take less time as a request that fits one slot? Not if the peer
- * leaves requests unread. */
-static bool is_small(struct shm_conn *conn, const struct wf_op *op, bool mapped)
+/* On memory that is not mapped, does the operation take less time as a request that
+ * fits one slot? Not if the peer leaves requests unread. */
+static inline bool is_small(struct shm_conn *conn, const struct wf_op *op)
 {
 	size_t max = op->kind == WF_OP_READ ? SHM_REMOTE_SMALL_READ + 0u
 					    : SHM_INLINE_MAX - SHM_ACCESS_HEAD;
 
-	return !mapped && !op->atomic && op->rma_count == 1 && op->len <= max &&
+	return op->len <= max && !op->atomic && op->rma_count == 1 &&
 	       wf_likely(!shm_withdraw_is_silent(conn));
+}
+
+/* Is it known to be such an operation? */
+static inline bool is_known_small(struct shm_conn *conn, const struct wf_op *op)
+{
+	struct shm_remote *remote = conn->remote;
+
+	if (!remote || !remote->small_left || !is_small(conn, op) ||
+		op->rma->key != remote->small_key)
+		return false;
+	remote->small_left--;
+	return true;
+}
+
+/* The region of @op is in the window. */
+static bool is_found_small(
+	struct shm_conn *conn, const struct wf_op *op, const struct shm_window *window)
+{
+	if (window->at || !is_small(conn, op))
+		return false;
+	if (window->looked) {
+		conn->remote->small_key = op->rma->key;
+		conn->remote->small_left = SHM_REMOTE_AGAIN;
+	}
+	return true;
 }
 
 enum shm_reach shm_remote_judge(
 	struct shm_conn *conn, const struct wf_op *op, struct shm_step *step)
 {
 	enum shm_reach reach = SHM_REACH_MEMORY;
-	struct shm_window *window;
-	bool mapped = false;
+	struct shm_window *window = NULL;
 
 	if (op->atomic && op->rma_count != 1)
 		return SHM_REACH_LANE;
@@ -176,13 +200,15 @@ enum shm_reach shm_remote_judge(
 		if (!op->rma[i].len)
 			continue;
 		reach = find(conn, op, &op->rma[i], &window, &step->err);
-		if (reach == SHM_REACH_MEMORY) {
+		if (reach == SHM_REACH_MEMORY)
 			step->tell |= window->region.flags;
-			mapped = window->at;
-		}
 	}
-	return reach == SHM_REACH_MEMORY && is_small(conn, op, mapped) ? SHM_REACH_LANE
-								       : reach;
+	if (reach != SHM_REACH_MEMORY)
+		return reach;
+	/* The target knows whether it counts an access to no bytes. */
+	return (window ? is_found_small(conn, op, window) : is_small(conn, op))
+		       ? SHM_REACH_LANE
+		       : SHM_REACH_MEMORY;
 }
 
 /* ---- access ---- */
@@ -440,8 +466,11 @@ static enum shm_started start_now(
 enum shm_started shm_remote_start(struct shm_conn *conn, const struct wf_op *op)
 {
 	struct shm_step step = { 0 };
-	enum shm_reach reach = shm_remote_judge(conn, op, &step);
+	enum shm_reach reach;
 
+	if (is_known_small(conn, op))
+		return SHM_START_LANE;
+	reach = shm_remote_judge(conn, op, &step);
 	if (reach == SHM_REACH_LANE)
 		return SHM_START_LANE;
 	if (!conn->idle || op->len > SHM_REMOTE_FIRST || !shm_remote_is_in_order(conn))

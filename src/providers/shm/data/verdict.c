@@ -56,18 +56,7 @@ void shm_verdict_drop(struct shm_conn *conn)
 	conn->verdicts->first++;
 	conn->verdicts->count--;
 	conn->ep->tx_pending--;
-}
-
-void shm_verdict_watch(struct shm_conn *conn)
-{
-	conn->ep->chores = true;
-	if (wf_list_empty(&conn->verdict_link))
-		wf_list_push(&conn->ep->verdicts, &conn->verdict_link);
-}
-
-void shm_verdict_unwatch(struct shm_conn *conn)
-{
-	if (!shm_verdict_is_due(conn) && !conn->patience.waiting)
+	if (!conn->verdicts->count)
 		wf_list_remove(&conn->verdict_link);
 }
 
@@ -80,7 +69,6 @@ static void verdict_settle(struct shm_conn *conn)
 	/* V2: the load of the position with acquire (L4); pairs with V1. */
 	if (!shm_out_refresh(conn))
 		return;
-	shm_withdraw_later(conn);
 	while (v->count) {
 		struct shm_verdict_op op = *verdict_first(v);
 		int err;
@@ -99,7 +87,6 @@ static void verdict_settle(struct shm_conn *conn)
 			wf_ep_tx_done(&ep->ep, wf_op_reports[op.kind].cntr, op.context,
 				op.flags, wf_op_reports[op.kind].comp_flags, op.len);
 	}
-	shm_verdict_unwatch(conn);
 	/* Operations behind a fence may be sent now. */
 	if (!wf_list_empty(&conn->txq))
 		shm_out_dirty(conn);
@@ -146,8 +133,11 @@ void shm_verdict_await(struct shm_conn *conn, const struct wf_op *op)
 			.kind = (uint8_t)op->kind,
 			.len = (uint8_t)op->rma->len };
 	conn->ep->tx_pending++;
+	conn->ep->chores = true;
 	v->count++;
-	shm_verdict_watch(conn);
+	if (wf_list_empty(&conn->verdict_link))
+		wf_list_push(&conn->ep->verdicts, &conn->verdict_link);
+	shm_withdraw_watch(conn);
 }
 
 static struct shm_conn *verdict_conn(struct wf_list *link)
@@ -166,7 +156,6 @@ void shm_verdict_progress(struct shm_ep *ep)
 	wf_list_foreach_safe(link, &ep->verdicts)
 	{
 		shm_verdict_poll(verdict_conn(link));
-		shm_withdraw_poll(verdict_conn(link));
 	}
 }
 
@@ -204,9 +193,7 @@ bool shm_verdict_has_news(const struct shm_ep *ep)
 {
 	wf_list_foreach(link, &ep->verdicts)
 	{
-		struct shm_conn *conn = verdict_conn(link);
-
-		if (shm_verdict_is_due(conn) && verdict_is_here(conn))
+		if (verdict_is_here(verdict_conn(link)))
 			return true;
 	}
 	return false;

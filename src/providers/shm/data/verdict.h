@@ -50,9 +50,6 @@ void shm_verdict_progress(struct shm_ep *ep);
 struct shm_verdict_op *shm_verdict_at(struct shm_conn *conn, uint32_t i);
 /* The first operation does not wait any more. */
 void shm_verdict_drop(struct shm_conn *conn);
-/* Visit the connection in progress calls, until nothing waits there. */
-void shm_verdict_watch(struct shm_conn *conn);
-void shm_verdict_unwatch(struct shm_conn *conn);
 /* The connection ends: operations whose verdict did not come fail with @err, or are
  * dropped if that is 0. */
 void shm_verdict_end(struct shm_conn *conn, int err);

@@ -8,10 +8,6 @@
 #include "sys/clock.h"
 #include "sys/membarrier.h"
 
-/* Progress calls between two readings of the clock: an answer that comes at once costs
- * none. */
-enum { POLLS = 64 };
-
 static uint32_t load_taken(const struct shm_conn *conn)
 {
 	/* W3 */
@@ -19,22 +15,6 @@ static uint32_t load_taken(const struct shm_conn *conn)
 }
 
 /* ---- operations ---- */
-
-void shm_withdraw_begin(struct shm_conn *conn, struct shm_tx *tx)
-{
-	tx->in_slot = true;
-	tx->number = conn->out.next;
-	conn->patience.waiting++;
-	shm_verdict_watch(conn);
-}
-
-void shm_withdraw_end(struct shm_conn *conn, struct shm_tx *tx)
-{
-	tx->in_slot = tx->is_gone = false;
-	conn->patience.waiting--;
-	shm_withdraw_later(conn);
-	shm_verdict_unwatch(conn);
-}
 
 static struct shm_tx *tx_of(struct wf_list *link)
 {
@@ -141,7 +121,6 @@ void shm_withdraw_from(struct shm_conn *conn, uint32_t number)
 		wf_list_insert_after(last, &tx->link);
 		last = &tx->link;
 	}
-	shm_verdict_unwatch(conn);
 	shm_out_dirty(conn);
 }
 
@@ -260,36 +239,68 @@ static void withdraw(struct shm_conn *conn, uint32_t taken)
 
 /* ---- patience ---- */
 
-bool shm_withdraw_is_due(struct shm_conn *conn)
+static struct shm_conn *conn_of(struct wf_list *link)
+{
+	return wf_list_entry(link, struct shm_conn, patience.link);
+}
+
+/* Is there a request that may be withdrawn? */
+static bool is_waiting(struct shm_conn *conn)
 {
 	const struct shm_verdict_op *verdict = shm_verdict_at(conn, 0);
 
-	return conn->remote && conn->cma && conn->copies_regions && !conn->err &&
-	       (conn->patience.waiting || (verdict && verdict->kind == WF_OP_WRITE));
+	return conn->patience.waiting || (verdict && verdict->kind == WF_OP_WRITE);
+}
+
+static bool is_possible(const struct shm_conn *conn)
+{
+	return conn->remote && conn->cma && conn->copies_regions && !conn->err;
+}
+
+bool shm_withdraw_is_due(struct shm_ep *ep)
+{
+	wf_list_foreach(link, &ep->impatient)
+	{
+		if (is_waiting(conn_of(link)) && is_possible(conn_of(link)))
+			return true;
+	}
+	return false;
 }
 
 bool shm_withdraw_is_still_silent(struct shm_conn *conn)
 {
-	conn->patience.is_silent = load_taken(conn) == conn->patience.taken;
+	uint32_t taken = load_taken(conn);
+
+	conn->patience.is_silent =
+		taken == conn->patience.taken && taken != conn->out.next - 1;
 	return conn->patience.is_silent;
 }
 
-void shm_withdraw_poll(struct shm_conn *conn)
+static void look(struct shm_conn *conn, uint64_t now)
 {
 	struct shm_patience *patience = &conn->patience;
-	uint32_t taken;
-	uint64_t now;
+	uint32_t taken = load_taken(conn);
+	bool moves = !patience->since_ns || taken != patience->taken;
 
-	if (++patience->polls % POLLS && !conn->ep->watches.sleepers)
+	if (!moves && now - patience->since_ns < SHM_PATIENCE_NS)
 		return;
-	if (!shm_withdraw_is_due(conn))
-		return;
-	now = wf_now_ns();
-	if (patience->since_ns && now - patience->since_ns < SHM_PATIENCE_NS)
-		return;
-	taken = load_taken(conn);
-	if (patience->since_ns && taken == patience->taken)
+	if (!moves && is_possible(conn))
 		withdraw(conn, taken);
 	patience->since_ns = now;
 	patience->taken = taken;
+}
+
+void shm_withdraw_progress(struct shm_ep *ep, uint64_t now)
+{
+	wf_list_foreach_safe(link, &ep->impatient)
+	{
+		struct shm_conn *conn = conn_of(link);
+
+		if (is_waiting(conn)) {
+			look(conn, now);
+			continue;
+		}
+		conn->patience.since_ns = 0;
+		wf_list_remove(link);
+	}
 }

@@ -22,15 +22,34 @@
 /* Longer than a peer that polls takes to read all records of a lane. */
 #define SHM_PATIENCE_NS UINT64_C(50000)
 
+/* There is a request that may be withdrawn. */
+static inline void shm_withdraw_watch(struct shm_conn *conn)
+{
+	if (wf_unlikely(wf_list_empty(&conn->patience.link)))
+		wf_list_push(&conn->ep->impatient, &conn->patience.link);
+}
+
 /* The next record is that of @tx, a read or write that can be withdrawn. */
-void shm_withdraw_begin(struct shm_conn *conn, struct shm_tx *tx);
+static inline void shm_withdraw_begin(struct shm_conn *conn, struct shm_tx *tx)
+{
+	tx->in_slot = true;
+	tx->number = conn->out.next;
+	conn->patience.waiting++;
+	shm_withdraw_watch(conn);
+}
+
 /* It ends, or is no record any more. */
-void shm_withdraw_end(struct shm_conn *conn, struct shm_tx *tx);
-/* Withdraw requests if the peer leaves them unread. Called by progress while there are
- * some. */
-void shm_withdraw_poll(struct shm_conn *conn);
-/* Are there requests that a progress call may withdraw? */
-bool shm_withdraw_is_due(struct shm_conn *conn);
+static inline void shm_withdraw_end(struct shm_conn *conn, struct shm_tx *tx)
+{
+	tx->in_slot = tx->is_gone = false;
+	conn->patience.waiting--;
+}
+
+/* Withdraw requests that peers leave unread. Called by progress about as often as
+ * SHM_PATIENCE_NS; @now: wf_now_ns. */
+void shm_withdraw_progress(struct shm_ep *ep, uint64_t now);
+/* Are there requests that may be withdrawn? */
+bool shm_withdraw_is_due(struct shm_ep *ep);
 /* The peer found the request of record @number withdrawn, or has not taken it: queue it
  * again, and all later ones that were withdrawn, before other operations. */
 void shm_withdraw_from(struct shm_conn *conn, uint32_t number);
@@ -45,13 +64,6 @@ static inline bool shm_withdraw_is_silent(struct shm_conn *conn)
 {
 	return wf_unlikely(conn->patience.is_silent) &&
 	       shm_withdraw_is_still_silent(conn);
-}
-
-/* The peer has answered: it makes progress. */
-static inline void shm_withdraw_later(struct shm_conn *conn)
-{
-	conn->patience.polls = 0;
-	conn->patience.since_ns = 0;
 }
 
 #endif
