@@ -156,6 +156,7 @@ struct shm_patience {
 	uint64_t since_ns; /* 0: there were no requests then */
 	/* Requests were withdrawn, and the peer has taken none since. */
 	bool is_silent;
+	bool has_withdrawn; /* requests were withdrawn at any time */
 	/* Operations in conn->settling with shm_tx.in_slot. */
 	uint32_t waiting;
 };

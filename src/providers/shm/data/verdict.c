@@ -116,18 +116,29 @@ bool shm_verdict_begin(struct shm_conn *conn)
 	return ep->tx_pending < ep->tx_size && !verdict_is_far(conn) && !conn->err;
 }
 
+/* Clear the entry of the next record: the peer may have stored there that it found an
+ * earlier one withdrawn. (Not before that is possible: to load the entry may move its
+ * line between the processes.) */
+static __attribute__((noinline)) void verdict_clear(
+	struct shm_conn *conn, uint32_t number)
+{
+	/* relaxed: the position was loaded with acquire since. */
+	atomic_store_explicit(
+		&conn->out.lane->refused[number % SHM_SLOTS], 0, memory_order_relaxed);
+}
+
 void shm_verdict_await(struct shm_conn *conn, const struct wf_op *op)
 {
 	struct shm_verdicts *v = conn->verdicts;
-	_Atomic uint16_t *refused =
-		&conn->out.lane->refused[conn->out.next % SHM_SLOTS];
+	/* Loaded as a word, as the caller stored it: a load of two words at once would
+	 * wait until all stores before it are visible to the peer. */
+	uint64_t flags = *(const volatile uint64_t *)&op->flags;
 
-	/* That of an earlier record that was withdrawn. */
-	if (wf_unlikely(atomic_load_explicit(refused, memory_order_relaxed)))
-		atomic_store_explicit(refused, 0, memory_order_relaxed);
+	if (wf_unlikely(conn->patience.has_withdrawn))
+		verdict_clear(conn, conn->out.next);
 	v->op[(v->first + v->count) % SHM_SLOTS] =
 		(struct shm_verdict_op){ .context = op->context,
-			.flags = op->flags,
+			.flags = flags,
 			.addr = op->addr,
 			.number = conn->out.next,
 			.kind = (uint8_t)op->kind,

@@ -227,6 +227,7 @@ static void withdraw(struct shm_conn *conn, uint32_t taken)
 		end++;
 	if (end == taken || !has_barrier(conn))
 		return;
+	conn->patience.has_withdrawn = true;
 	for (uint32_t number = end; number != taken; number--)
 		store_gone(conn, number);
 	mark(conn, taken, end);
