@@ -53,17 +53,15 @@ static const struct wf_param rows[] = {
 		"Never read or write the memory of another process, copy everything "
 		"through shared memory (default: no)"),
 	BOOL("disable_mapping", disable_mapping,
-		"Never map the registered memory of another process, nor let others "
-		"map "
-		"that of this one: RMA and atomic operations are requests (default: "
-		"no)"),
+		"Never access the registered memory of another process without "
+		"requests, nor let others access that of this one so (default: no)"),
 	SIZE("cma_size", cma_size, 0, SIZE_MAX,
-		"From this length on, messages that wait at the sender, and large "
-		"reads and writes, are copied by the receiver out of the sender's "
-		"memory where that is allowed, in bytes; shorter ones are copied "
-		"through shared memory (default: what is measured to take less time)"),
+		"From this length on, messages that wait at the sender are copied by "
+		"the receiver out of the sender's memory where that is allowed, in "
+		"bytes; shorter ones are copied through shared memory (default: what "
+		"is measured to take less time)"),
 	BOOL("measure_copies", measure_copies,
-		"Measure whether long messages, reads and writes take less time when "
+		"Measure whether long messages take less time when "
 		"they are copied from memory to memory, unless cma_size is set; "
 		"otherwise they are copied through shared memory (default: yes)"),
 	SIZE("nontemporal_size", nontemporal_size, 0, SIZE_MAX,
@@ -111,8 +109,8 @@ static void read_copy(void)
 	};
 
 	(void)fi_param_define(&shm_fi, "copy", FI_PARAM_STRING,
-		"How messages that wait at the sender, and large reads and writes, are "
-		"copied: ring (through shared memory), read (by the receiver, from the "
+		"How messages that wait at the sender are copied: ring (through shared "
+		"memory), read (by the receiver, from the "
 		"sender's memory), both (from "
 		"memory to memory, each end a part), or auto (what is measured to take "
 		"less time; default)");

@@ -61,7 +61,7 @@ int shm_recv_error(struct shm_conn *conn, const struct shm_record *rec)
 		return -FI_EPROTO;
 	memcpy(&code, rec->blob, sizeof(code));
 	if (code == SHM_WITHDRAWN)
-		return shm_withdraw_told(conn, tx);
+		return shm_withdraw_confirm(conn, tx);
 	/* Answers to the peer's operations are not refused. */
 	if (!tx || tx->op == WF_OP_COUNT)
 		return -FI_EPROTO;

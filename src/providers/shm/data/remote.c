@@ -204,6 +204,6 @@ enum shm_reach shm_remote_find(
 	if (remote->small_key == key)
 		remote->small_left = 0;
 	reach = look_up(remote->table, key, window);
-	window->looked = window == &remote->spare;
+	window->is_examined = window == &remote->spare;
 	return reach;
 }

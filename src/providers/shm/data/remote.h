@@ -22,11 +22,11 @@
 
 /* What this endpoint knows of one region of a peer. */
 struct shm_window {
-	uint64_t serial; /* of the region's entry; 0: nothing is known */
-	uint32_t index;  /* of its entry */
-	uint32_t uses;   /* number of operations, until the mapping is looked for */
-	bool looked;     /* for the mapping */
-	bool no_copies;  /* the kernel does not copy this memory */
+	uint64_t serial;  /* of the region's entry; 0: nothing is known */
+	uint32_t index;   /* of its entry */
+	uint32_t uses;    /* number of operations, until the mapping is looked for */
+	bool is_examined; /* whether it can be mapped */
+	bool no_copies;   /* the kernel does not copy this memory */
 	bool sysv;
 	/* Address of the region's first byte in this process; NULL: not mapped. */
 	uint8_t *at;
@@ -65,7 +65,7 @@ void shm_remote_done(struct shm_conn *conn);
 void shm_window_close(struct shm_window *window);
 
 /* remote_map.c: map the memory of the window, if it can be. */
-void shm_window_look(struct shm_conn *conn, struct shm_window *window);
+void shm_window_map(struct shm_conn *conn, struct shm_window *window);
 
 /* Begin the first access. */
 void shm_visit_first(struct shm_remote *remote);

@@ -157,12 +157,12 @@ static const char *map_memory(struct shm_conn *conn, struct shm_window *window)
 	return "the peer has ended";
 }
 
-void shm_window_look(struct shm_conn *conn, struct shm_window *window)
+void shm_window_map(struct shm_conn *conn, struct shm_window *window)
 {
 	const char *why = map_memory(conn, window);
 	bool copied = conn->cma && conn->copies_regions;
 
-	window->looked = true;
+	window->is_examined = true;
 	shm_log(FI_LOG_INFO, FI_LOG_MR, "region 0x%llx of %s is %s%s%s\n",
 		(unsigned long long)window->region.key, shm_conn_name(conn),
 		!why     ? "mapped"

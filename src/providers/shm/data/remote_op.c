@@ -28,7 +28,7 @@ enum {
 	/* Times that a region is found before its mapping is looked for, where the
 	 * kernel can copy meanwhile: an operation finds it twice, and to read /proc
 	 * takes as long as some hundred copies. */
-	LOOK_AFTER = 8,
+	MAP_AFTER = 8,
 	/* The end of a write in bytes, which is stored last: a program that polls the
 	 * last bytes of it finds the whole. */
 	TAIL = 8,
@@ -118,9 +118,9 @@ static bool is_plain_atomic(
 static bool is_reached(struct shm_conn *conn, struct shm_window *window,
 	const struct wf_op *op, uint64_t offset)
 {
-	if (wf_unlikely(!window->looked) && (op->atomic || !is_copied(conn, window) ||
-						    ++window->uses >= LOOK_AFTER))
-		shm_window_look(conn, window);
+	if (wf_unlikely(!window->is_examined) &&
+		(op->atomic || !is_copied(conn, window) || ++window->uses >= MAP_AFTER))
+		shm_window_map(conn, window);
 	if (op->atomic)
 		return window->at && is_plain_atomic(op, window, window->at + offset);
 	return window->at || is_copied(conn, window);
@@ -180,7 +180,7 @@ static bool is_found_small(
 {
 	if (window->at || !is_small(conn, op))
 		return false;
-	if (window->looked) {
+	if (window->is_examined) {
 		conn->remote->small_key = op->rma->key;
 		conn->remote->small_left = SHM_REMOTE_AGAIN;
 	}

@@ -124,7 +124,7 @@ void shm_withdraw_from(struct shm_conn *conn, uint32_t number)
 	shm_out_dirty(conn);
 }
 
-int shm_withdraw_told(struct shm_conn *conn, struct shm_tx *tx)
+int shm_withdraw_confirm(struct shm_conn *conn, struct shm_tx *tx)
 {
 	if (!tx)
 		return 0;
@@ -277,7 +277,7 @@ bool shm_withdraw_is_still_silent(struct shm_conn *conn)
 	return conn->patience.is_silent;
 }
 
-static void look(struct shm_conn *conn, uint64_t now)
+static void examine(struct shm_conn *conn, uint64_t now)
 {
 	struct shm_patience *patience = &conn->patience;
 	uint32_t taken = load_taken(conn);
@@ -298,7 +298,7 @@ void shm_withdraw_progress(struct shm_ep *ep, uint64_t now)
 		struct shm_conn *conn = conn_of(link);
 
 		if (is_waiting(conn)) {
-			look(conn, now);
+			examine(conn, now);
 			continue;
 		}
 		conn->patience.since_ns = 0;

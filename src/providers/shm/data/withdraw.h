@@ -14,7 +14,7 @@
  * The writer stores SHM_REC_GONE in the heads of the records, from the last to the
  * first: if the peer finds one of them withdrawn, it executes no later one either. What
  * it has taken meanwhile it may have executed or found withdrawn, and tells which. (For
- * the fences see shm_reader_again.) Operations that nobody but the peer can perform, as
+ * the fences see shm_reader_again.) Operations that only the peer can perform, as
  * atomics, and messages stay in the lane, and what is ordered behind them waits for
  * them. ep.lock.
  */
@@ -55,7 +55,7 @@ bool shm_withdraw_is_due(struct shm_ep *ep);
 void shm_withdraw_from(struct shm_conn *conn, uint32_t number);
 /* The peer found the request of @tx withdrawn; NULL: one that has ended. 0, or
  * -FI_EPROTO: the request was not withdrawn. */
-int shm_withdraw_told(struct shm_conn *conn, struct shm_tx *tx);
+int shm_withdraw_confirm(struct shm_conn *conn, struct shm_tx *tx);
 
 bool shm_withdraw_is_still_silent(struct shm_conn *conn);
 
