@@ -87,6 +87,7 @@ static struct shm_hello hello_of(enum shm_hello_type type)
 		.instance = 666,
 		.probe_addr = (uintptr_t)&evil.probe,
 		.probe_value = evil.probe,
+		.table_fd = -1,
 	};
 
 	must(wf_addrstr_spell(hello.name, evil_name, sizeof(evil_name)));

@@ -114,6 +114,7 @@ static inline struct shm_hello raw_hello(
 		.instance = 4711,
 		.probe_addr = raw->probe_at ? raw->probe_at : (uintptr_t)&raw->probe,
 		.probe_value = 4712,
+		.table_fd = -1,
 	};
 
 	raw->probe = hello.probe_value;
