@@ -85,7 +85,7 @@ static bool async_run(struct wf_async_item *item)
 /* The application keeps operations, or makes progress, since the last look: look soon,
  * unless it has done so for several looks in a row. Each look may take a processor from
  * it. */
-static void async_look_soon(const struct wf_async_item *item)
+static void async_limit_tick(const struct wf_async_item *item)
 {
 	uint64_t limit_ns = item->busy > 1 ? WF_ASYNC_TICK_ACTIVE_NS : WF_ASYNC_TICK_NS;
 
@@ -102,14 +102,14 @@ static bool async_serve(struct wf_async_item *item)
 	if (active && async_is_wanted(item) && item->skipped < WF_ASYNC_SKIPS) {
 		item->skipped++;
 		item->busy++;
-		async_look_soon(item);
+		async_limit_tick(item);
 		return true;
 	}
 	item->skipped = 0;
 	/* seq_cst: before the loads of what is left, under the endpoint's lock. */
 	item->busy = atomic_exchange(&item->wanted, false) ? item->busy + 1 : 0;
 	if (item->busy)
-		async_look_soon(item);
+		async_limit_tick(item);
 	if (active)
 		return true;
 	async.running = item;
@@ -120,7 +120,7 @@ static bool async_serve(struct wf_async_item *item)
 	(void)pthread_cond_broadcast(&async.ran);
 	/* The run itself keeps operations, too. */
 	if (atomic_exchange(&item->wanted, false)) {
-		async_look_soon(item);
+		async_limit_tick(item);
 		return true;
 	}
 	/* One that is busy is likely to keep something again soon. */
