@@ -181,7 +181,7 @@ static void close_both(struct node *node, struct target *target)
 /* Writes and reads of all lengths, which the reads find. */
 static void all_lengths(struct node *node, fi_addr_t to, uint64_t key, size_t count)
 {
-	static const size_t lens[] = { 8, 64, 500, 4096, 65536, 1 << 20, MAX };
+	static const size_t lens[] = { 8, 64, 500, 2000, 4096, 65536, 1 << 20, MAX };
 
 	for (size_t i = 0; i < sizeof(lens) / sizeof(lens[0]); i++) {
 		size_t len = lens[i] / count;

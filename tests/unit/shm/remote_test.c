@@ -115,8 +115,8 @@ static void assert_error(struct pair *p, int err)
 /* Of all lengths but the smallest; those above SHM_REMOTE_FIRST in steps. */
 static void performed(void **state)
 {
-	static const size_t lens[] = { 105, 4096, SHM_REMOTE_FIRST,
-		SHM_REMOTE_FIRST + 1, LEN - 8 };
+	static const size_t lens[] = { SHM_REMOTE_SMALL_WRITE + 1, 4096,
+		SHM_REMOTE_FIRST, SHM_REMOTE_FIRST + 1, LEN - 8 };
 	struct pair *p = *state;
 
 	open_table(p);
@@ -336,19 +336,21 @@ static void wait_until_ended(struct pair *p, unsigned int count)
 static void withdrawn(void **state)
 {
 	enum { COUNT = 5 };
+	static const size_t lens[] = { 8, SHM_REMOTE_SMALL_WRITE, 8, 200, 8 };
+	static uint8_t from[COUNT][SHM_REMOTE_SMALL_WRITE];
 	struct pair *p = *state;
 
 	open_table(p);
 	for (unsigned int i = 0; i < COUNT; i++) {
-		buffer[0] = (uint8_t)i;
-		assert_int_equal(fi_write(p->ep, buffer, 8, NULL, p->addr, 8 * (i % 2),
-					 THEIRS, buffer + i),
+		from[i][0] = (uint8_t)i;
+		assert_int_equal(fi_write(p->ep, from[i], lens[i], NULL, p->addr,
+					 8 * (i % 2), THEIRS, from[i]),
 			0);
 	}
 	post(p, true, 0, 8, 0);
 	wait_until_ended(p, COUNT + 1);
 	for (unsigned int i = 0; i < COUNT; i++)
-		assert_ptr_equal(p->ended[i].context, buffer + i);
+		assert_ptr_equal(p->ended[i].context, from[i]);
 	assert_int_equal(there[0], 4);
 	assert_int_equal(there[8], 3);
 	assert_int_equal(buffer[0], 4);

@@ -91,9 +91,9 @@ struct shm_tx {
 	 * performed (data/remote.h). */
 	bool by_lane, is_performed;
 	uint32_t tell; /* SHM_TELL_* of its regions */
-	/* A read or write whose record is one slot, and can be withdrawn; it is
-	 * withdrawn; the number of the record (data/withdraw.h). */
-	bool in_slot, is_gone;
+	/* A read or write whose request can be withdrawn; it is withdrawn; the number
+	 * of its record (data/withdraw.h). */
+	bool in_record, is_gone;
 	uint32_t number;
 	/* Heap memory that is freed with the operation: an injected payload, or the
 	 * blob of an answer. NULL: none. */
@@ -157,7 +157,7 @@ struct shm_patience {
 	/* Requests were withdrawn, and the peer has taken none since. */
 	bool is_silent;
 	bool has_withdrawn; /* requests were withdrawn at any time */
-	/* Operations in conn->settling with shm_tx.in_slot. */
+	/* Operations in conn->settling with shm_tx.in_record. */
 	uint32_t waiting;
 };
 

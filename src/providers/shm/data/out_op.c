@@ -133,7 +133,7 @@ static int send_access(struct shm_conn *conn, struct shm_tx *tx, uint8_t kind,
 	if (payload)
 		to += wf_iov_gather(to, tx->local.iov, tx->local.count);
 	(void)wf_iov_gather(to, tx->compare, tx->compare_count);
-	if (tx->op <= WF_OP_WRITE && tx->seg_count == 1 && !blob.flags && !flags)
+	if (tx->op <= WF_OP_WRITE && tx->seg_count == 1 && !flags)
 		shm_withdraw_begin(conn, tx);
 	shm_blob_end(conn, &blob, kind, flags | data_flag(tx),
 		shm_access_word(tx->seg_count, tx->datatype, tx->atomic_op), tx->data);

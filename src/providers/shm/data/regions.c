@@ -241,7 +241,8 @@ static bool make_table(struct shm_regions *regions)
 {
 	void *mem;
 
-	regions->owner = calloc(SHM_TABLE_SIZE, sizeof(*regions->owner));
+	if (!regions->owner)
+		regions->owner = calloc(SHM_TABLE_SIZE, sizeof(*regions->owner));
 	if (!regions->owner)
 		return false;
 	if (wf_sealed_new(SHM_TABLE_NAME, sizeof(struct shm_table), &regions->fd, &mem))

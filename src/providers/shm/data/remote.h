@@ -105,14 +105,14 @@ static inline void shm_visit_leave(struct shm_remote *remote)
 
 /*
  * Limits in bytes. FIRST: the call that posts an operation performs at most so much of
- * it, and progress calls go on in steps. SMALL_READ: reads that one record answers are
- * requests, as are writes that fit one: where the target makes progress they take less
- * time so.
+ * it, and progress calls go on in steps. SMALL_READ, SMALL_WRITE: up to there they are
+ * requests, which take less time where the target makes progress.
  */
 enum {
 	SHM_REMOTE_FIRST = 256 << 10,
 	SHM_REMOTE_STEP = 1 << 20,
-	SHM_REMOTE_SMALL_READ = SHM_INLINE_MAX,
+	SHM_REMOTE_SMALL_READ = 512,
+	SHM_REMOTE_SMALL_WRITE = 2 << 10,
 	SHM_REMOTE_AGAIN = 256,
 };
 

@@ -151,12 +151,12 @@ static enum shm_reach find(struct shm_conn *conn, const struct wf_op *op,
 							 : SHM_REACH_LANE;
 }
 
-/* On memory that is not mapped, does the operation take less time as a request that
- * fits one slot? Not if the peer leaves requests unread. */
+/* On memory that is not mapped, does the operation take less time as a request, which
+ * is one record? Not if the peer leaves requests unread. */
 static inline bool is_small(struct shm_conn *conn, const struct wf_op *op)
 {
-	size_t max = op->kind == WF_OP_READ ? SHM_REMOTE_SMALL_READ + 0u
-					    : SHM_INLINE_MAX - SHM_ACCESS_HEAD;
+	size_t max =
+		op->kind == WF_OP_READ ? SHM_REMOTE_SMALL_READ : SHM_REMOTE_SMALL_WRITE;
 
 	return op->len <= max && !op->atomic && op->rma_count == 1 &&
 	       wf_likely(!shm_withdraw_is_silent(conn));

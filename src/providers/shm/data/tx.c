@@ -215,7 +215,7 @@ void shm_tx_settle(struct shm_conn *conn, struct shm_tx *tx, int err)
 {
 	struct shm_ep *ep = conn->ep;
 
-	if (tx->in_slot)
+	if (tx->in_record)
 		shm_withdraw_end(conn, tx);
 	if (tx->id) {
 		shm_id_free(conn, tx->id);

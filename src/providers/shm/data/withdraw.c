@@ -35,7 +35,7 @@ static struct shm_tx *first_tx(struct shm_conn *conn, bool gone, uint32_t first)
 	{
 		struct shm_tx *tx = tx_of(link);
 
-		if (tx->in_slot && (!gone || tx->is_gone) &&
+		if (tx->in_record && (!gone || tx->is_gone) &&
 			!is_behind(first, tx->number))
 			return tx;
 	}
@@ -157,7 +157,7 @@ static bool is_passed(const struct shm_conn *conn, uint32_t number)
 	switch (shm_head_kind(head)) {
 	case SHM_REC_WRITE:
 	case SHM_REC_READ:
-		return !(shm_head_flags(head) & (SHM_FLAG_BYTES | SHM_FLAG_MORE)) &&
+		return !(shm_head_flags(head) & SHM_FLAG_MORE) &&
 		       (uint8_t)slot->word == 1;
 	case SHM_REC_MSG:
 	case SHM_REC_TAGGED:
@@ -197,7 +197,7 @@ static void mark(struct shm_conn *conn, uint32_t taken, uint32_t end)
 	{
 		struct shm_tx *tx = tx_of(link);
 
-		if (tx->in_slot && is_behind(tx->number, taken) &&
+		if (tx->in_record && is_behind(tx->number, taken) &&
 			!is_behind(tx->number, end))
 			tx->is_gone = true;
 	}

@@ -6,7 +6,7 @@
 
 /*
  * Small reads and writes of a peer's memory that are requests in the lane, each one
- * slot: where the peer makes progress they take the least time so. A peer that makes
+ * record: where the peer makes progress they take the least time so. A peer that makes
  * none would never execute them. After SHM_PATIENCE_NS in which it took no record, they
  * are withdrawn: the initiator performs them itself (remote.h), in their order, and all
  * later ones, until the peer takes records again.
@@ -32,7 +32,7 @@ static inline void shm_withdraw_watch(struct shm_conn *conn)
 /* The next record is that of @tx, a read or write that can be withdrawn. */
 static inline void shm_withdraw_begin(struct shm_conn *conn, struct shm_tx *tx)
 {
-	tx->in_slot = true;
+	tx->in_record = true;
 	tx->number = conn->out.next;
 	conn->patience.waiting++;
 	shm_withdraw_watch(conn);
@@ -41,7 +41,7 @@ static inline void shm_withdraw_begin(struct shm_conn *conn, struct shm_tx *tx)
 /* It ends, or is no record any more. */
 static inline void shm_withdraw_end(struct shm_conn *conn, struct shm_tx *tx)
 {
-	tx->in_slot = tx->is_gone = false;
+	tx->in_record = tx->is_gone = false;
 	conn->patience.waiting--;
 }
 
