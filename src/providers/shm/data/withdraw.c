@@ -148,6 +148,11 @@ static bool is_request(uint64_t head)
 	return kind == SHM_REC_WRITE || kind == SHM_REC_READ;
 }
 
+static bool may_be_gone(uint64_t head)
+{
+	return is_request(head) || shm_head_kind(head) == SHM_REC_GONE;
+}
+
 /* Is nothing that is withdrawn ordered behind the record? */
 static bool is_passed(const struct shm_conn *conn, uint32_t number)
 {
@@ -221,11 +226,11 @@ static bool has_barrier(const struct shm_conn *conn)
 
 static void withdraw(struct shm_conn *conn, uint32_t taken)
 {
-	uint32_t last = conn->out.next - 1, end = taken;
+	uint32_t last = conn->out.next - 1, end = taken, count = 0;
 
 	while (end != last && is_passed(conn, end + 1))
-		end++;
-	if (end == taken || !has_barrier(conn))
+		count += may_be_gone(head_at(conn, ++end));
+	if (!count || !has_barrier(conn))
 		return;
 	conn->patience.has_withdrawn = true;
 	for (uint32_t number = end; number != taken; number--)
@@ -281,7 +286,9 @@ static void examine(struct shm_conn *conn, uint64_t now)
 {
 	struct shm_patience *patience = &conn->patience;
 	uint32_t taken = load_taken(conn);
-	bool moves = !patience->since_ns || taken != patience->taken;
+	/* It acts on the first request, or its answer has come. */
+	bool moves = !patience->since_ns || taken != patience->taken ||
+		     is_any_taken(conn, taken);
 
 	if (!moves && now - patience->since_ns < SHM_PATIENCE_NS)
 		return;
