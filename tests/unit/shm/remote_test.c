@@ -16,6 +16,9 @@
 enum { LEN = 2 << 20, THEIRS = 4242 };
 
 static uint8_t there[LEN], buffer[LEN];
+/* Segments of the operations that are posted; with 2 they are no small requests. */
+static unsigned int segs;
+
 static struct shm_table *table;
 static int table_fd;
 
@@ -47,6 +50,7 @@ static void open_table(struct pair *p)
 	assert_int_equal(
 		wf_sealed_new(SHM_TABLE_NAME, sizeof(*table), &table_fd, &mem), 0);
 	table = mem;
+	segs = 1;
 	table->instance = 99;
 	publish(there, LEN, SHM_MAY_READ | SHM_MAY_WRITE, 9);
 	atomic_store(&p->memory->visits[1].open, 1);
@@ -66,12 +70,13 @@ static void close_table(void)
 static void post(struct pair *p, bool reads, uint64_t addr, size_t len, uint64_t flags)
 {
 	struct iovec iov = { buffer, len };
-	struct fi_rma_iov seg = { addr, len, THEIRS };
+	struct fi_rma_iov seg[] = { { addr, len / segs, THEIRS },
+		{ addr + len / segs, len / segs, THEIRS } };
 	struct fi_msg_rma msg = { .msg_iov = &iov,
 		.iov_count = 1,
 		.addr = p->addr,
-		.rma_iov = &seg,
-		.rma_iov_count = 1,
+		.rma_iov = seg,
+		.rma_iov_count = segs,
 		.context = buffer,
 		.data = 5 };
 
@@ -79,6 +84,28 @@ static void post(struct pair *p, bool reads, uint64_t addr, size_t len, uint64_t
 	assert_int_equal(reads ? fi_readmsg(p->ep, &msg, flags | FI_COMPLETION)
 			       : fi_writemsg(p->ep, &msg, flags | FI_COMPLETION),
 		0);
+}
+
+static void wait_until_ended(struct pair *p, unsigned int count)
+{
+	uint64_t deadline = wf_deadline_ns(limit_ms(20000));
+
+	while (p->ended_count < count) {
+		assert_true(wf_now_ns() < deadline);
+		pair_progress(p);
+	}
+}
+
+/* From now on the peer makes no progress, and the endpoint knows. The test goes on
+ * behind the record that was withdrawn without taking it. */
+static void fall_silent(struct pair *p)
+{
+	post(p, false, 0, 8, 0);
+	wait_until_ended(p, 1);
+	assert_int_equal(shm_head_kind(shm_reader_head(&p->in)), SHM_REC_GONE);
+	(void)shm_reader_advance(&p->in);
+	p->ended_count = 0;
+	memset(there, 0xee, 8);
 }
 
 /* A write of 4 KiB is performed without a record. */
@@ -120,6 +147,7 @@ static void performed(void **state)
 	struct pair *p = *state;
 
 	open_table(p);
+	fall_silent(p);
 	for (size_t i = 0; i < WF_ARRAY_SIZE(lens); i++) {
 		fill(buffer, lens[i], (unsigned int)i);
 		post(p, false, 8, lens[i], 0);
@@ -142,6 +170,7 @@ static void refused(void **state)
 	struct pair *p = *state;
 
 	open_table(p);
+	fall_silent(p);
 	assert_performed(p);
 	post(p, true, LEN - 4095, 4096, 0);
 	assert_error(p, FI_EINVAL);
@@ -171,6 +200,7 @@ static void closed_meanwhile(void **state)
 	struct pair *p = *state;
 
 	open_table(p);
+	fall_silent(p);
 	post(p, false, 0, LEN, 0);
 	assert_int_equal(there[SHM_REMOTE_FIRST], 0xee);
 	atomic_store(&entry()->serial, SHM_SERIAL_NONE);
@@ -261,6 +291,7 @@ static void in_order(void **state)
 	uint64_t word = 1;
 
 	open_table(p);
+	segs = 2;
 	assert_performed(p);
 	assert_int_equal(fi_inject(p->ep, "1", 1, p->addr), 0);
 	post(p, false, 0, 4096, 0);
@@ -294,18 +325,19 @@ static void told(void **state)
 	uint64_t id;
 
 	open_table(p);
+	segs = 2;
 	post(p, false, 0, 4096, FI_REMOTE_CQ_DATA);
 	rec = peer_expect(p, SHM_REC_DONE);
 	assert_int_equal(rec.flags, SHM_FLAG_DATA);
 	assert_int_equal(rec.data, 5);
-	assert_int_equal(rec.word, shm_access_word(1, 0, SHM_DONE_WRITE));
+	assert_int_equal(rec.word, shm_access_word(2, 0, SHM_DONE_WRITE));
 	assert_memory_equal(there, buffer, 4096);
 	pair_progress(p);
 	assert_one_ended(p, buffer, 0);
 	publish(there, LEN, SHM_MAY_READ | SHM_MAY_WRITE | SHM_TELL_READ, 30);
 	post(p, true, 0, 4096, 0);
 	rec = peer_expect(p, SHM_REC_DONE);
-	assert_int_equal(rec.word, shm_access_word(1, 0, SHM_DONE_READ));
+	assert_int_equal(rec.word, shm_access_word(2, 0, SHM_DONE_READ));
 	pair_progress(p);
 	assert_one_ended(p, buffer, 0);
 	assert_performed(p);
@@ -319,16 +351,6 @@ static void told(void **state)
 	pair_progress(p);
 	assert_one_ended(p, buffer, 0);
 	close_table();
-}
-
-static void wait_until_ended(struct pair *p, unsigned int count)
-{
-	uint64_t deadline = wf_deadline_ns(limit_ms(20000));
-
-	while (p->ended_count < count) {
-		assert_true(wf_now_ns() < deadline);
-		pair_progress(p);
-	}
 }
 
 /* Small requests that the peer leaves unread are withdrawn, in their order; those
@@ -373,9 +395,53 @@ static void withdrawn(void **state)
 	close_table();
 }
 
+/* A long write is sent in parts to a target that makes progress; when that falls
+ * silent, the rest is performed, and what it has left unread. */
+static void in_parts(void **state)
+{
+	enum { PARTS = 40, TAKEN = 3 };
+	const size_t len = PARTS * SHM_REMOTE_SMALL_WRITE;
+	struct pair *p = *state;
+	struct shm_record rec;
+	uint64_t id[TAKEN];
+
+	open_table(p);
+	post(p, false, 0, len, 0);
+	for (unsigned int i = 0; i < TAKEN; i++) {
+		rec = peer_expect(p, SHM_REC_WRITE);
+		memcpy(&id[i], rec.blob, sizeof(id[i]));
+		assert_int_equal(rec.len, SHM_ACCESS_HEAD + SHM_REMOTE_SMALL_WRITE);
+		memcpy(there + i * SHM_REMOTE_SMALL_WRITE, rec.blob + SHM_ACCESS_HEAD,
+			SHM_REMOTE_SMALL_WRITE);
+	}
+	peer_tell(p);
+	peer_record(p, SHM_REC_ACK, 0, 0, id, sizeof(id));
+	wait_until_ended(p, 1);
+	assert_one_ended(p, buffer, 0);
+	assert_memory_equal(there, buffer, len);
+	assert_int_equal(p->conn->unsettled, 0);
+	/* One that is refused. */
+	(void)peer_skip(p);
+	pair_progress(p);
+	post(p, false, 0, 2 * SHM_REMOTE_SMALL_WRITE, 0);
+	rec = peer_expect(p, SHM_REC_WRITE);
+	memcpy(&id[0], rec.blob, sizeof(id[0]));
+	rec = peer_expect(p, SHM_REC_WRITE);
+	memcpy(&id[1], rec.blob, sizeof(id[1]));
+	peer_tell(p);
+	peer_record(p, SHM_REC_ERROR, 0, id[0], &(uint32_t){ FI_EKEYREJECTED }, 4);
+	pair_progress(p);
+	assert_int_equal(p->ended_count, 0);
+	peer_record(p, SHM_REC_ACK, 0, 0, &id[1], sizeof(id[1]));
+	wait_until_ended(p, 1);
+	assert_one_ended(p, buffer, FI_EKEYREJECTED);
+	close_table();
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		PAIR_TEST(in_parts),
 		PAIR_TEST(performed),
 		PAIR_TEST(refused),
 		PAIR_TEST(closed_meanwhile),

@@ -212,13 +212,26 @@ static bool is_missing(const struct shm_peer *peer, uint64_t now)
 	return changed < peer->missed_ns && peer->missed_ns - changed > MARGIN_NS;
 }
 
+/* Looks for missing names leave time between them, however many are missing and however
+ * often names come and go. */
+static bool may_attempt_again(struct shm_peers *peers, uint64_t now)
+{
+	enum { EVERY_NS = 2000000 };
+
+	if (now - peers->looked_ns < EVERY_NS)
+		return false;
+	peers->looked_ns = now;
+	return true;
+}
+
 /* Connect to the listening socket of @peer. */
-static int find_socket(struct shm_peer *peer, int *ret_fd)
+static int find_socket(struct shm_ep *ep, struct shm_peer *peer, int *ret_fd)
 {
 	uint64_t now = realtime_ns();
 	int ret;
 
-	if (is_missing(peer, now))
+	if (peer->missed_ns &&
+		(is_missing(peer, now) || !may_attempt_again(ep->peers, now)))
 		return -ENOENT;
 	ret = shm_socket_connect(peer->name, ret_fd);
 	peer->missed_ns = ret == -ENOENT || ret == -ECONNREFUSED ? now : 0;
@@ -229,7 +242,7 @@ int shm_attempt_start(struct shm_ep *ep, struct shm_peer *peer)
 {
 	struct shm_region *region = NULL;
 	struct shm_attempt *attempt;
-	int fd, region_fd, ret = find_socket(peer, &fd);
+	int fd, region_fd, ret = find_socket(ep, peer, &fd);
 
 	if (ret == -ENOENT || ret == -ECONNREFUSED) {
 		wf_remote_refused(&ep->peers->remotes, &peer->remote, wf_now_ns());

@@ -95,6 +95,13 @@ struct shm_tx {
 	 * of its record (data/withdraw.h). */
 	bool in_record, is_gone;
 	uint32_t number;
+	/* A long write (data/parts.h): it is sent in parts; it ends when its @parts
+	 * have; positive fi_errno of the first part that failed. Of a part: the long
+	 * write. */
+	bool in_parts, awaits_parts;
+	uint32_t parts;
+	int part_err;
+	struct shm_tx *whole;
 	/* Heap memory that is freed with the operation: an injected payload, or the
 	 * blob of an answer. NULL: none. */
 	uint8_t *copy;

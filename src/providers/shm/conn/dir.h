@@ -32,10 +32,10 @@ void shm_dirs_plain(const char *root, struct shm_dirs *ret);
 /* All directories of this user, in an order that is the same in every process. */
 void shm_dirs_find(const char *root, struct shm_dirs *ret);
 
-/* Time (CLOCK_REALTIME, nanoseconds) of the last change of the names in @root and in the
- * directory with the plain name: an endpoint's name that was not there before that is not
- * there now. It may be wrong by the time that a file system needs to see the clock move,
- * some milliseconds. UINT64_MAX: not known. */
+/* Time (CLOCK_REALTIME, nanoseconds) of the last change of the names in @root and in
+ * the directory with the plain name: an endpoint's name that was not there before that
+ * is not there now. It may be wrong by the time that a file system needs to see the
+ * clock move, some milliseconds. UINT64_MAX: not known. */
 uint64_t shm_dirs_changed_ns(const char *root);
 
 /* Find all directories, create one if there is none, and lock them (flock) with the

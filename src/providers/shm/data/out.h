@@ -93,6 +93,10 @@ bool shm_out_need_id(struct shm_conn *conn, struct shm_tx *tx);
 /* Describe the payload of @tx, which has an id, and allocate a token for it;
  * SHM_TOKENS: none is free. From now on the peer may answer. */
 void shm_out_fill_rts(struct shm_conn *conn, struct shm_tx *tx, struct shm_rts *ret);
+/* Write a request of kind @kind: the id, the segments, @payload bytes of operands and
+ * the comparands. SHM_SENT or SHM_FULL. */
+int shm_out_send_access(struct shm_conn *conn, struct shm_tx *tx, uint8_t kind,
+	uint8_t flags, size_t payload);
 /* The operation now waits for the peer's answer, which contains its id. Returns
  * SHM_SENT. */
 int shm_out_settle_later(struct shm_conn *conn, struct shm_tx *tx);

@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "providers/shm/data/out.h"
+#include "providers/shm/data/parts.h"
 #include "providers/shm/data/remote.h"
 #include "providers/shm/data/verdict.h"
 #include "providers/shm/data/withdraw.h"
@@ -115,7 +116,7 @@ static int send_message(struct shm_conn *conn, struct shm_tx *tx)
 }
 
 /* Write the id, the segments, @payload bytes of operands and the comparands. */
-static int send_access(struct shm_conn *conn, struct shm_tx *tx, uint8_t kind,
+int shm_out_send_access(struct shm_conn *conn, struct shm_tx *tx, uint8_t kind,
 	uint8_t flags, size_t payload)
 {
 	size_t segs = tx->seg_count * sizeof(tx->seg[0]);
@@ -165,8 +166,8 @@ static int send_write(struct shm_conn *conn, struct shm_tx *tx)
 	int ret, err = 0;
 
 	if (!tx->begun) {
-		ret = send_access(conn, tx, SHM_REC_WRITE, stream ? SHM_FLAG_MORE : 0,
-			stream ? 0 : tx->local.len);
+		ret = shm_out_send_access(conn, tx, SHM_REC_WRITE,
+			stream ? SHM_FLAG_MORE : 0, stream ? 0 : tx->local.len);
 		if (ret != SHM_SENT || !stream)
 			return ret == SHM_SENT ? shm_out_settle_later(conn, tx) : ret;
 		tx->begun = true;
@@ -182,7 +183,7 @@ static int send_write(struct shm_conn *conn, struct shm_tx *tx)
 static int send_other(struct shm_conn *conn, struct shm_tx *tx)
 {
 	size_t payload = tx->op == WF_OP_READ ? 0 : tx->local.len;
-	int ret = send_access(conn, tx, shm_access_kinds[tx->op], 0, payload);
+	int ret = shm_out_send_access(conn, tx, shm_access_kinds[tx->op], 0, payload);
 
 	return ret == SHM_SENT ? shm_out_settle_later(conn, tx) : ret;
 }
@@ -234,8 +235,13 @@ static int perform(struct shm_conn *conn, struct shm_tx *tx, const struct wf_op 
 	uint64_t end = step.done ? step.done + SHM_REMOTE_STEP : SHM_REMOTE_FIRST;
 	enum shm_reach reach = SHM_REACH_MEMORY;
 
-	if (!step.done)
+	if (!step.done) {
 		reach = shm_remote_judge(conn, op, &step);
+		tx->in_parts = reach == SHM_REACH_MEMORY &&
+			       shm_parts_is_possible(conn, op, &step);
+	}
+	if (tx->in_parts && !shm_withdraw_is_silent(conn))
+		return shm_parts_send(conn, tx);
 	/* Requests keep their order in the lane. */
 	if (reach != SHM_REACH_LANE && !step.done && !shm_remote_is_in_order(conn))
 		return hold(conn, SHM_HELD_ORDER);

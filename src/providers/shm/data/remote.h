@@ -111,8 +111,8 @@ static inline void shm_visit_leave(struct shm_remote *remote)
 enum {
 	SHM_REMOTE_FIRST = 256 << 10,
 	SHM_REMOTE_STEP = 1 << 20,
-	SHM_REMOTE_SMALL_READ = 512,
-	SHM_REMOTE_SMALL_WRITE = 2 << 10,
+	SHM_REMOTE_SMALL_READ = 1 << 30, /* the answer is a stream */
+	SHM_REMOTE_SMALL_WRITE = 16 << 10,
 	SHM_REMOTE_AGAIN = 256,
 };
 

@@ -9,6 +9,7 @@
 #include "providers/shm/data/method.h"
 #include "providers/shm/data/out.h"
 #include "providers/shm/data/proof.h"
+#include "providers/shm/data/parts.h"
 #include "providers/shm/data/remote.h"
 #include "providers/shm/data/verdict.h"
 #include "providers/shm/data/withdraw.h"
@@ -473,7 +474,9 @@ enum shm_started shm_remote_start(struct shm_conn *conn, const struct wf_op *op)
 	reach = shm_remote_judge(conn, op, &step);
 	if (reach == SHM_REACH_LANE)
 		return SHM_START_LANE;
-	if (!conn->idle || op->len > SHM_REMOTE_FIRST || !shm_remote_is_in_order(conn))
+	if (!conn->idle || op->len > SHM_REMOTE_FIRST ||
+		(reach == SHM_REACH_MEMORY && shm_parts_is_possible(conn, op, &step)) ||
+		!shm_remote_is_in_order(conn))
 		return SHM_START_QUEUE;
 	if (reach == SHM_REACH_REFUSED) {
 		refuse(conn, op, step.err);

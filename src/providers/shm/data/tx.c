@@ -4,6 +4,7 @@
 
 #include "objects/atomic/ops.h"
 #include "providers/shm/conn/conn.h"
+#include "providers/shm/data/parts.h"
 #include "providers/shm/data/withdraw.h"
 
 /* Operations that could not end in the call that posted them, and answers to peers'
@@ -213,8 +214,13 @@ void shm_tx_fail(struct shm_ep *ep, struct shm_tx *tx, int err, const char *peer
 
 void shm_tx_settle(struct shm_conn *conn, struct shm_tx *tx, int err)
 {
+	struct shm_tx *whole = tx->whole;
 	struct shm_ep *ep = conn->ep;
 
+	if (wf_unlikely(tx->parts)) {
+		shm_parts_await(conn, tx, err);
+		return;
+	}
 	if (tx->in_record)
 		shm_withdraw_end(conn, tx);
 	if (tx->id) {
@@ -228,6 +234,8 @@ void shm_tx_settle(struct shm_conn *conn, struct shm_tx *tx, int err)
 		shm_tx_fail(ep, tx, err, shm_conn_name(conn));
 	else
 		shm_tx_complete(ep, tx);
+	if (whole)
+		shm_parts_ended(conn, whole, err);
 	/* Operations behind a fence may be sent now. */
 	if (!wf_list_empty(&conn->txq))
 		shm_out_dirty(conn);

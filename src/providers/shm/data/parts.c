@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "providers/shm/data/parts.h"
+
+#include "providers/shm/data/bulk.h"
+#include "providers/shm/data/out.h"
+#include "providers/shm/data/withdraw.h"
+
+static bool is_mapped(struct shm_conn *conn, uint64_t key)
+{
+	struct shm_window *window = NULL;
+
+	return shm_remote_find(conn, key, &window) != SHM_REACH_MEMORY || window->at;
+}
+
+bool shm_parts_is_possible(
+	struct shm_conn *conn, const struct wf_op *op, const struct shm_step *step)
+{
+	/* The target would count each part. */
+	return op->kind == WF_OP_WRITE && op->rma_count == 1 &&
+	       op->len > SHM_REMOTE_SMALL_WRITE && !(op->flags & FI_INJECT) &&
+	       !shm_remote_tells(op, step) && !shm_withdraw_is_silent(conn) &&
+	       !is_mapped(conn, op->rma->key);
+}
+
+static struct shm_tx *part_new(struct shm_conn *conn, struct shm_tx *whole)
+{
+	size_t len = WF_MIN(
+		whole->local.len - whole->done, (uint64_t)SHM_REMOTE_SMALL_WRITE);
+	struct shm_tx *part = shm_tx_blank(conn->ep);
+
+	if (!part) {
+		shm_conn_fail(conn, FI_ENOMEM);
+		return NULL;
+	}
+	wf_list_init(&part->link);
+	part->op = WF_OP_WRITE;
+	part->addr = whole->addr;
+	part->by_lane = true;
+	/* Only the end of the whole is told. */
+	part->is_completed = true;
+	part->whole = whole;
+	part->local.len = len;
+	part->local.count = (uint8_t)shm_bulk_rest(whole->local.iov, whole->local.count,
+		whole->done, len, part->local.iov);
+	part->seg_count = 1;
+	part->seg[0] = (struct fi_rma_iov){
+		.addr = whole->seg[0].addr + whole->done,
+		.len = len,
+		.key = whole->seg[0].key,
+	};
+	return part;
+}
+
+static void part_drop(struct shm_conn *conn, struct shm_tx *part)
+{
+	if (part->id) {
+		shm_id_free(conn, part->id);
+		conn->unsettled--;
+	}
+	shm_tx_free(conn->ep, part);
+}
+
+int shm_parts_send(struct shm_conn *conn, struct shm_tx *tx)
+{
+	struct shm_tx *part;
+
+	/* A fence is behind it from now on. */
+	tx->begun = true;
+	while (tx->done < tx->local.len) {
+		part = part_new(conn, tx);
+		if (!part)
+			return SHM_FULL;
+		if (shm_out_send_access(conn, part, SHM_REC_WRITE, 0,
+			    part->local.len) != SHM_SENT) {
+			part_drop(conn, part);
+			return SHM_FULL;
+		}
+		(void)shm_out_settle_later(conn, part);
+		tx->done += part->local.len;
+		tx->parts++;
+	}
+	shm_tx_settle(conn, tx, 0);
+	return SHM_SENT;
+}
+
+void shm_parts_await(struct shm_conn *conn, struct shm_tx *tx, int err)
+{
+	if (tx->id) {
+		shm_id_free(conn, tx->id);
+		conn->unsettled--;
+		tx->id = 0;
+	}
+	if (!tx->part_err)
+		tx->part_err = err;
+	tx->awaits_parts = true;
+	(void)shm_out_settle_later(conn, tx);
+}
+
+void shm_parts_ended(struct shm_conn *conn, struct shm_tx *whole, int err)
+{
+	if (!whole->part_err)
+		whole->part_err = err;
+	if (!--whole->parts && whole->awaits_parts)
+		shm_tx_settle(conn, whole, whole->part_err);
+}
