@@ -28,6 +28,7 @@
  *   conn.c            a connection in use and its end
  *   replay.c          sending again messages that a dead peer has not processed
  *   small.c, verdict.c   RMA and atomic operations that fit one slot
+ *   parts.c           long writes, which are divided into such that have one record
  *   withdraw.c        those that a silent peer leaves unread
  *   tx.c, send.c      operations of the application
  *   out.c, out_answer.c, out_op.c, out_stream.c   writing records into the lane
