@@ -164,6 +164,8 @@ struct shm_patience {
 	/* Requests were withdrawn, and the peer has taken none since. */
 	bool is_silent;
 	bool has_withdrawn; /* requests were withdrawn at any time */
+	/* The peer has to tell which of them it executed. */
+	bool is_asking;
 	/* Operations in conn->settling with shm_tx.in_record. */
 	uint32_t waiting;
 };

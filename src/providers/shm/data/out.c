@@ -2,6 +2,7 @@
 #include <sys/socket.h>
 
 #include "providers/shm/data/out.h"
+#include "providers/shm/data/withdraw.h"
 #include "sys/calls.h"
 
 /*
@@ -70,7 +71,7 @@ void shm_out_flush(struct shm_conn *conn)
 
 	if (conn->err)
 		return;
-	done = flush_lane(conn);
+	done = flush_lane(conn) && !shm_withdraw_is_asking(conn);
 	if (done)
 		conn->idle = wf_list_empty(&conn->txq) && !conn->err;
 	/* Pieces need no space in the lane. */

@@ -289,6 +289,8 @@ bool shm_out_send_ops(struct shm_conn *conn)
 	int ret = SHM_SENT;
 
 	conn->held = SHM_HELD_NOT;
+	if (shm_withdraw_is_asking(conn))
+		return true;
 	while (!wf_list_empty(&conn->txq) && ret == SHM_SENT && !conn->err)
 		ret = send_op(conn, wf_list_entry(conn->txq.next, struct shm_tx, link));
 	return ret != SHM_FULL;
@@ -296,6 +298,7 @@ bool shm_out_send_ops(struct shm_conn *conn)
 
 bool shm_out_may_send_ops(struct shm_conn *conn)
 {
-	return !conn->err && !conn->held && !wf_list_empty(&conn->txq) &&
+	return !conn->err && !conn->held && !conn->patience.is_asking &&
+	       !wf_list_empty(&conn->txq) &&
 	       !is_fenced(conn, wf_list_entry(conn->txq.next, struct shm_tx, link));
 }

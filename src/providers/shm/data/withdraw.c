@@ -116,6 +116,7 @@ void shm_withdraw_from(struct shm_conn *conn, uint32_t number)
 	struct shm_tx *tx;
 
 	conn->patience.is_silent = true;
+	conn->patience.is_asking = false;
 	conn->patience.taken = load_taken(conn);
 	while ((tx = take_gone(conn, number))) {
 		wf_list_insert_after(last, &tx->link);
@@ -230,7 +231,8 @@ static void withdraw(struct shm_conn *conn, uint32_t taken)
 
 	while (end != last && is_passed(conn, end + 1))
 		count += may_be_gone(head_at(conn, ++end));
-	if (!count || !has_barrier(conn))
+	/* The peer may take what is behind them before they are performed. */
+	if (!count || end != last || !has_barrier(conn))
 		return;
 	conn->patience.has_withdrawn = true;
 	for (uint32_t number = end; number != taken; number--)
@@ -238,9 +240,25 @@ static void withdraw(struct shm_conn *conn, uint32_t taken)
 	mark(conn, taken, end);
 	(void)wf_membarrier();
 	taken = load_taken(conn);
-	/* Else the peer tells of those that it took. */
-	if (!is_any_taken(conn, taken))
+	if (!is_any_taken(conn, taken)) {
 		shm_withdraw_from(conn, taken + 1);
+		return;
+	}
+	/* The peer tells of those that it took. Until then nothing is sent that it
+	 * could take before what it left is performed. */
+	conn->patience.is_asking = true;
+	shm_out_dirty(conn);
+}
+
+bool shm_withdraw_is_asking_slow(struct shm_conn *conn)
+{
+	const struct shm_verdict_op *verdict;
+	bool asks = first_tx(conn, true, load_taken(conn) + 1 - SHM_SLOTS);
+
+	for (uint32_t i = 0; !asks && (verdict = shm_verdict_at(conn, i)); i++)
+		asks = verdict->is_gone;
+	conn->patience.is_asking = asks;
+	return asks;
 }
 
 /* ---- patience ---- */

@@ -15,8 +15,8 @@
  * first: if the peer finds one of them withdrawn, it executes no later one either. What
  * it has taken meanwhile it may have executed or found withdrawn, and tells which. (For
  * the fences see shm_reader_again.) Operations that only the peer can perform, as
- * atomics, and messages stay in the lane, and what is ordered behind them waits for
- * them. ep.lock.
+ * atomics, and messages stay in the lane, and with them what is ordered before or
+ * behind them. ep.lock.
  */
 
 /* Longer than a peer that polls takes to read all records of a lane. */
@@ -58,6 +58,16 @@ void shm_withdraw_from(struct shm_conn *conn, uint32_t number);
 int shm_withdraw_confirm(struct shm_conn *conn, struct shm_tx *tx);
 
 bool shm_withdraw_is_still_silent(struct shm_conn *conn);
+
+bool shm_withdraw_is_asking_slow(struct shm_conn *conn);
+
+/* Has the peer still to tell which of the requests that were withdrawn it executed? No
+ * operation is sent meanwhile. */
+static inline bool shm_withdraw_is_asking(struct shm_conn *conn)
+{
+	return wf_unlikely(conn->patience.is_asking) &&
+	       shm_withdraw_is_asking_slow(conn);
+}
 
 /* Has the peer taken no record since requests were withdrawn? */
 static inline bool shm_withdraw_is_silent(struct shm_conn *conn)
