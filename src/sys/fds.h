@@ -48,7 +48,8 @@ bool wf_fds_refuse(int listener, int *spare);
  * until it executes a program or ends.)
  */
 int wf_fds_own(int fd);
-/* Called once, by sys/forks.c: forks are noticed from then on. A positive errno or 0. */
+/* Called once, by sys/forks.c: forks are noticed from then on. A positive errno or 0.
+ */
 int wf_fds_watch_forks(void);
 void wf_fds_close(int fd);
 

@@ -96,7 +96,8 @@ int wf_fork_hook_add(
 
 void wf_fork_hook_remove(struct wf_fork_hook *hook)
 {
-	/* Not the link, which others that are added and removed beside it write, too. */
+	/* Not the link, which others that are added and removed beside it write, too.
+	 */
 	if (!hook->in_child)
 		return;
 	(void)pthread_mutex_lock(&lock);

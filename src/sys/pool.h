@@ -15,9 +15,9 @@
  * Memory comes in slabs of a power of two bytes, aligned to their size, so that the
  * slab of an object follows from its address. A slab without objects in use is
  * unmapped, except for WF_POOL_KEPT bytes of slabs that are kept for the next burst: a
- * lap of long messages that come before their receives, which would cost a page fault for
- * each page otherwise.
- * The first object allocates the first slab. The caller serialises.
+ * lap of long messages that come before their receives, which would cost a page fault
+ * for each page otherwise. The first object allocates the first slab. The caller
+ * serialises.
  */
 enum { WF_POOL_KEPT = 8 << 20, WF_POOL_SPARE = 64 };
 

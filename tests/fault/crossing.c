@@ -32,8 +32,8 @@ static void receive_all(struct node *node, unsigned int count)
 		struct fi_cq_tagged_entry entry;
 		struct fi_cq_err_entry err;
 
-		CHECK_OK(fi_recv(node->ep, in, sizeof(in), NULL, FI_ADDR_UNSPEC,
-			&context));
+		CHECK_OK(fi_recv(
+			node->ep, in, sizeof(in), NULL, FI_ADDR_UNSPEC, &context));
 		CHECK(node_wait(node, &entry, &err, LIMIT_MS) == 1);
 		CHECK(entry.flags & FI_REMOTE_CQ_DATA && entry.data == i);
 	}

@@ -131,7 +131,7 @@ struct wf_coll_group {
 	struct wf_av_set *set;
 	fi_addr_t *member; /* @member_count addresses of the AV, sorted */
 	size_t member_count;
-	atomic_int state;          /* enum wf_coll_state; no lock */
+	atomic_int state; /* enum wf_coll_state; no lock */
 	/* While an offload engine joins; else NULL. Set under coll->boots.lock. */
 	struct wf_coll_boot *boot;
 	/* at[WF_COLL_BASE].mc is set: the join at the first engine may end in another

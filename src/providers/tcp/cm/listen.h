@@ -19,7 +19,7 @@ struct tcp_listener {
 	/* A spare descriptor, used when the process has no other left; -1: it is in
 	 * use. */
 	int reserve;
-	uint32_t fork_depth; /* sys/forks.h, of the process that listens */
+	uint32_t fork_depth;    /* sys/forks.h, of the process that listens */
 	union wf_sockaddr name; /* the socket's true address and port */
 	/* Set by the owner, or NULL: close a descriptor of a connection that is less
 	 * useful than a new one. False: there is none. */
