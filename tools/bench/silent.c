@@ -97,41 +97,49 @@ void fb_silent_meet(struct fb_worker *w)
 	say_word(w, OVER);
 }
 
-void fb_silent_operations(struct fb_worker *w, uint64_t count)
+/* Begin a batch of the initiator: its time. 0: this is the target, and the batch is
+ * over.
+ */
+static uint64_t silent_begin(struct fb_worker *w, uint64_t count)
 {
-	uint64_t start_ns;
-
 	w->iteration += count;
 	if (w->side) {
 		stay_silent(w);
-		return;
+		return 0;
 	}
 	begin_batch(w);
-	start_ns = tool_now_ns();
+	return tool_now_ns();
+}
+
+static void silent_end(struct fb_worker *w, uint64_t start_ns)
+{
+	w->batch_ns = (double)(tool_now_ns() - start_ns);
+	end_batch(w);
+}
+
+void fb_silent_operations(struct fb_worker *w, uint64_t count)
+{
+	uint64_t start_ns = silent_begin(w, count);
+
+	if (!start_ns)
+		return;
 	for (uint64_t i = 0; i < count; i++) {
 		fb_message_start(w);
 		fb_message_finish(w);
 		if (w->stamps)
 			w->stamps[i] = tool_now_ns();
 	}
-	w->batch_ns = (double)(tool_now_ns() - start_ns);
-	end_batch(w);
+	silent_end(w, start_ns);
 }
 
 void fb_silent_stream(struct fb_worker *w, uint64_t count)
 {
-	uint64_t start_ns;
+	uint64_t start_ns = silent_begin(w, count);
 
-	w->iteration += count;
-	if (w->side) {
-		stay_silent(w);
+	if (!start_ns)
 		return;
-	}
-	begin_batch(w);
-	start_ns = tool_now_ns();
 	for (uint64_t i = 0; i < count; i++)
 		fb_message_start(w);
 	fb_message_finish(w);
-	w->batch_ns = (double)(tool_now_ns() - start_ns);
-	end_batch(w);
+	silent_end(w, start_ns);
 }

@@ -9,7 +9,8 @@ static bool is_wanted(const struct wf_list *link, const void *arg)
 	const struct wf_cancel *which = arg;
 
 	return !tx->is_completed && !tx->begun && !tx->asked && !tx->done &&
-	       wf_op_is_reported(tx->op_flags) && wf_cancel_is(which, tx->context);
+	       !tx->parts && !tx->whole && wf_op_is_reported(tx->op_flags) &&
+	       wf_cancel_is(which, tx->context);
 }
 
 static bool cancel_on(struct shm_conn *conn, const struct wf_cancel *which)

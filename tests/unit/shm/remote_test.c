@@ -448,10 +448,27 @@ static void in_parts(void **state)
 	close_table();
 }
 
+/* The region is closed while the target is silent. */
+static void in_parts_no_more(void **state)
+{
+	struct pair *p = *state;
+
+	open_table(p);
+	post(p, false, 0, 40 * SHM_REMOTE_SMALL_WRITE, 0);
+	atomic_store(&entry()->serial, SHM_SERIAL_NONE);
+	wait_until_ended(p, 1);
+	assert_one_ended(p, buffer, FI_EKEYREJECTED);
+	assert_int_equal(p->conn->unsettled, 0);
+	assert_true(wf_list_empty(&p->conn->settling));
+	assert_int_equal(there[0], 0xee);
+	close_table();
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		PAIR_TEST(in_parts),
+		PAIR_TEST(in_parts_no_more),
 		PAIR_TEST(performed),
 		PAIR_TEST(refused),
 		PAIR_TEST(closed_meanwhile),

@@ -327,6 +327,8 @@ struct shm_tx *shm_tx_sent(struct shm_ep *ep, const struct wf_op *op);
 void shm_tx_free(struct shm_ep *ep, struct shm_tx *tx);
 void shm_tx_complete(struct shm_ep *ep, struct shm_tx *tx);
 void shm_tx_fail(struct shm_ep *ep, struct shm_tx *tx, int err, const char *peer);
+/* The peer answers the operation no more. */
+void shm_tx_drop_id(struct shm_conn *conn, struct shm_tx *tx);
 /* The peer answered the operation: complete it, or fail it with @err (positive). */
 void shm_tx_settle(struct shm_conn *conn, struct shm_tx *tx, int err);
 

@@ -253,8 +253,11 @@ static int perform(struct shm_conn *conn, struct shm_tx *tx, const struct wf_op 
 	}
 	tx->by_lane = reach == SHM_REACH_LANE;
 	tx->done = tx->by_lane ? 0 : step.done;
-	if (tx->by_lane)
+	if (tx->by_lane) {
+		/* All of it again, if it was sent in parts before. */
+		tx->begun = tx->in_parts = false;
 		return send_request(conn, tx);
+	}
 	tx->tell = step.tell;
 	tx->is_performed = op->atomic || tx->done == tx->local.len;
 	wf_progress_found_some(&conn->ep->ep.progress);

@@ -36,8 +36,6 @@ static struct shm_tx *part_new(struct shm_conn *conn, struct shm_tx *whole)
 	part->op = WF_OP_WRITE;
 	part->addr = whole->addr;
 	part->by_lane = true;
-	/* Only the end of the whole is told. */
-	part->is_completed = true;
 	part->whole = whole;
 	part->local.len = len;
 	part->local.count = (uint8_t)shm_bulk_rest(whole->local.iov, whole->local.count,
@@ -49,15 +47,6 @@ static struct shm_tx *part_new(struct shm_conn *conn, struct shm_tx *whole)
 		.key = whole->seg[0].key,
 	};
 	return part;
-}
-
-static void part_drop(struct shm_conn *conn, struct shm_tx *part)
-{
-	if (part->id) {
-		shm_id_free(conn, part->id);
-		conn->unsettled--;
-	}
-	shm_tx_free(conn->ep, part);
 }
 
 int shm_parts_send(struct shm_conn *conn, struct shm_tx *tx)
@@ -72,7 +61,8 @@ int shm_parts_send(struct shm_conn *conn, struct shm_tx *tx)
 			return SHM_FULL;
 		if (shm_out_send_access(conn, part, SHM_REC_WRITE, 0,
 			    part->local.len) != SHM_SENT) {
-			part_drop(conn, part);
+			shm_tx_drop_id(conn, part);
+			shm_tx_free(conn->ep, part);
 			return SHM_FULL;
 		}
 		(void)shm_out_settle_later(conn, part);
@@ -85,11 +75,7 @@ int shm_parts_send(struct shm_conn *conn, struct shm_tx *tx)
 
 void shm_parts_await(struct shm_conn *conn, struct shm_tx *tx, int err)
 {
-	if (tx->id) {
-		shm_id_free(conn, tx->id);
-		conn->unsettled--;
-		tx->id = 0;
-	}
+	shm_tx_drop_id(conn, tx);
 	if (!tx->part_err)
 		tx->part_err = err;
 	tx->awaits_parts = true;

@@ -160,7 +160,7 @@ struct shm_tx *shm_tx_sent(struct shm_ep *ep, const struct wf_op *op)
 /* Is the end of @tx not reported to the application? */
 static bool is_silent(const struct shm_tx *tx)
 {
-	return tx->op == WF_OP_COUNT || tx->is_completed;
+	return tx->op == WF_OP_COUNT || tx->is_completed || tx->whole;
 }
 
 void shm_tx_free(struct shm_ep *ep, struct shm_tx *tx)
@@ -212,6 +212,15 @@ void shm_tx_fail(struct shm_ep *ep, struct shm_tx *tx, int err, const char *peer
 	shm_tx_free(ep, tx);
 }
 
+void shm_tx_drop_id(struct shm_conn *conn, struct shm_tx *tx)
+{
+	if (!tx->id)
+		return;
+	shm_id_free(conn, tx->id);
+	conn->unsettled--;
+	tx->id = 0;
+}
+
 void shm_tx_settle(struct shm_conn *conn, struct shm_tx *tx, int err)
 {
 	struct shm_tx *whole = tx->whole;
@@ -223,10 +232,7 @@ void shm_tx_settle(struct shm_conn *conn, struct shm_tx *tx, int err)
 	}
 	if (tx->in_record)
 		shm_withdraw_end(conn, tx);
-	if (tx->id) {
-		shm_id_free(conn, tx->id);
-		conn->unsettled--;
-	}
+	shm_tx_drop_id(conn, tx);
 	if (tx->token)
 		conn->tokens &= ~(1ull << (tx->token - 1));
 	wf_list_remove(&tx->link);

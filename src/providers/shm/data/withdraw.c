@@ -88,9 +88,7 @@ static struct shm_tx *take_verdict(struct shm_conn *conn)
 static struct shm_tx *take_tx(struct shm_conn *conn, struct shm_tx *tx)
 {
 	shm_withdraw_end(conn, tx);
-	shm_id_free(conn, tx->id);
-	tx->id = 0;
-	conn->unsettled--;
+	shm_tx_drop_id(conn, tx);
 	tx->by_lane = false;
 	wf_list_remove(&tx->link);
 	return tx;
