@@ -212,16 +212,20 @@ static bool is_missing(const struct shm_peer *peer, uint64_t now)
 	return changed < peer->missed_ns && peer->missed_ns - changed > MARGIN_NS;
 }
 
-/* Looks for missing names leave time between them, however many are missing and however
- * often names come and go. */
-static bool may_attempt_again(struct shm_peers *peers, uint64_t now)
+/* The more peers are missing, the more rarely each is looked for, however often other
+ * names come and go. */
+static bool may_attempt_again(
+	struct shm_ep *ep, const struct shm_peer *peer, uint64_t now)
 {
-	enum { EVERY_NS = 2000000 };
+	enum { EACH_NS = 5000000, MOST = 64 };
+	uint64_t count = 0;
 
-	if (now - peers->looked_ns < EVERY_NS)
-		return false;
-	peers->looked_ns = now;
-	return true;
+	wf_list_foreach(link, &ep->peers->remotes.busy)
+	{
+		if (++count == MOST)
+			break;
+	}
+	return now - peer->missed_ns >= count * EACH_NS;
 }
 
 /* Connect to the listening socket of @peer. */
@@ -231,7 +235,7 @@ static int find_socket(struct shm_ep *ep, struct shm_peer *peer, int *ret_fd)
 	int ret;
 
 	if (peer->missed_ns &&
-		(is_missing(peer, now) || !may_attempt_again(ep->peers, now)))
+		(is_missing(peer, now) || !may_attempt_again(ep, peer, now)))
 		return -ENOENT;
 	ret = shm_socket_connect(peer->name, ret_fd);
 	peer->missed_ns = ret == -ENOENT || ret == -ECONNREFUSED ? now : 0;

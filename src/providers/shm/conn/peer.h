@@ -46,8 +46,6 @@ struct shm_peers {
 	struct shm_ep *ep;
 	uint64_t instance, probe;
 	struct wf_remotes remotes;
-	/* Time (CLOCK_REALTIME, nanoseconds) of the last look for a missing name. */
-	uint64_t looked_ns;
 	/* The log says why there is no memory for connections. */
 	bool explained;
 };
