@@ -212,6 +212,6 @@ int main(int argc, char **argv)
 	};
 
 	/* A loaded machine starts the last process long after the first one. */
-	CHECK(!setenv("FI_SHM_REFUSED_TIMEOUT", "30000", 1));
+	CHECK(!setenv("FI_SHM_REFUSED_TIMEOUT", "100000", 1));
 	return fault_main(cases, sizeof(cases) / sizeof(cases[0]), argc, argv);
 }
