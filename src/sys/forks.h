@@ -41,7 +41,8 @@ void wf_fork_hook_remove(struct wf_fork_hook *hook);
 
 /* Around what a thread of the library does: no process is forked meanwhile, so that a
  * child finds no lock held by a thread that it does not have. Sections do not nest, and
- * the caller holds no lock in the first one. */
+ * may end in another thread than they began in. The caller's locks are not taken while
+ * a process forks. */
 void wf_fork_defer(void);
 void wf_fork_allow(void);
 

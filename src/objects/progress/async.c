@@ -147,6 +147,7 @@ static void async_serve_all(void)
 static void *async_main(void *arg)
 {
 	(void)arg;
+	wf_fork_allow(); /* async_start's section */
 	/* A tick is shorter than the kernel's usual tolerance. */
 	(void)prctl(PR_SET_TIMERSLACK, 1000);
 	(void)pthread_mutex_lock(&async.lock);
@@ -165,7 +166,8 @@ static void *async_main(void *arg)
 }
 
 /* Start the thread, with all signals blocked: the application's handlers run in its own
- * threads. */
+ * threads. No process is forked until the thread runs: while it starts it holds locks of
+ * the C library, or of a sanitizer, which a child would find taken. */
 static void async_start(void)
 {
 	sigset_t all, before;
@@ -173,7 +175,10 @@ static void async_start(void)
 	(void)sigfillset(&all);
 	if (pthread_sigmask(SIG_SETMASK, &all, &before))
 		return;
+	wf_fork_defer();
 	async.has_thread = !pthread_create(&async.thread, NULL, async_main, NULL);
+	if (!async.has_thread)
+		wf_fork_allow();
 	(void)pthread_sigmask(SIG_SETMASK, &before, NULL);
 	if (async.has_thread)
 		(void)pthread_setname_np(async.thread, "fi-async");
