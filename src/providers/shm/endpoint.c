@@ -52,7 +52,7 @@ static int shm_enable(struct wf_ep *wf)
 	ep->listener.ready = shm_attempt_accept_ready;
 	ret = wf_watch_set(&ep->watches, &ep->listener, EPOLLIN);
 	if (ret) {
-		shm_socket_unlisten(ep->listener.fd);
+		shm_socket_unlisten(ep->listener.fd, ep->name);
 		ep->listener.fd = -1;
 	}
 	return ret;
@@ -84,7 +84,7 @@ static void shm_destroy(struct wf_ep *wf)
 	/* In a forked child the sockets and connections belong to the parent. */
 	if (ep->pid == getpid()) {
 		if (ep->listener.fd >= 0)
-			shm_socket_unlisten(ep->listener.fd);
+			shm_socket_unlisten(ep->listener.fd, ep->name);
 		end_conns(ep);
 		shm_peers_free(ep);
 	}

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "unit.h"
 
+#include <errno.h>
 #include <netdb.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <unistd.h>
 
 #include "objects/info/call.h"
+#include "providers/shm/conn/dir.h"
 #include "providers/shm/conn/listen.h"
 #include "providers/shm/conn/socket.h"
 
@@ -82,27 +84,104 @@ static void told_by_endpoints(void **state)
 	assert_false(shm_socket_knows(own(":922")));
 	assert_false(shm_socket_knows("weft-node-test"));
 	assert_int_equal(known(own(""), FI_NUMERICHOST), 0);
-	shm_socket_unlisten(fd);
+	shm_socket_unlisten(fd, name);
 	assert_false(shm_socket_knows(own("")));
+}
+
+/* The path of @file in the directory that names are in. */
+static const char *path_of(const char *file)
+{
+	static char path[SHM_DIR_LEN + SHM_NAME_MAX];
+	struct shm_dirs dirs;
+
+	shm_dirs_find(SHM_DIR_ROOT, &dirs);
+	assert_true(dirs.count > 0);
+	(void)snprintf(path, sizeof(path), "%s/%s", dirs.path[0], file);
+	return path;
 }
 
 /* Of one that was killed the name is left, until the next one opens. */
 static void left_behind(void **state)
 {
-	struct sockaddr_un addr;
-	socklen_t len = sizeof(addr);
-	char name[SHM_NAME_MAX];
+	char name[SHM_NAME_MAX], other[SHM_NAME_MAX];
 	int fd;
 
 	(void)snprintf(name, sizeof(name), "fi_ns://%s", own(":1"));
+	(void)snprintf(other, sizeof(other), "fi_ns://%s", own(":2"));
+	for (int i = 0; i < 2; i++) {
+		assert_int_equal(shm_socket_listen(name, &fd), 0);
+		assert_int_equal(close(fd), 0);
+		assert_int_equal(access(path_of(own(":1")), F_OK), 0);
+		assert_false(shm_socket_knows(own("")));
+		/* One of the same name, and one of another. */
+		assert_int_equal(shm_socket_listen(i ? other : name, &fd), 0);
+		assert_true(shm_socket_knows(own("")));
+		assert_int_equal(access(path_of(own(":1")), F_OK), i ? -1 : 0);
+		shm_socket_unlisten(fd, i ? other : name);
+		assert_false(shm_socket_knows(own("")));
+	}
+}
+
+static void one_at_a_time(void **state)
+{
+	char name[SHM_NAME_MAX];
+	int fd, second;
+
+	(void)snprintf(name, sizeof(name), "fi_ns://%s", own(":1"));
 	assert_int_equal(shm_socket_listen(name, &fd), 0);
-	assert_int_equal(getsockname(fd, (struct sockaddr *)&addr, &len), 0);
-	assert_int_equal(close(fd), 0);
-	assert_int_equal(access(addr.sun_path, F_OK), 0);
-	assert_false(shm_socket_knows(own("")));
+	assert_int_equal(shm_socket_listen(name, &second), -EADDRINUSE);
+	assert_true(shm_socket_knows(own(":1")));
+	shm_socket_unlisten(fd, name);
+	assert_false(shm_socket_knows(own(":1")));
+}
+
+/* Who removes leftovers keeps nobody from starting or ending, if another endpoint is
+ * there. */
+static void nobody_waits_for_the_tidy(void **state)
+{
+	char name[SHM_NAME_MAX], other[SHM_NAME_MAX];
+	struct shm_dirs_lock lock;
+	int fd, other_fd;
+
+	(void)snprintf(name, sizeof(name), "fi_ns://%s", own(":1"));
+	(void)snprintf(other, sizeof(other), "fi_ns://%s", own(":2"));
+	assert_int_equal(shm_socket_listen(other, &other_fd), 0);
+	assert_int_equal(shm_dirs_lock(SHM_DIR_ROOT, &lock), 0);
 	assert_int_equal(shm_socket_listen(name, &fd), 0);
-	assert_true(shm_socket_knows(own("")));
-	shm_socket_unlisten(fd);
+	shm_socket_unlisten(fd, name);
+	shm_dirs_unlock(&lock);
+	shm_socket_unlisten(other_fd, other);
+}
+
+static void bind_at(int *ret_fd, const char *path)
+{
+	struct sockaddr_un addr = { .sun_family = AF_UNIX };
+
+	assert_true(strlen(path) < sizeof(addr.sun_path));
+	memcpy(addr.sun_path, path, strlen(path));
+	*ret_fd = socket(AF_UNIX, SOCK_SEQPACKET, 0);
+	assert_true(*ret_fd >= 0);
+	assert_int_equal(bind(*ret_fd, (struct sockaddr *)&addr, sizeof(addr)), 0);
+}
+
+/* Of a process that was killed before its socket had its name. */
+static void drafts(void **state)
+{
+	char name[SHM_NAME_MAX], draft[64];
+	int fd, bound;
+
+	(void)snprintf(name, sizeof(name), "fi_ns://%s", own(":1"));
+	(void)snprintf(draft, sizeof(draft), "%%%%%%weft-node-test-%ld", (long)getpid());
+	assert_int_equal(shm_socket_listen(name, &fd), 0);
+	bind_at(&bound, path_of(draft));
+	shm_socket_unlisten(fd, name);
+	assert_int_equal(shm_socket_listen(name, &fd), 0);
+	assert_int_equal(access(path_of(draft), F_OK), 0);
+	assert_int_equal(close(bound), 0);
+	shm_socket_unlisten(fd, name);
+	assert_int_equal(shm_socket_listen(name, &fd), 0);
+	assert_int_equal(access(path_of(draft), F_OK), -1);
+	shm_socket_unlisten(fd, name);
 }
 
 static void too_long_for_a_file(void **state)
@@ -116,7 +195,7 @@ static void too_long_for_a_file(void **state)
 	assert_false(shm_socket_knows(node));
 	assert_int_equal(shm_socket_listen(name, &fd), 0);
 	assert_true(shm_socket_knows(node));
-	shm_socket_unlisten(fd);
+	shm_socket_unlisten(fd, name);
 }
 
 int main(void)
@@ -127,6 +206,9 @@ int main(void)
 		cmocka_unit_test(told_by_name_resolution),
 		cmocka_unit_test(told_by_endpoints),
 		cmocka_unit_test(left_behind),
+		cmocka_unit_test(one_at_a_time),
+		cmocka_unit_test(nobody_waits_for_the_tidy),
+		cmocka_unit_test(drafts),
 		cmocka_unit_test(too_long_for_a_file),
 	};
 

@@ -429,7 +429,7 @@ static void a_message_comes_with_the_acceptance(void **state)
 	hello = raw_hello(&raw, names.peer, SHM_WELCOME);
 	assert_int_equal(shm_hello_send(asked, &hello, -1), 0);
 	shm_socket_close(asked);
-	shm_socket_unlisten(listener);
+	shm_socket_unlisten(listener, names.peer);
 	/* The endpoint's own message may fail. */
 	while (in != word) {
 		assert_true(wf_now_ns() < deadline);

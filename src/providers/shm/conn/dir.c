@@ -183,9 +183,9 @@ static int make(const char *root)
 	return make_numbered(root);
 }
 
-static int lock_fd(int dir)
+static int lock_fd(int dir, int how)
 {
-	while (flock(dir, LOCK_EX))
+	while (flock(dir, LOCK_EX | how))
 		if (errno != EINTR)
 			return -errno;
 	return 0;
@@ -199,9 +199,9 @@ static void unlock_fd(int dir)
 	(void)wf_sys_close(dir);
 }
 
-/* Lock one directory. -ENOENT: it was removed, perhaps while this process waited for
- * its lock. */
-static int lock_one(const char *path, int *ret_fd)
+/* Lock one directory; @how: 0 or LOCK_NB. -ENOENT: it was removed, perhaps while this
+ * process waited for its lock. */
+static int lock_one(const char *path, int how, int *ret_fd)
 {
 	int fd = wf_sys_open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC),
 	    ret;
@@ -209,7 +209,7 @@ static int lock_one(const char *path, int *ret_fd)
 
 	if (fd < 0)
 		return -errno;
-	ret = lock_fd(fd);
+	ret = lock_fd(fd, how);
 	if (!ret && (fstat(fd, &st) || !st.st_nlink))
 		ret = -ENOENT;
 	if (ret)
@@ -227,15 +227,15 @@ void shm_dirs_unlock(struct shm_dirs_lock *lock)
 
 /* Lock all, in the order of the list, so that two processes cannot wait for each other.
  */
-static int lock_all(struct shm_dirs_lock *lock)
+static int lock_all(struct shm_dirs_lock *lock, int how)
 {
 	unsigned int count = lock->dirs.count;
 	int ret = 0;
 
 	lock->dirs.count = 0;
 	while (!ret && lock->dirs.count < count) {
-		ret = lock_one(
-			lock->dirs.path[lock->dirs.count], &lock->fd[lock->dirs.count]);
+		ret = lock_one(lock->dirs.path[lock->dirs.count], how,
+			&lock->fd[lock->dirs.count]);
 		lock->dirs.count += !ret;
 	}
 	if (ret)
@@ -257,18 +257,38 @@ int shm_dirs_lock(const char *root, struct shm_dirs_lock *ret)
 				return err;
 			shm_dirs_find(root, &ret->dirs);
 		}
-		err = ret->dirs.count ? lock_all(ret) : -ENOENT;
+		err = ret->dirs.count ? lock_all(ret, 0) : -ENOENT;
 	}
 	return err;
 }
 
+int shm_dirs_try_lock(const char *root, struct shm_dirs_lock *ret)
+{
+	shm_dirs_find(root, &ret->dirs);
+	return lock_all(ret, LOCK_NB);
+}
+
+static bool is_empty(const char *path)
+{
+	DIR *list = opendir(path);
+	struct dirent *entry;
+	bool empty = true;
+
+	while (list && empty && (entry = readdir(list)))
+		empty = !strcmp(entry->d_name, ".") || !strcmp(entry->d_name, "..");
+	if (list)
+		(void)closedir(list);
+	return empty;
+}
+
 /* Remove the directory with its lock held: a process that waited for the lock finds
- * that the directory has no link left, and lists the directories once more. */
+ * that the directory has no link left, and lists the directories once more. Of many
+ * that end together only the last ones wait for the lock. */
 void shm_dir_remove(const char *path)
 {
 	int fd = -1;
 
-	if (lock_one(path, &fd))
+	if (!is_empty(path) || lock_one(path, 0, &fd))
 		return;
 	(void)rmdir(path);
 	unlock_fd(fd);

@@ -39,14 +39,16 @@ void shm_dirs_find(const char *root, struct shm_dirs *ret);
 uint64_t shm_dirs_changed_ns(const char *root);
 
 /* Find all directories, create one if there is none, and lock them (flock) with the
- * descriptors of this open until shm_dirs_unlock: no other process adds or removes a
- * name meanwhile. Returns 0 or a negative errno, which was logged: @root is full,
- * read-only or does not exist. */
+ * descriptors of this open until shm_dirs_unlock: no other process removes a name that
+ * is not its own meanwhile. Returns 0 or a negative errno, which was logged: @root is
+ * full, read-only or does not exist. */
 struct shm_dirs_lock {
 	struct shm_dirs dirs;
 	int fd[SHM_DIRS_MAX];
 };
 int shm_dirs_lock(const char *root, struct shm_dirs_lock *ret);
+/* The same for directories that exist; -EWOULDBLOCK: another process has a lock. */
+int shm_dirs_try_lock(const char *root, struct shm_dirs_lock *ret);
 void shm_dirs_unlock(struct shm_dirs_lock *lock);
 
 /* Remove the directory if it is empty. */

@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include <dirent.h>
 #include <errno.h>
+#include <inttypes.h>
 #include <poll.h>
+#include <stdio.h>
 #include <string.h>
+#include <sys/random.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/un.h>
@@ -15,12 +18,19 @@
 #include "sys/fds.h"
 
 /*
- * Names of sockets in the directories of this user. A killed process leaves its name
- * behind; the next process that opens an endpoint removes it, with the directory
- * locked, so that a name that is just being created is not mistaken for a leftover.
+ * Names of sockets in the directories of this user. A socket is bound to a draft, a name
+ * that no endpoint can have, and gets its own name when it listens: so a name without a
+ * socket belongs to a process that was killed, and many processes may start without
+ * waiting for each other. Names of killed processes are removed with the directory
+ * locked: of two processes, one might remove what the other has just created anew. A
+ * draft whose socket is just being created may be removed with them; its process then
+ * waits for the lock.
  */
 
-enum { BACKLOG = 4096 };
+enum { BACKLOG = 4096, TRIES = 100 };
+
+/* Drafts begin with it. No other name has three of them (name.c). */
+static const char draft_prefix[] = "%%%";
 
 static int address_in(const char *dir, const char *name, struct sockaddr_un *ret)
 {
@@ -155,7 +165,7 @@ static bool is_taken(const struct sockaddr_un *addr)
 }
 
 /* Find the address of @name in the first directory; -EADDRINUSE: the name exists in one
- * of the directories. Removes other directories that are empty. */
+ * of the directories, which are locked. Removes other directories that are empty. */
 static int find_free(
 	const struct shm_dirs *dirs, const char *name, struct sockaddr_un *ret)
 {
@@ -179,23 +189,70 @@ static int new_socket(int *ret_fd)
 	return fd < 0 ? -errno : shm_socket_own(fd, ret_fd);
 }
 
-static int listen_at(const struct sockaddr_un *addr, int *ret_fd)
+static int draft_in(const char *dir, struct sockaddr_un *ret)
 {
+	uint64_t number;
+
+	*ret = (struct sockaddr_un){ .sun_family = AF_UNIX };
+	if (wf_sys_getrandom(&number, sizeof(number), 0) < 0)
+		return -errno;
+	(void)snprintf(ret->sun_path, sizeof(ret->sun_path), "%s/%s%016" PRIx64, dir,
+		draft_prefix, number);
+	return 0;
+}
+
+/* Listen with @fd at a draft. */
+static int listen_at_draft(int fd, const char *dir, struct sockaddr_un *ret)
+{
+	int err = draft_in(dir, ret);
+
+	if (!err && bind(fd, (const struct sockaddr *)ret, sizeof(*ret)))
+		err = -errno;
+	if (!err && listen(fd, BACKLOG)) {
+		err = -errno;
+		(void)unlink(ret->sun_path);
+	}
+	return err;
+}
+
+/* Listen at @addr in @dir. -EADDRINUSE: the name exists; -ENOENT: the directory was
+ * removed. */
+static int listen_at(const char *dir, const struct sockaddr_un *addr, int *ret_fd)
+{
+	struct sockaddr_un draft;
 	int fd = -1, ret = new_socket(&fd);
 
 	if (ret)
 		return ret;
-	if (bind(fd, (const struct sockaddr *)addr, sizeof(*addr)) ||
-		listen(fd, BACKLOG)) {
-		ret = -errno;
-		shm_socket_close(fd);
-		return ret;
+	ret = listen_at_draft(fd, dir, &draft);
+	if (!ret) {
+		if (link(draft.sun_path, addr->sun_path))
+			ret = errno == EEXIST ? -EADDRINUSE : -errno;
+		(void)unlink(draft.sun_path);
 	}
-	*ret_fd = fd;
-	return 0;
+	if (ret)
+		shm_socket_close(fd);
+	else
+		*ret_fd = fd;
+	return ret;
 }
 
-int shm_socket_listen(const char *name, int *ret_fd)
+/* The usual case: the plain directory exists, and no file has the name. */
+static int listen_unlocked(const char *name, int *ret_fd)
+{
+	struct shm_dirs plain, all;
+	struct sockaddr_un addr;
+	int ret;
+
+	shm_dirs_plain(SHM_DIR_ROOT, &plain);
+	shm_dirs_find(SHM_DIR_ROOT, &all);
+	if (plain.count != 1 || all.count != 1)
+		return -ENOENT;
+	ret = address_in(plain.path[0], name, &addr);
+	return ret ? ret : listen_at(plain.path[0], &addr, ret_fd);
+}
+
+static int listen_locked(const char *name, int *ret_fd)
 {
 	struct shm_dirs_lock lock;
 	struct sockaddr_un addr;
@@ -205,23 +262,51 @@ int shm_socket_listen(const char *name, int *ret_fd)
 		return ret;
 	ret = find_free(&lock.dirs, name, &addr);
 	if (!ret)
-		ret = listen_at(&addr, ret_fd);
+		ret = listen_at(lock.dirs.path[0], &addr, ret_fd);
 	shm_dirs_unlock(&lock);
 	return ret;
 }
 
-void shm_socket_unlisten(int fd)
+/* If another process does so, this one need not. */
+static void tidy(void)
 {
-	struct sockaddr_un addr = { .sun_family = AF_UNIX };
-	socklen_t len = sizeof(addr);
+	struct shm_dirs_lock lock;
+
+	if (shm_dirs_try_lock(SHM_DIR_ROOT, &lock))
+		return;
+	for (unsigned int i = 0; i < lock.dirs.count; i++)
+		remove_leftovers(lock.dirs.path[i]);
+	shm_dirs_unlock(&lock);
+}
+
+int shm_socket_listen(const char *name, int *ret_fd)
+{
+	int ret = listen_unlocked(name, ret_fd);
+
+	if (!ret)
+		tidy();
+	/* The last name that goes takes the directory along, locked or not. */
+	for (int i = 0; ret && ret != -ENAMETOOLONG && i < TRIES; i++) {
+		ret = listen_locked(name, ret_fd);
+		if (ret != -ENOENT)
+			break;
+	}
+	return ret;
+}
+
+void shm_socket_unlisten(int fd, const char *name)
+{
+	struct sockaddr_un draft = { .sun_family = AF_UNIX }, addr;
+	socklen_t len = sizeof(draft);
 	char *slash;
 
 	/* The name belongs to this process as long as the socket listens. */
-	if (!getsockname(fd, (struct sockaddr *)&addr, &len) &&
-		(slash = strrchr(addr.sun_path, '/'))) {
-		(void)unlink(addr.sun_path);
+	if (!getsockname(fd, (struct sockaddr *)&draft, &len) &&
+		(slash = strrchr(draft.sun_path, '/'))) {
 		*slash = '\0';
-		shm_dir_remove(addr.sun_path);
+		if (!address_in(draft.sun_path, name, &addr))
+			(void)unlink(addr.sun_path);
+		shm_dir_remove(draft.sun_path);
 	}
 	shm_socket_close(fd);
 }

@@ -12,8 +12,8 @@ int shm_socket_listen(const char *name, int *ret_fd);
 /* Does an endpoint listen at name @node, or at a name that begins with @node and ":"?
  */
 bool shm_socket_knows(const char *node);
-/* Stop listening and remove the name. */
-void shm_socket_unlisten(int fd);
+/* Stop listening and remove the name, which is that of shm_socket_listen. */
+void shm_socket_unlisten(int fd, const char *name);
 /* Connect to the endpoint @name. -ENOENT, -ECONNREFUSED: no endpoint has the name;
  * -EAGAIN: the backlog of its socket is full. */
 int shm_socket_connect(const char *name, int *ret_fd);
