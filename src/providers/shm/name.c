@@ -50,6 +50,15 @@ static bool join(const char *dir, const char *file, char *path, size_t len)
 	return n >= 0 && (size_t)n < len;
 }
 
+uint64_t shm_name_hash(const char *name)
+{
+	uint64_t hash = 14695981039346656037u;
+
+	for (; *name; name++)
+		hash = (hash ^ (uint8_t)*name) * 1099511628211u;
+	return hash ^ hash >> 32;
+}
+
 int shm_name_path(const char *dir, const char *name, char *path, size_t len)
 {
 	char file[SHM_NAME_MAX * 3];

@@ -19,4 +19,7 @@ enum { SHM_NAME_MAX = WF_ADDRSTR_MAX };
  * less than any struct sockaddr_un has space for. */
 int shm_name_path(const char *dir, const char *name, char *path, size_t len);
 
+/* For tables of names; FNV-1a. */
+uint64_t shm_name_hash(const char *name);
+
 #endif

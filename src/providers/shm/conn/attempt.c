@@ -8,7 +8,6 @@
 #include <unistd.h>
 
 #include "providers/shm/conn/attempt.h"
-#include "providers/shm/conn/dir.h"
 #include "providers/shm/data/proof.h"
 #include "providers/shm/data/region.h"
 #include "sys/calls.h"
@@ -189,56 +188,20 @@ static void no_region(struct shm_ep *ep, struct shm_peer *peer, int err)
 	ep->peers->explained = true;
 }
 
-static uint64_t realtime_ns(void)
-{
-	struct timespec ts;
-
-	(void)clock_gettime(CLOCK_REALTIME, &ts);
-	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
-}
-
-/* Is it certain that the name of @peer, which was missing, is not there yet? To look
- * for a name takes the lock of the directory, and a process that creates one waits for
- * it: many that look all the time would keep others from starting. */
-static bool is_missing(const struct shm_peer *peer, uint64_t now)
-{
-	/* Time for a change to be seen, and how long it is relied on that it is. */
-	enum { MARGIN_NS = 20000000, TRUST_NS = 1000000000 };
-	uint64_t changed;
-
-	if (now - peer->missed_ns >= TRUST_NS)
-		return false;
-	changed = shm_dirs_changed_ns(SHM_DIR_ROOT);
-	return changed < peer->missed_ns && peer->missed_ns - changed > MARGIN_NS;
-}
-
-/* The more peers are missing, the more rarely each is looked for, however often other
- * names come and go. */
-static bool may_attempt_again(
-	struct shm_ep *ep, const struct shm_peer *peer, uint64_t now)
-{
-	enum { EACH_NS = 5000000, MOST = 64 };
-	uint64_t count = 0;
-
-	wf_list_foreach(link, &ep->peers->remotes.busy)
-	{
-		if (++count == MOST)
-			break;
-	}
-	return now - peer->missed_ns >= count * EACH_NS;
-}
-
-/* Connect to the listening socket of @peer. */
+/* Connect to the listening socket of @peer. The first attempt asks for the name itself,
+ * unless other names were missing just now. */
 static int find_socket(struct shm_ep *ep, struct shm_peer *peer, int *ret_fd)
 {
-	uint64_t now = realtime_ns();
+	struct shm_listing *listing = &ep->peers->listing;
 	int ret;
 
-	if (peer->missed_ns &&
-		(is_missing(peer, now) || !may_attempt_again(ep, peer, now)))
+	if ((peer->missed || shm_listing_is_young(listing)) &&
+		!shm_listing_may_have(listing, peer->name)) {
+		peer->missed = true;
 		return -ENOENT;
+	}
 	ret = shm_socket_connect(peer->name, ret_fd);
-	peer->missed_ns = ret == -ENOENT || ret == -ECONNREFUSED ? now : 0;
+	peer->missed = ret == -ENOENT || ret == -ECONNREFUSED;
 	return ret;
 }
 

@@ -18,13 +18,13 @@
 #include "sys/fds.h"
 
 /*
- * Names of sockets in the directories of this user. A socket is bound to a draft, a name
- * that no endpoint can have, and gets its own name when it listens: so a name without a
- * socket belongs to a process that was killed, and many processes may start without
- * waiting for each other. Names of killed processes are removed with the directory
- * locked: of two processes, one might remove what the other has just created anew. A
- * draft whose socket is just being created may be removed with them; its process then
- * waits for the lock.
+ * Names of sockets in the directories of this user. A socket is bound to a draft, a
+ * name that no endpoint can have, and gets its own name when it listens: so a name
+ * without a socket belongs to a process that was killed, and many processes may start
+ * without waiting for each other. Names of killed processes are removed with the
+ * directory locked: of two processes, one might remove what the other has just created
+ * anew. A draft whose socket is just being created may be removed with them; its
+ * process then waits for the lock.
  */
 
 enum { BACKLOG = 4096, TRIES = 100 };
@@ -329,16 +329,17 @@ static int connect_in(const struct shm_dirs *dirs, const char *name, int fd)
 
 int shm_socket_connect(const char *name, int *ret_fd)
 {
-	struct shm_dirs dirs;
+	struct shm_dirs plain, all;
 	int fd = -1, ret = new_socket(&fd);
 
 	if (ret)
 		return ret;
-	shm_dirs_plain(SHM_DIR_ROOT, &dirs);
-	ret = connect_in(&dirs, name, fd);
+	shm_dirs_plain(SHM_DIR_ROOT, &plain);
+	ret = connect_in(&plain, name, fd);
 	if (ret == -ENOENT || ret == -ECONNREFUSED) {
-		shm_dirs_find(SHM_DIR_ROOT, &dirs);
-		ret = connect_in(&dirs, name, fd);
+		shm_dirs_find(SHM_DIR_ROOT, &all);
+		if (all.count > plain.count)
+			ret = connect_in(&all, name, fd);
 	}
 	if (ret)
 		shm_socket_close(fd);

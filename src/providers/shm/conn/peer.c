@@ -20,15 +20,6 @@ enum {
 	BACKOFF_MAX_US = 50000,
 };
 
-static uint64_t hash_of(const char *name)
-{
-	uint64_t hash = 14695981039346656037u;
-
-	for (; *name; name++)
-		hash = (hash ^ (uint8_t)*name) * 1099511628211u;
-	return hash ^ hash >> 32;
-}
-
 static struct shm_peers *peers_of(struct wf_remotes *remotes)
 {
 	return wf_container_of(remotes, struct shm_peers, remotes);
@@ -164,6 +155,7 @@ void shm_peers_free(struct shm_ep *ep)
 	if (!peers)
 		return;
 	wf_remotes_done(&peers->remotes);
+	shm_listing_done(&peers->listing);
 	free(peers);
 	ep->peers = NULL;
 }
@@ -171,7 +163,7 @@ void shm_peers_free(struct shm_ep *ep)
 struct shm_peer *shm_peer_get(struct shm_ep *ep, const char *name)
 {
 	struct wf_remote *remote =
-		wf_remotes_get(&ep->peers->remotes, hash_of(name), name);
+		wf_remotes_get(&ep->peers->remotes, shm_name_hash(name), name);
 
 	return remote ? shm_peer_of(remote) : NULL;
 }
@@ -224,7 +216,7 @@ struct shm_peer *shm_peer_at(struct shm_ep *ep, fi_addr_t addr)
 
 	if (!name_at(ep, addr, name))
 		return NULL;
-	remote = wf_remotes_find(&ep->peers->remotes, hash_of(name), name);
+	remote = wf_remotes_find(&ep->peers->remotes, shm_name_hash(name), name);
 	return remote ? shm_peer_of(remote) : NULL;
 }
 

@@ -5,6 +5,7 @@
 #include "objects/conn/remote.h"
 #include "providers/shm/conn/conn.h"
 #include "providers/shm/conn/listen.h"
+#include "providers/shm/conn/listing.h"
 #include "providers/shm/conn/socket.h"
 
 struct shm_attempt;
@@ -21,9 +22,8 @@ struct shm_peer {
 	struct shm_conn *conn;
 	/* This endpoint's attempt to connect to the peer; NULL: there is none. */
 	struct shm_attempt *attempt;
-	/* Time (CLOCK_REALTIME, nanoseconds) before an attempt that found no such name;
-	 * 0: the last attempt found it, or there was none. */
-	uint64_t missed_ns;
+	/* The last attempt found no such name. */
+	bool missed;
 	/* Instance number of the endpoint that @conn connects to; random. */
 	uint64_t instance;
 	char name[SHM_NAME_MAX];
@@ -46,6 +46,7 @@ struct shm_peers {
 	struct shm_ep *ep;
 	uint64_t instance, probe;
 	struct wf_remotes remotes;
+	struct shm_listing listing;
 	/* The log says why there is no memory for connections. */
 	bool explained;
 };
