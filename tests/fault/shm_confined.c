@@ -11,12 +11,9 @@
 #include "confine.h"
 #include "converse.h"
 
-/* Use it wherever it works, so that there is something to refuse; as FI_SHM_COPY says,
- * if that is set. */
+/* Use it wherever it works, so that there is something to refuse. */
 static void prefer_cma(void)
 {
-	if (getenv("FI_SHM_COPY"))
-		return;
 	CHECK(!setenv("FI_SHM_CMA_SIZE", "4097", 1));
 }
 

@@ -17,7 +17,6 @@ struct shm_params shm_params = {
 	.eager_size = EAGER_MAX,
 	.cma_size = SIZE_MAX,
 	.nontemporal_size = (size_t)24 << 20,
-	.measure_copies = 1,
 	.ring_memory = (size_t)64 << 20,
 	.unexpected_size = (size_t)2 << 30,
 	.answer_size = (size_t)64 << 20,
@@ -47,8 +46,7 @@ static const struct wf_param rows[] = {
 		"Longest message that can be injected, in bytes (default: 4096)"),
 	SIZE("eager_size", eager_size, 0, EAGER_MAX,
 		"Longer messages wait at the sender until they are matched, in bytes "
-		"(default: 32768; and those above 4096 that the receiver copies in "
-		"less time from there)"),
+		"(default: 32768)"),
 	BOOL("disable_cma", disable_cma,
 		"Never read or write the memory of another process, copy everything "
 		"through shared memory (default: no)"),
@@ -58,12 +56,8 @@ static const struct wf_param rows[] = {
 	SIZE("cma_size", cma_size, 0, SIZE_MAX,
 		"From this length on, messages that wait at the sender are copied by "
 		"the receiver out of the sender's memory where that is allowed, in "
-		"bytes; shorter ones are copied through shared memory (default: what "
-		"is measured to take less time)"),
-	BOOL("measure_copies", measure_copies,
-		"Measure whether long messages take less time when "
-		"they are copied from memory to memory, unless cma_size is set; "
-		"otherwise they are copied through shared memory (default: yes)"),
+		"bytes; shorter ones go through shared memory while the sender makes "
+		"progress (default: none is that long)"),
 	SIZE("nontemporal_size", nontemporal_size, 0, SIZE_MAX,
 		"From this length on, what comes through shared memory is stored past "
 		"the caches where the processor can do that, in bytes (default: 24 "
@@ -99,25 +93,6 @@ static const struct wf_param rows[] = {
 		"(default: 1)"),
 };
 
-static void read_copy(void)
-{
-	static const char *const names[] = {
-		[SHM_COPY_AUTO] = "auto",
-		[SHM_COPY_RING] = "ring",
-		[SHM_COPY_READ] = "read",
-		[SHM_COPY_BOTH] = "both",
-	};
-
-	(void)fi_param_define(&shm_fi, "copy", FI_PARAM_STRING,
-		"How messages that wait at the sender are copied: ring (through shared "
-		"memory), read (by the receiver, from the "
-		"sender's memory), both (from "
-		"memory to memory, each end a part), or auto (what is measured to take "
-		"less time; default)");
-	wf_param_read_name(
-		&shm_fi, "copy", names, WF_ARRAY_SIZE(names), &shm_params.copy);
-}
-
 static void tell(const char *name, const char *instead)
 {
 	shm_log(FI_LOG_INFO, FI_LOG_CORE, "parameter %s has no effect: %s\n", name,
@@ -141,11 +116,6 @@ static void tell_others(void)
 
 void shm_params_init(void)
 {
-	shm_params.eager_size = SIZE_MAX;
 	wf_params_read(&shm_fi, rows, WF_ARRAY_SIZE(rows));
-	read_copy();
-	shm_params.measure_eager = shm_params.eager_size == SIZE_MAX;
-	if (shm_params.measure_eager)
-		shm_params.eager_size = EAGER_MAX;
 	tell_others();
 }

@@ -9,9 +9,6 @@
  * operations may change over to shared memory at any time. */
 enum { SHM_ATOMIC_MAX = 16384 };
 
-/* Which copies move the payload of a rendezvous message (data/method.h). */
-enum shm_copy { SHM_COPY_AUTO, SHM_COPY_RING, SHM_COPY_READ, SHM_COPY_BOTH };
-
 /*
  * The FI_SHM_* parameters; sizes in bytes. Defined and read when the provider is
  * loaded, so that fi_getinfo reports the limits that endpoints keep.
@@ -19,11 +16,10 @@ enum shm_copy { SHM_COPY_AUTO, SHM_COPY_RING, SHM_COPY_READ, SHM_COPY_BOTH };
 struct shm_params {
 	size_t tx_size, rx_size;
 	size_t inject_size;
-	/* Messages above this size use rendezvous; with @measure_eager also shorter
-	 * ones, of more than SHM_CLASS_MIN bytes, if the receiver wants that. */
+	/* Messages above this size use rendezvous. */
 	size_t eager_size;
-	/* Messages of at least this size are read from the peer's memory; SIZE_MAX:
-	 * measurements decide. */
+	/* Rendezvous messages of at least this size are read from the peer's memory at
+	 * once. */
 	size_t cma_size;
 	/* Transfers of at least this size are stored with non-temporal stores, which
 	 * bypass the caches. */
@@ -40,9 +36,6 @@ struct shm_params {
 	size_t refused_timeout;
 	int disable_cma;
 	int disable_mapping;
-	int measure_copies;
-	bool measure_eager; /* the application does not set eager_size */
-	int copy;           /* enum shm_copy; without effect if cma_size is set */
 };
 
 extern struct shm_params shm_params;

@@ -35,7 +35,6 @@
  *   rx.c, recv.c, unexp.c, access.c, answer.c   handling of peers' records
  *   pieces.c          messages that are sent at once, in pieces
  *   bulk.c, bulk_pull.c, bulk_stream.c   large messages and other streams
- *   share.c, share_tx.c, method.c   copies by the kernel from memory to memory
  *   regions.c         the table in which an endpoint publishes its registered memory
  *   remote.c, remote_map.c, remote_op.c   operations on the registered memory of peers
  *   progress.c        which connections are polled, and when; wait.c for

@@ -67,8 +67,7 @@ static struct shm_conn *dirty_conn(struct wf_list *link)
 
 static bool can_wait(const struct shm_conn *conn)
 {
-	return (conn->full || conn->held == SHM_HELD_ORDER) &&
-	       wf_list_empty(&conn->shares);
+	return conn->full || conn->held == SHM_HELD_ORDER;
 }
 
 /* Ask readers to wake this endpoint when there is space for queued records. False: some
@@ -112,7 +111,7 @@ bool shm_arm(struct wf_ep *wf)
 	for (uint32_t i = 0; i < ep->conn_count; i++)
 		if (shm_reader_head(&ep->conns[i]->in))
 			return false;
-	if (has_space(ep) || shm_share_has_news(ep) || shm_verdict_has_news(ep))
+	if (has_space(ep) || shm_verdict_has_news(ep))
 		return false;
 	wf_watches_set_timer(&ep->watches, next_deadline(ep));
 	return true;

@@ -271,7 +271,7 @@ static inline void peer_record(struct pair *p, uint8_t kind, uint8_t flags,
 }
 
 /* Announce a message of @len bytes at @from, which the endpoint may read there if
- * @token is not SHM_TOKENS; in the short form with SHM_FLAG_SHORT. */
+ * @token is not SHM_TOKENS. */
 static inline void peer_announce(struct pair *p, uint8_t flags, uint64_t tag,
 	uint64_t id, const void *from, size_t len, uint32_t token)
 {
@@ -281,8 +281,7 @@ static inline void peer_announce(struct pair *p, uint8_t flags, uint64_t tag,
 	rts.iov[0].len = len;
 	if (token < SHM_TOKENS)
 		atomic_store(&p->memory->tokens[1][token].id, id);
-	peer_record(p, SHM_REC_TAGGED_RTS, flags, tag, &rts,
-		flags & SHM_FLAG_SHORT ? SHM_RTS_SIZE(rts, 1) : sizeof(rts));
+	peer_record(p, SHM_REC_TAGGED_RTS, flags, tag, &rts, sizeof(rts));
 }
 
 /* Is there a record of the endpoint? It stays in the lane. */

@@ -13,8 +13,6 @@ static void values(void **state)
 	assert_int_equal(defaults.tx_size, 1024);
 	assert_int_equal(defaults.rx_size, 1024);
 	assert_int_equal(defaults.disable_cma, 0);
-	assert_int_equal(defaults.measure_copies, 1);
-	assert_int_equal(defaults.copy, SHM_COPY_AUTO);
 
 	setenv("FI_SHM_TX_SIZE", "0", 1);
 	setenv("FI_SHM_RX_SIZE", "0x20", 1);
@@ -23,8 +21,6 @@ static void values(void **state)
 	setenv("FI_SHM_INJECT_SIZE", "0", 1);
 	setenv("FI_SHM_EAGER_SIZE", "70000", 1);
 	setenv("FI_SHM_CMA_SIZE", "1000000", 1);
-	setenv("FI_SHM_MEASURE_COPIES", "no", 1);
-	setenv("FI_SHM_COPY", "Read", 1);
 	setenv("FI_SHM_NONTEMPORAL_SIZE", "1", 1);
 	setenv("FI_SHM_UNEXPECTED_SIZE", "many", 1);
 	setenv("FI_SHM_CONNECT_TIMEOUT", "0", 1);
@@ -41,19 +37,14 @@ static void values(void **state)
 	assert_int_equal(shm_params.disable_mapping, 1);
 	assert_int_equal(shm_params.inject_size, 0);
 	assert_int_equal(shm_params.eager_size, defaults.eager_size);
-	assert_true(shm_params.measure_eager);
 	assert_int_equal(shm_params.cma_size, 1000000);
-	assert_int_equal(shm_params.measure_copies, 0);
-	assert_int_equal(shm_params.copy, SHM_COPY_READ);
 	assert_int_equal(shm_params.nontemporal_size, 1);
 	assert_int_equal(shm_params.unexpected_size, defaults.unexpected_size);
 	assert_int_equal(shm_params.connect_timeout, 0);
 
-	/* What the application sets is not measured. */
-	setenv("FI_SHM_EAGER_SIZE", "32768", 1);
+	setenv("FI_SHM_EAGER_SIZE", "1000", 1);
 	shm_params_init();
-	assert_int_equal(shm_params.eager_size, 32768);
-	assert_false(shm_params.measure_eager);
+	assert_int_equal(shm_params.eager_size, 1000);
 }
 
 int main(void)

@@ -482,7 +482,5 @@ int main(void)
 
 	(void)snprintf(limit, sizeof(limit), "%d", UNEXPECTED_LIMIT);
 	(void)setenv("FI_SHM_UNEXPECTED_SIZE", limit, 1);
-	/* The peer in this test supports no other method. */
-	(void)setenv("FI_SHM_COPY", "ring", 1);
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

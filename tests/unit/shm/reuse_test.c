@@ -15,26 +15,6 @@ static const size_t step = 3008 + SHM_BYTES_GAP;
 
 static uint8_t out[SHM_BLOB_MAX], in[LONG];
 
-/* Keep to one method; the connection asks for no wide ring in a test of its length. */
-static void use(struct pair *p, unsigned int method)
-{
-	wf_choice_init(&p->conn->reuse.choice, 1u << method, method);
-	p->conn->reuse.method = (uint8_t)method;
-	p->conn->reuse.bytes = 0;
-	p->conn->reuse.ask = 0;
-}
-
-static int setup(void **state)
-{
-	int ret = pair_setup(state);
-	struct pair *p = *state;
-
-	use(p, SHM_REUSE_AT_ONCE);
-	return ret;
-}
-
-#define REUSE_TEST(name) cmocka_unit_test_setup_teardown(name, setup, pair_teardown)
-
 /* ---- the peer ---- */
 
 /* A long message of the peer, which has read so much, and for which there is a receive.
@@ -89,33 +69,29 @@ static size_t expect(struct pair *p, size_t len, unsigned int seed)
 /* ---- where the bytes are ---- */
 
 /* Messages of each length, all of which are answered. */
-static void again(struct pair *p, unsigned int method, size_t behind)
+static void again_at_the_beginning(void **state)
 {
+	enum { BEHIND = 8192 };
 	static const size_t lens[] = { SHM_REUSE_MIN, 2000, LONG, SHM_REUSE_MAX };
+	struct pair *p = *state;
 
-	use(p, method);
 	for (size_t i = 0; i < WF_ARRAY_SIZE(lens); i++) {
 		size_t at = 0;
 
+		shm_reuse_init(p->conn);
 		pair_place(p, 1, (i + 1) * SHM_BYTES);
 		for (unsigned int round = 0; round < ROUNDS; round++) {
 			post(p, lens[i], round);
 			assert_int_equal(expect(p, lens[i], round), at);
 			at += shm_bytes_taken(lens[i]);
-			if (at >= behind)
+			if (at >= BEHIND)
 				at = 0;
 			say_all(p);
 		}
 	}
 }
 
-static void again_at_the_beginning(void **state)
-{
-	again(*state, SHM_REUSE_AT_ONCE, 2048);
-	again(*state, SHM_REUSE_AHEAD, 8192);
-}
-
-/* ---- methods ---- */
+/* ---- wide rings ---- */
 
 static void send_one(struct pair *p, unsigned int seed)
 {
@@ -130,64 +106,21 @@ static void send_stretches(struct pair *p, unsigned int count)
 		send_one(p, i);
 }
 
-/* A connection that has sent enough gets a wide ring, and the time of each method is
- * measured. */
-static void all_are_measured(void **state)
+/* A connection that has sent enough gets a wide ring, and goes through all of it. */
+static void wide_after_a_while(void **state)
 {
-	enum {
-		ASKS = 64,
-		FIRST = 16,
-		ROUND = 3 * WF_CHOICE_TRIES - WF_CHOICE_SKIPPED + 64
-	};
+	enum { ASKS = 64 };
 	struct pair *p = *state;
 	struct shm_reuse *reuse = &p->conn->reuse;
-	unsigned int runs[3] = { 0, 0, 0 };
-	uint64_t farthest[3] = { 0, 0, 0 };
 
-	shm_reuse_init(p->conn);
 	send_stretches(p, ASKS - 1);
 	assert_false(reuse->is_wide);
-	assert_int_not_equal(reuse->method, SHM_REUSE_WIDE);
+	assert_true(p->conn->out.pos % SHM_BYTES <= 4 * SHM_REUSE_MAX);
 	send_stretches(p, 1);
 	assert_true(reuse->is_wide);
 	assert_int_equal(p->shm->wide_rings, 1);
-	for (unsigned int i = 0; i < FIRST + ROUND + 1; i++) {
-		unsigned int method = reuse->method;
-
-		/* The first messages may continue where the last method was. */
-		send_one(p, i);
-		runs[method]++;
-		for (unsigned int j = 1; j < SHM_STRETCH / SHM_REUSE_MAX; j++) {
-			send_one(p, j);
-			farthest[method] =
-				WF_MAX(farthest[method], p->conn->out.pos % SHM_BYTES);
-		}
-	}
-	assert_true(reuse->choice.settled);
-	assert_int_equal(
-		runs[SHM_REUSE_AT_ONCE] + runs[SHM_REUSE_AHEAD] + runs[SHM_REUSE_WIDE],
-		FIRST + ROUND + 1);
-	for (unsigned int i = 0; i < 3; i++) {
-		assert_true(runs[i] >= WF_CHOICE_TRIES);
-		assert_true(reuse->choice.median[i] != UINT64_MAX);
-	}
-	assert_in_range(farthest[SHM_REUSE_AT_ONCE], 1, 2 * SHM_REUSE_MAX);
-	assert_in_range(farthest[SHM_REUSE_AHEAD], 8192, 4 * SHM_REUSE_MAX);
-	assert_true(farthest[SHM_REUSE_WIDE] > SHM_LAP_SHORT);
-}
-
-static void nothing_is_measured(void **state)
-{
-	struct pair *p = *state;
-
-	shm_params.measure_copies = 0;
-	shm_reuse_init(p->conn);
-	for (unsigned int i = 0; i < 100; i++) {
-		assert_int_equal(p->conn->reuse.method,
-			i < 64 ? SHM_REUSE_AHEAD : SHM_REUSE_WIDE);
-		send_stretches(p, 1);
-	}
-	shm_params.measure_copies = 1;
+	send_stretches(p, 8);
+	assert_true(p->conn->out.pos % SHM_BYTES > SHM_LAP_SHORT);
 }
 
 /* All of a wide ring is used, by messages of all lengths, and comes to an end. */
@@ -198,10 +131,7 @@ static void a_lap_of_a_wide_ring(void **state)
 	uint64_t before = 0, most = 0;
 
 	p->conn->reuse.ask = 1;
-	p->conn->reuse.bytes = SHM_STRETCH;
-	shm_params.measure_copies = 0;
 	shm_reuse_next(p->conn);
-	shm_params.measure_copies = 1;
 	for (unsigned int i = 0; p->conn->out.pos < 3 * (uint64_t)SHM_BYTES; i++) {
 		size_t len = lens[i % 3];
 
@@ -311,7 +241,6 @@ static void taken_from_an_idle_one(void **state)
 	send_stretches(p, 80);
 	assert_true(reuse->is_wide);
 	assert_true(is_there(p, SHM_LAP_SHORT + SHM_BLOB_MAX));
-	use(p, SHM_REUSE_WIDE);
 	conn = another(p, &fd);
 	ask(conn);
 	assert_false(conn->reuse.is_wide);
@@ -462,7 +391,6 @@ static void dies(void **state)
 			}
 			peer_dies(p);
 			pair_connect(p);
-			use(p, SHM_REUSE_AT_ONCE);
 			pair_progress(p);
 			for (unsigned int i = begun; i < COUNT; i++) {
 				struct shm_record rec = peer_expect(p, SHM_REC_TAGGED);
@@ -481,19 +409,18 @@ static void dies(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		REUSE_TEST(again_at_the_beginning),
-		REUSE_TEST(all_are_measured),
-		REUSE_TEST(nothing_is_measured),
-		REUSE_TEST(a_lap_of_a_wide_ring),
-		REUSE_TEST(a_short_lap),
-		REUSE_TEST(not_beyond_the_limit),
-		REUSE_TEST(taken_from_an_idle_one),
-		REUSE_TEST(not_before_all_is_read),
-		REUSE_TEST(a_stream_behind_it),
-		REUSE_TEST(tells_what_it_has_read),
-		REUSE_TEST(impossible),
-		REUSE_TEST(older),
-		REUSE_TEST(dies),
+		PAIR_TEST(again_at_the_beginning),
+		PAIR_TEST(wide_after_a_while),
+		PAIR_TEST(a_lap_of_a_wide_ring),
+		PAIR_TEST(a_short_lap),
+		PAIR_TEST(not_beyond_the_limit),
+		PAIR_TEST(taken_from_an_idle_one),
+		PAIR_TEST(not_before_all_is_read),
+		PAIR_TEST(a_stream_behind_it),
+		PAIR_TEST(tells_what_it_has_read),
+		PAIR_TEST(impossible),
+		PAIR_TEST(older),
+		PAIR_TEST(dies),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -135,7 +135,6 @@ struct shm_conn *shm_conn_new(struct shm_ep *ep, struct shm_peer *peer, int fd,
 	wf_list_init(&conn->txq);
 	wf_list_init(&conn->streams);
 	wf_list_init(&conn->settling);
-	wf_list_init(&conn->shares);
 	wf_list_init(&conn->sinks);
 	if (!enter(ep, conn))
 		goto err_free;
@@ -240,7 +239,6 @@ void shm_conn_end(struct shm_conn *conn, int err)
 	wf_unexp_break(&conn->unexp, FI_ECONNRESET);
 	shm_verdict_end(conn, err);
 	end_list(conn, &conn->settling, err);
-	end_list(conn, &conn->shares, err);
 	end_list(conn, &conn->answers, 0);
 	end_list(conn, &conn->streams, err);
 	wf_budget_give(&ep->answers, &conn->answer_bytes, conn->answer_bytes);
@@ -258,8 +256,6 @@ void shm_conn_end(struct shm_conn *conn, int err)
 	shm_region_unmap(conn->region);
 	conn->region = NULL;
 	free(conn->acks);
-	for (unsigned int i = 0; i < SHM_USES; i++)
-		free(conn->methods[i]);
 	free(conn->ids);
 	wf_list_push(&ep->dead, &conn->failed_link);
 }

@@ -5,13 +5,11 @@
 #include "providers/shm/data/reader.h"
 #include "providers/shm/data/writer.h"
 #include "providers/shm/shm.h"
-#include "sys/choice.h"
 #include "sys/copy.h"
 #include "sys/pool.h"
 
 struct shm_peer;
 struct shm_remote;
-struct shm_methods;
 struct shm_sink;
 struct shm_verdicts;
 
@@ -30,17 +28,6 @@ struct shm_span {
 		struct iovec iov[SHM_IOV_LIMIT];
 		struct fi_rma_iov seg[SHM_RMA_LIMIT];
 	};
-};
-
-/* Transfers whose methods are chosen for each of them alone (data/method.h): messages
- * that this endpoint receives. */
-enum shm_use { SHM_USE_MESSAGE, SHM_USES };
-
-/* The method that was chosen for one transfer. */
-struct shm_chosen {
-	uint8_t method; /* SHM_METHOD_* */
-	uint8_t use;    /* enum shm_use */
-	bool measured;  /* its cost is counted */
 };
 
 /* The objects of this endpoint that a peer's record can refer to by an id. */
@@ -74,11 +61,6 @@ struct shm_tx {
 	uint8_t kind; /* of an answer: enum shm_kind of its record */
 	/* Index in region->tokens[], plus 1; 0: the message has no token. */
 	uint8_t token;
-	/* Shared copy (share.c): length of a piece in bytes, and number of pieces that
-	 * were written; seg[] is the receiver's memory. 0: no such copy. */
-	uint64_t piece;
-	uint32_t written;
-	bool is_shared; /* the receiver asked for pieces */
 	uint8_t datatype, atomic_op;
 	uint8_t result_count, compare_count, seg_count;
 	bool asked; /* rendezvous: the request to send was written */
@@ -132,15 +114,6 @@ struct shm_sink {
 	/* This endpoint reads the payload from the peer's memory, and has taken the
 	 * token. */
 	bool pull;
-	/* Pieces are taken by the token's words, and the sender may write some
-	 * (share.c).
-	 */
-	bool shared;
-	/* While pull is set: length of a piece in bytes, number of pieces, and number
-	 * of pieces from the front that this endpoint took. */
-	uint64_t piece;
-	uint32_t pieces, front;
-	struct shm_chosen how;
 	int err;
 	struct iovec from[SHM_IOV_LIMIT]; /* addresses in the peer's process */
 };
@@ -172,16 +145,12 @@ struct shm_patience {
 
 /* How the bytes of the byte ring are used again (data/reuse.h). */
 struct shm_reuse {
-	struct wf_choice choice;
-	uint64_t begun_ns; /* time when this stretch began; 0: not measured */
-	uint32_t bytes;    /* bytes of payload in this stretch */
+	uint32_t bytes; /* bytes of payload in this stretch */
 	/* Length in bytes of the ring's beginning whose pages are populated, as far as
 	 * that is known. */
 	uint32_t populated;
-	uint8_t method; /* of this stretch */
-	uint8_t logged; /* method that the log named last, plus 1; 0: none */
-	uint8_t ask;    /* stretches until the connection asks for a wide ring */
-	bool is_wide;   /* it has a wide ring, and is counted in ep->wide_rings */
+	uint8_t ask;  /* stretches until the connection asks for a wide ring */
+	bool is_wide; /* it has a wide ring, and is counted in ep->wide_rings */
 };
 
 /* A message whose pieces are arriving (data/pieces.h). They are copied to the buffers
@@ -243,9 +212,6 @@ struct shm_conn {
 	struct wf_list answers, txq, streams;
 	/* struct shm_tx that were sent and that the peer has not answered, by link */
 	struct wf_list settling;
-	/* struct shm_tx, by link: like settling, while this endpoint may write pieces
-	 * of the payload into the receiver's memory. */
-	struct wf_list shares;
 	struct wf_list sinks;
 	/* The peer's write to which DATA records with word 0 belong; NULL: none. */
 	struct shm_sink *writing;
@@ -269,9 +235,6 @@ struct shm_conn {
 	struct shm_remote *remote;
 	int table_fd;
 	uint64_t instance; /* of the peer's endpoint */
-	/* Choices of the method for large transfers (data/method.h); NULL: there was
-	 * none. */
-	struct shm_methods *methods[SHM_USES];
 	struct shm_patience patience;
 	/* Number of a record: no access to the peer's memory has to wait until the peer
 	 * has taken it or an earlier one. */
@@ -436,7 +399,6 @@ int shm_recv_msg(struct shm_conn *conn, const struct shm_record *rec);
 int shm_recv_rts(struct shm_conn *conn, const struct shm_record *rec);
 int shm_recv_cts(struct shm_conn *conn, const struct shm_record *rec);
 int shm_recv_data(struct shm_conn *conn, const struct shm_record *rec);
-int shm_recv_share(struct shm_conn *conn, const struct shm_record *rec);
 int shm_recv_performed(struct shm_conn *conn, const struct shm_record *rec);
 int shm_recv_gone(struct shm_conn *conn, const struct shm_record *rec);
 /* Handle a write in one slot, without flags, to one segment with a single piece of
@@ -457,12 +419,6 @@ void shm_recv_done(struct shm_conn *conn, struct fi_peer_rx_entry *entry, uint8_
  * the receive with @err, or, if @quiet is true, give it up without a completion. */
 void shm_recv_end(
 	struct shm_conn *conn, struct fi_peer_rx_entry *entry, int err, bool quiet);
-
-/* share_tx.c: write a piece of a message in conn->shares, which is not empty, into the
- * receiver's memory. */
-void shm_share_write(struct shm_conn *conn);
-/* Has a sender written pieces for which a receiver waits? */
-bool shm_share_has_news(struct shm_ep *ep);
 
 /* bulk.c: rendezvous messages, and other streams of DATA records. */
 int shm_bulk_start(struct shm_conn *conn, const struct shm_rts *rts,

@@ -13,7 +13,7 @@
  * with the region's descriptor, and WELCOME or REFUSE. Later packets are one byte long
  * and wake sleeping threads; the end of the stream is the end of the connection.
  */
-enum { SHM_HELLO_MAGIC = 0x77660a01, SHM_HELLO_VERSION = 10 };
+enum { SHM_HELLO_MAGIC = 0x77660a01, SHM_HELLO_VERSION = 11 };
 
 enum shm_hello_type { SHM_HELLO, SHM_WELCOME, SHM_REFUSE };
 

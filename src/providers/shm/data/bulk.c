@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "providers/shm/data/bulk.h"
-#include "providers/shm/data/method.h"
 #include "sys/clock.h"
 
 /*
@@ -9,11 +8,11 @@
  * When a message is matched, the receiver sends a clear to send (CTS), and the sender
  * writes the payload into the lane while the receiver reads the earlier pieces: two
  * copies at the same time, through memory that stays in the cache, are mostly faster
- * than one. If measurements show otherwise (method.h), the kernel copies from memory to
- * memory, for both the receiver and the sender (share.c), or for the receiver alone.
+ * than one.
  *
  * A sender that makes no progress does not write, however. After a while the receiver
- * then reads the payload from the sender's memory, if the kernel permits it. The
+ * then reads the payload from the sender's memory, if the kernel permits it; messages
+ * of FI_SHM_CMA_SIZE bytes and more are read at once. The
  * message's token in the region decides which end moves the payload: it contains
  * the id of the message until one end exchanges it for 0. (Later messages use the word
  * with other ids, so a late exchange fails.) Without a clear to send the sender never
@@ -98,27 +97,12 @@ static void set_buffers(struct shm_sink *sink, const struct fi_peer_rx_entry *en
 	}
 }
 
-/* Begin with the method that was chosen. */
-static void begin(struct shm_sink *sink)
-{
-	if (sink->how.method == SHM_METHOD_READ) {
-		shm_writer_prefetch_second(&sink->conn->out);
-		shm_bulk_pull_alone(sink);
-	} else if (sink->how.method == SHM_METHOD_SHARE && sink->token < SHM_TOKENS) {
-		shm_share_begin(sink);
-	} else {
-		sink->asked_ns = wf_now_ns();
-		shm_bulk_clear(sink);
-	}
-}
-
 int shm_bulk_start(struct shm_conn *conn, const struct shm_rts *rts,
 	struct fi_peer_rx_entry *entry, uint8_t flags, uint64_t data)
 {
 	struct shm_sink *sink = new_sink(conn);
-	bool has_token = rts->token < SHM_TOKENS;
-	/* Short messages are read at once, which needs no token. */
-	bool may_read = conn->cma && (has_token || flags & SHM_FLAG_SHORT);
+	/* Without a token only the sender may move the payload. */
+	bool may_read = conn->cma && rts->token < SHM_TOKENS;
 
 	if (!sink) {
 		wf_srx_fail(&conn->ep->ep, entry, 0, 0, 0, data, FI_ADDR_NOTAVAIL,
@@ -131,21 +115,20 @@ int shm_bulk_start(struct shm_conn *conn, const struct shm_rts *rts,
 	sink->flags = flags;
 	set_buffers(sink, entry);
 	sink->to.past = shm_is_past(rts->len);
-	/* A message without a token has no choice, and says nothing of the others. */
-	if (may_read || !conn->cma)
-		shm_method_begin(
-			conn, SHM_USE_MESSAGE, sink->len, may_read, &sink->how);
-	if (may_read && (has_token || sink->how.method == SHM_METHOD_READ))
+	if (may_read)
 		shm_bulk_add_pull(sink);
-	begin(sink);
+	sink->pull = may_read && sink->len >= shm_params.cma_size;
+	if (sink->pull)
+		return 0;
+	sink->asked_ns = wf_now_ns();
+	shm_bulk_clear(sink);
 	return 0;
 }
 
-void shm_bulk_finish(struct shm_sink *sink, uint64_t now)
+void shm_bulk_finish(struct shm_sink *sink)
 {
 	struct shm_conn *conn = sink->conn;
 
-	shm_method_end(conn, &sink->how, sink->len, now);
 	if (sink->pull || sink->flags & SHM_FLAG_ACK)
 		shm_tx_ack(conn, sink->request);
 	shm_recv_done(conn, sink->entry, sink->flags, sink->len, sink->data);
@@ -173,8 +156,6 @@ void shm_bulk_end(struct shm_conn *conn, int err, bool quiet)
 		struct shm_sink *sink =
 			wf_list_entry(conn->sinks.next, struct shm_sink, link);
 
-		if (sink->shared)
-			shm_share_revoke(sink);
 		if (sink->entry)
 			shm_recv_end(conn, sink->entry, err, quiet);
 		free_sink(sink);

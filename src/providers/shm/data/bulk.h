@@ -4,7 +4,7 @@
 
 #include "providers/shm/conn/conn.h"
 
-/* Functions that bulk.c, bulk_pull.c, bulk_stream.c and share.c share. ep.lock held. */
+/* Functions that bulk.c, bulk_pull.c and bulk_stream.c share. ep.lock held. */
 
 /* The token with index @token for messages that the writer of lane @lane of the
  * region sends. */
@@ -44,40 +44,9 @@ bool shm_bulk_is_whole(const struct shm_rts *rts);
 void shm_bulk_set_source(struct shm_sink *sink, const struct shm_rts *rts);
 /* From now on, progress calls read the payload, or decide whether to. */
 void shm_bulk_add_pull(struct shm_sink *sink);
-/* This endpoint took the token, and reads the whole payload. */
-void shm_bulk_pull_alone(struct shm_sink *sink);
-
-/* The numbers of pieces in struct shm_token.taken: those that the receiver took, from
- * the front, and those that the sender took, from the back. */
-static inline uint64_t shm_share_front(uint64_t taken)
-{
-	return (uint32_t)taken;
-}
-
-static inline uint64_t shm_share_back(uint64_t taken)
-{
-	return taken >> 32;
-}
-
-/* The length in bytes of the pieces of a payload of @len bytes. */
-uint64_t shm_share_piece(uint64_t len);
-/* Is it a possible length of pieces of @len bytes? */
-bool shm_share_is_piece(uint64_t piece, uint64_t len);
-/* share.c, the receiver: this endpoint took the token, and asks the sender to
- * write pieces. */
-void shm_share_begin(struct shm_sink *sink);
-/* The pieces that this endpoint took have been read: take the next one. False: there is
- * none left. */
-bool shm_share_next(struct shm_sink *sink);
-/* Has the sender written all pieces that it took? Called when shm_share_next was false.
- */
-bool shm_share_is_over(struct shm_sink *sink);
-/* Stop the sender from writing. When this returns, the sender writes nothing more. */
-void shm_share_revoke(struct shm_sink *sink);
-
 /* Send the clear to send: the sender then writes the payload into the lane. */
 void shm_bulk_clear(struct shm_sink *sink);
-/* The payload was complete at the time @now: end the receive. */
-void shm_bulk_finish(struct shm_sink *sink, uint64_t now);
+/* The payload is complete: end the receive. */
+void shm_bulk_finish(struct shm_sink *sink);
 
 #endif

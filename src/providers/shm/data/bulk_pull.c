@@ -3,11 +3,10 @@
 
 #include "providers/shm/conn/socket.h"
 #include "providers/shm/data/bulk.h"
-#include "providers/shm/data/method.h"
 #include "providers/shm/data/proof.h"
 #include "sys/clock.h"
 
-/* Payloads that are read from the sender's memory, whole or in pieces. */
+/* Payloads that are read from the sender's memory. */
 
 enum {
 	/* How long the sender may leave a message with a clear to send unsent, in
@@ -39,26 +38,12 @@ size_t shm_bulk_rest(const struct iovec *iov, size_t count, uint64_t offset, siz
 	return n;
 }
 
-void shm_bulk_pull_alone(struct shm_sink *sink)
-{
-	sink->pull = true;
-	sink->piece = shm_bulk_len(sink);
-	sink->pieces = sink->front = 1;
-}
-
-/* Number of payload bytes, from the front, in the pieces that this endpoint took. */
-static uint64_t end_of_front(const struct shm_sink *sink)
-{
-	return WF_MIN(sink->front * sink->piece, shm_bulk_len(sink));
-}
-
-/* Read the next bytes of the payload, up to the offset @end; returns their number, or 0
- * if the memory cannot be read. Whether it was the peer's is known afterwards
- * (finish). */
-static size_t read_on(const struct shm_sink *sink, uint64_t end)
+/* Read the next bytes of the payload; returns their number, or 0 if the memory cannot
+ * be read. Whether it was the peer's is known afterwards (finish). */
+static size_t read_on(const struct shm_sink *sink)
 {
 	struct iovec to[SHM_IOV_LIMIT], from[SHM_IOV_LIMIT];
-	size_t max = WF_MIN(end - sink->done, (uint64_t)PULL_STEP);
+	size_t max = WF_MIN(shm_bulk_len(sink) - sink->done, (uint64_t)PULL_STEP);
 	size_t to_count =
 		shm_bulk_rest(sink->to.iov, sink->to.count, sink->done, max, to);
 	size_t from_count =
@@ -73,7 +58,7 @@ static size_t read_on(const struct shm_sink *sink, uint64_t end)
  * the payload into the lane instead. */
 static void give_up(struct shm_sink *sink)
 {
-	shm_method_no_copies(sink->conn);
+	sink->conn->cma = false;
 	sink->pull = false;
 	sink->done = 0;
 	wf_list_remove(&sink->pull_link);
@@ -127,7 +112,7 @@ static void finish(struct wf_list *over)
 			continue;
 		/* Acknowledgements of one peer are sent together. */
 		conn->polling = true;
-		shm_bulk_finish(sink, now);
+		shm_bulk_finish(sink);
 		conn->polling = false;
 		if (conn->ack_count && conn != next_conn(over))
 			shm_out_acks(conn);
@@ -137,32 +122,17 @@ static void finish(struct wf_list *over)
 /* What becomes of a transfer after a step. */
 enum step { STEP_ON, STEP_OVER, STEP_FAILED };
 
-static enum step after_front(struct shm_sink *sink)
-{
-	if (!sink->shared)
-		return STEP_OVER;
-	if (shm_share_next(sink))
-		return STEP_ON;
-	return shm_share_is_over(sink) ? STEP_OVER : STEP_ON;
-}
-
 /* Read the next bytes. */
 static enum step read_step(struct shm_sink *sink)
 {
-	uint64_t end = end_of_front(sink);
-	size_t got = 0;
+	uint64_t len = shm_bulk_len(sink);
+	size_t got = len ? read_on(sink) : 0;
 
-	if (sink->done < end) {
-		got = read_on(sink, end);
-		if (!got) {
-			if (sink->shared)
-				shm_share_revoke(sink);
-			return STEP_FAILED;
-		}
-		sink->done += got;
-		wf_progress_found_some(&sink->conn->ep->ep.progress);
-	}
-	return sink->done < end ? STEP_ON : after_front(sink);
+	if (len && !got)
+		return STEP_FAILED;
+	sink->done += got;
+	wf_progress_found_some(&sink->conn->ep->ep.progress);
+	return sink->done < len ? STEP_ON : STEP_OVER;
 }
 
 /* A transfer that is over is moved to @over. */
@@ -186,7 +156,7 @@ static bool take_over(struct shm_sink *sink)
 		wf_list_remove(&sink->pull_link);
 		return false;
 	}
-	shm_bulk_pull_alone(sink);
+	sink->pull = true;
 	return true;
 }
 

@@ -3,7 +3,6 @@
 
 #include "providers/shm/data/bulk.h"
 #include "providers/shm/data/pieces.h"
-#include "sys/clock.h"
 
 /*
  * Streams of DATA records. A clear to send from the peer begins the stream of a message
@@ -93,6 +92,6 @@ int shm_recv_data(struct shm_conn *conn, const struct shm_record *rec)
 			conn->ep, &sink->to, sink->done, rec->blob, rec->len);
 	sink->done += rec->len;
 	if (sink->done == sink->len)
-		shm_bulk_finish(sink, wf_now_ns());
+		shm_bulk_finish(sink);
 	return 0;
 }

@@ -74,9 +74,6 @@ void shm_out_flush(struct shm_conn *conn)
 	done = flush_lane(conn) && !shm_withdraw_is_asking(conn);
 	if (done)
 		conn->idle = wf_list_empty(&conn->txq) && !conn->err;
-	/* Pieces need no space in the lane. */
-	if (!wf_list_empty(&conn->shares) && !conn->err)
-		shm_share_write(conn);
-	if (done && wf_list_empty(&conn->shares) && !conn->held)
+	if (done && !conn->held)
 		wf_list_remove(&conn->dirty_link);
 }

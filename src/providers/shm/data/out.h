@@ -33,14 +33,9 @@ static inline void shm_out_describe(const struct shm_conn *conn, struct shm_slot
 }
 
 /* Is a message of @len bytes sent at once? @flags: of the operation. */
-static inline bool shm_out_is_eager(
-	const struct shm_conn *conn, size_t len, uint64_t flags)
+static inline bool shm_out_is_eager(size_t len, uint64_t flags)
 {
-	if (flags & FI_INJECT)
-		return true;
-	return len <= shm_params.eager_size &&
-	       (len <= SHM_CLASS_MIN || !shm_params.measure_eager ||
-		       !shm_writer_by_request(&conn->out, len));
+	return len <= shm_params.eager_size || flags & FI_INJECT;
 }
 
 /* A record that is being written. */

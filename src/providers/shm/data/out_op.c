@@ -64,24 +64,17 @@ void shm_out_fill_rts(struct shm_conn *conn, struct shm_tx *tx, struct shm_rts *
 
 static int send_rts(struct shm_conn *conn, struct shm_tx *tx)
 {
-	/* A peer that wants messages of this length by request knows the short form. */
-	bool is_short = tx->local.len <= shm_params.eager_size;
 	struct shm_rts rts;
-	size_t len = is_short ? SHM_RTS_SIZE(rts, tx->local.count) : sizeof(rts);
 	struct shm_blob blob;
 
-	/* No id without space: meanwhile the peer may want the message at once. */
-	if (!shm_blob_begin(conn, &blob, len) || !shm_out_need_id(conn, tx))
+	if (!shm_out_need_id(conn, tx) || !shm_blob_begin(conn, &blob, sizeof(rts)))
 		return SHM_FULL;
-	if (is_short)
-		shm_reuse_interrupt(conn);
 	shm_out_fill_rts(conn, tx, &rts);
-	memcpy(blob.at, &rts, len);
+	memcpy(blob.at, &rts, sizeof(rts));
 	shm_blob_end(conn, &blob,
 		tx->op == WF_OP_TSEND ? SHM_REC_TAGGED_RTS : SHM_REC_RTS,
-		data_flag(tx) | (shm_tx_wants_ack(tx) ? SHM_FLAG_ACK : 0) |
-			(is_short ? SHM_FLAG_SHORT : 0),
-		tx->tag, tx->data);
+		data_flag(tx) | (shm_tx_wants_ack(tx) ? SHM_FLAG_ACK : 0), tx->tag,
+		tx->data);
 	return shm_out_settle_later(conn, tx);
 }
 
@@ -91,7 +84,7 @@ static int send_message(struct shm_conn *conn, struct shm_tx *tx)
 	size_t head = 0;
 	struct shm_blob blob;
 
-	if (!shm_out_is_eager(conn, tx->local.len, tx->op_flags))
+	if (!shm_out_is_eager(tx->local.len, tx->op_flags))
 		return send_rts(conn, tx);
 	if (tx->op_flags & FI_MATCH_COMPLETE)
 		flags |= SHM_FLAG_MATCH;

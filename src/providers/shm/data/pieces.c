@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "providers/shm/data/bulk.h"
-#include "providers/shm/data/method.h"
 #include "providers/shm/data/out.h"
 
 enum {
@@ -135,8 +134,6 @@ void shm_pieces_begin(struct shm_conn *conn, const struct shm_record *rec,
 
 static void message_done(struct shm_conn *conn, const struct shm_coming *in)
 {
-	if (in->len > SHM_CLASS_MIN)
-		shm_method_arrived(conn, in->len);
 	shm_recv_done(conn, in->entry, in->flags, in->len, in->data);
 }
 

@@ -11,8 +11,7 @@ struct shm_reader {
 	uint32_t next;
 	uint32_t reported_slots;
 	uint64_t pos, reported_pos;
-	uint64_t done_pos;   /* behind the bytes of the last record that was handled */
-	uint32_t by_request; /* the value of shm_progress.by_request */
+	uint64_t done_pos; /* behind the bytes of the last record that was handled */
 };
 
 /* The slot of the next record. */
@@ -89,18 +88,6 @@ static inline void shm_reader_tell(struct shm_reader *r)
 		&r->lane->reader.bytes, r->reported_pos, memory_order_release);
 	atomic_store_explicit(
 		&r->lane->reader.slots, r->reported_slots, memory_order_release);
-}
-
-/* Tell the writer which messages it shall send by request: a bit mask of shm_class_of.
- */
-static inline void shm_reader_by_request(struct shm_reader *r, uint32_t classes)
-{
-	if (r->by_request == classes)
-		return;
-	r->by_request = classes;
-	/* relaxed: no other memory depends on it. */
-	atomic_store_explicit(
-		&r->lane->reader.by_request, classes, memory_order_relaxed);
 }
 
 /* The endpoint is closed, and its operations end from now on. */

@@ -3,7 +3,6 @@
 #include <string.h>
 
 #include "providers/shm/data/bulk.h"
-#include "providers/shm/data/method.h"
 #include "providers/shm/data/pieces.h"
 #include "sys/copy.h"
 
@@ -140,8 +139,6 @@ int shm_recv_msg(struct shm_conn *conn, const struct shm_record *rec)
 	(void)wf_iov_scatter(entry->iov, entry->count, payload, len);
 	if (wf_unlikely(id))
 		shm_tx_ack(conn, id);
-	if (len > SHM_CLASS_MIN)
-		shm_method_arrived(conn, len);
 	shm_recv_done(conn, entry, rec->flags, len, rec->data);
 	return 0;
 }
@@ -149,14 +146,10 @@ int shm_recv_msg(struct shm_conn *conn, const struct shm_record *rec)
 /* Copy a request to send once, and check the copy. */
 static int read_rts(const struct shm_record *rec, struct shm_rts *rts)
 {
-	bool is_short = rec->flags & SHM_FLAG_SHORT;
-
-	if (rec->len < SHM_RTS_SIZE(*rts, 0) || rec->len > sizeof(*rts))
+	if (rec->len != sizeof(*rts))
 		return -FI_EPROTO;
-	*rts = (struct shm_rts){ .id = 0 };
-	memcpy(rts, rec->blob, rec->len);
-	if (!rts->id || rts->token > SHM_TOKENS || rts->count > SHM_IOV_LIMIT ||
-		rec->len != (is_short ? SHM_RTS_SIZE(*rts, rts->count) : sizeof(*rts)))
+	memcpy(rts, rec->blob, sizeof(*rts));
+	if (!rts->id || rts->token > SHM_TOKENS || rts->count > SHM_IOV_LIMIT)
 		return -FI_EPROTO;
 	return shm_bulk_is_whole(rts) ? 0 : -FI_EPROTO;
 }

@@ -6,7 +6,6 @@
 #include "objects/atomic/ops.h"
 #include "objects/endpoint/life/target.h"
 #include "providers/shm/data/bulk.h"
-#include "providers/shm/data/method.h"
 #include "providers/shm/data/out.h"
 #include "providers/shm/data/proof.h"
 #include "providers/shm/data/parts.h"
@@ -337,7 +336,7 @@ static enum accessed access_copied(struct shm_conn *conn, struct shm_window *win
 	}
 	shm_visit_leave(conn->remote);
 	if (err == EPERM || err == ENOSYS)
-		shm_method_no_copies(conn);
+		conn->cma = false;
 	/* The target may reach memory that the kernel does not copy. */
 	window->no_copies |= err != 0;
 	return ret;

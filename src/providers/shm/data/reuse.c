@@ -3,8 +3,6 @@
 
 #include <sys/mman.h>
 
-#include "sys/clock.h"
-
 enum {
 	/* Stretches after which a connection asks for a wide ring, and after which it
 	 * asks again. To populate all pages takes some milliseconds. */
@@ -18,13 +16,8 @@ enum {
 static_assert(SHM_STRETCH + SHM_STRETCH / SHM_POSITION_MIN * SHM_BYTES_GAP <= POPULATE,
 	"the next stretch finds its pages");
 
-/* Bytes behind which a method begins again. At once: not behind fewer, since two
- * processors of one core wait for each other when one overwrites what the other has
- * just read. */
-static const uint32_t behind[] = {
-	[SHM_REUSE_AT_ONCE] = 2048,
-	[SHM_REUSE_AHEAD] = 8192,
-};
+/* Bytes behind which answered messages begin again. */
+enum { BEHIND = 8192 };
 
 /* ---- memory ---- */
 
@@ -76,29 +69,13 @@ static bool take_from_another(struct shm_ep *ep)
 	return false;
 }
 
-/* ---- methods ---- */
-
-static void choose_among(struct shm_conn *conn, unsigned int methods, unsigned int kept)
-{
-	if (!shm_params.measure_copies)
-		methods = 1u << kept;
-	wf_choice_init(&conn->reuse.choice, methods, kept);
-	conn->reuse.begun_ns = 0;
-}
-
-static void set_method(struct shm_conn *conn, unsigned int method)
-{
-	conn->reuse.method = (uint8_t)method;
-	conn->out.lap = method == SHM_REUSE_WIDE ? SHM_BYTES : SHM_LAP_SHORT;
-}
+/* ---- the lap ---- */
 
 void shm_reuse_init(struct shm_conn *conn)
 {
 	conn->reuse =
 		(struct shm_reuse){ .ask = ASK_AFTER, .populated = SHM_LAP_SHORT };
-	choose_among(
-		conn, 1u << SHM_REUSE_AHEAD | 1u << SHM_REUSE_AT_ONCE, SHM_REUSE_AHEAD);
-	set_method(conn, SHM_REUSE_AHEAD);
+	conn->out.lap = SHM_LAP_SHORT;
 }
 
 void shm_reuse_end(struct shm_conn *conn)
@@ -119,63 +96,23 @@ static void ask(struct shm_conn *conn)
 	}
 	ep->wide_rings++;
 	conn->reuse.is_wide = true;
-	choose_among(conn,
-		1u << SHM_REUSE_AT_ONCE | 1u << SHM_REUSE_AHEAD | 1u << SHM_REUSE_WIDE,
-		SHM_REUSE_WIDE);
-	/* Its lines are where they are in a long stream after a lap. */
-	wf_choice_skip(&conn->reuse.choice, SHM_REUSE_WIDE, SHM_BYTES / SHM_STRETCH);
+	conn->out.lap = SHM_BYTES;
 }
 
-static void tell(struct shm_conn *conn)
-{
-	static const char *const names[] = {
-		[SHM_REUSE_AT_ONCE] = "at once",
-		[SHM_REUSE_AHEAD] = "ahead",
-		[SHM_REUSE_WIDE] = "wide",
-	};
-	const struct wf_choice *choice = &conn->reuse.choice;
-
-	if (conn->reuse.logged == choice->kept + 1)
-		return;
-	conn->reuse.logged = choice->kept + 1;
-	shm_log(FI_LOG_INFO, FI_LOG_EP_DATA,
-		"bytes of the ring to %s are used again: %s (ns for %u KiB: at once "
-		"%llu, ahead %llu, wide %llu)\n",
-		shm_conn_name(conn), names[choice->kept], SHM_STRETCH >> 10,
-		wf_choice_cost(choice, SHM_REUSE_AT_ONCE),
-		wf_choice_cost(choice, SHM_REUSE_AHEAD),
-		wf_choice_cost(choice, SHM_REUSE_WIDE));
-}
-
-/* The clock is read only while methods are measured. */
 void shm_reuse_next(struct shm_conn *conn)
 {
 	struct shm_reuse *reuse = &conn->reuse;
-	uint64_t now = reuse->choice.settled ? 0 : wf_now_ns();
-	uint64_t cost = now && reuse->begun_ns ? now - reuse->begun_ns : 0;
 
-	/* The last blob made it longer than a stretch. */
-	if (wf_choice_add(
-		    &reuse->choice, reuse->method, cost * SHM_STRETCH / reuse->bytes))
-		tell(conn);
-	reuse->begun_ns = now;
 	reuse->bytes = 0;
 	if (!reuse->is_wide && !--reuse->ask)
 		ask(conn);
-	set_method(conn, wf_choice_take(&reuse->choice));
-	if (reuse->method == SHM_REUSE_WIDE)
+	if (reuse->is_wide)
 		populate(conn);
-}
-
-void shm_reuse_interrupt(struct shm_conn *conn)
-{
-	wf_choice_interrupt(&conn->reuse.choice);
-	conn->reuse.begun_ns = 0;
 }
 
 void shm_reuse_restart(struct shm_conn *conn)
 {
-	shm_writer_restart(&conn->out, behind[conn->reuse.method]);
+	shm_writer_restart(&conn->out, BEHIND);
 }
 
 void shm_reuse_prefetch(struct shm_conn *conn, size_t len)
@@ -184,7 +121,7 @@ void shm_reuse_prefetch(struct shm_conn *conn, size_t len)
 	uint64_t at = w->pos % SHM_BYTES;
 	uint8_t *to;
 
-	if (at >= behind[SHM_REUSE_AHEAD])
+	if (at >= BEHIND)
 		at = 0;
 	to = w->lane->bytes + at;
 	for (size_t i = 0; i < len; i += WF_CACHELINE)

@@ -37,7 +37,6 @@ static int (*const handlers[SHM_REC_KINDS])(
 	[SHM_REC_ERROR] = shm_recv_error,
 	[SHM_REC_DONE] = shm_recv_performed,
 	[SHM_REC_GONE] = shm_recv_gone,
-	[SHM_REC_SHARE] = shm_recv_share,
 };
 
 /* The address of the blob in the byte ring; NULL: length or position are impossible. */

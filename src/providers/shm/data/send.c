@@ -86,8 +86,7 @@ static inline bool write_message(struct shm_conn *conn, const struct wf_op *op)
 	if (!conn->idle || !shm_out_has_space(conn))
 		return false;
 	if (op->len > SHM_INLINE_MAX)
-		return shm_out_is_eager(conn, op->len, op->flags) &&
-		       write_long(conn, op);
+		return shm_out_is_eager(op->len, op->flags) && write_long(conn, op);
 	slot = open_slot(conn, op);
 	(void)wf_iov_gather(slot->blob, op->iov, op->iov_count);
 	close_slot(conn, slot, op, 0, op->len);

@@ -80,10 +80,6 @@ enum shm_kind {
 	/* A WRITE or READ whose writer has withdrawn it (withdraw.h): it had no effect,
 	 * which the reader tells as the result SHM_WITHDRAWN. */
 	SHM_REC_GONE,
-	/* Blob: struct shm_share. The receiver of this record may write pieces of the
-	 * message with id @word into the memory of its sender, which receives the
-	 * message. */
-	SHM_REC_SHARE,
 	SHM_REC_KINDS,
 };
 
@@ -97,13 +93,9 @@ enum {
 	SHM_FLAG_BYTES = 1 << 3, /* the blob is in the byte ring */
 	SHM_FLAG_WRAP = 1 << 4,  /* the blob is at the beginning of the byte ring */
 	SHM_FLAG_MORE = 1 << 5,  /* the rest of the payload follows in DATA records */
-	/* RTS of a message that could have been sent at once
-	 * (shm_progress.by_request): only as many entries of iov[] as are used are
-	 * sent. */
-	SHM_FLAG_SHORT = 1 << 6,
 };
 
-#define SHM_FLAGS_KNOWN 0x7f
+#define SHM_FLAGS_KNOWN 0x3f
 
 enum { SHM_POSITION_MIN = 1024 };
 
@@ -178,31 +170,12 @@ struct shm_progress {
 	/* The writer is about to sleep until there is space: the reader wakes it after
 	 * it has stored its position. */
 	_Atomic uint32_t waiting;
-	/* Bit mask of shm_class_of: such messages take less time by a request to send,
-	 * though they could be sent at once. The line changes rarely, so the writer's
-	 * cache mostly has it. */
-	alignas(WF_CACHELINE) _Atomic uint32_t by_request;
 	/* The reader has ended the connection: the buffers of its own messages are the
 	 * application's again. Stored before their operations end. */
-	_Atomic uint32_t closed;
+	alignas(WF_CACHELINE) _Atomic uint32_t closed;
 };
 
 static_assert(sizeof(struct shm_progress) == 2 * WF_CACHELINE, "two cache lines");
-
-/* Class of a length of @len bytes, which is more than @min: those of class n are more
- * than @min << n, and at most twice as long. */
-static inline unsigned int shm_class_above(uint64_t len, uint64_t min)
-{
-	return 63 - (unsigned int)__builtin_clzll((len - 1) / min);
-}
-
-/* Class of messages in struct shm_progress.by_request. */
-enum { SHM_CLASS_MIN = 4 << 10 };
-
-static inline unsigned int shm_class_of(uint64_t len)
-{
-	return shm_class_above(len, SHM_CLASS_MIN);
-}
 
 struct shm_lane {
 	struct shm_progress reader;
@@ -220,23 +193,14 @@ struct shm_lane {
 
 /*
  * A token: either end may move the payload of a rendezvous message, and the end that
- * takes the message's token does (bulk.c). A receiver that took it may let the sender
- * help (share.c): the receiver takes pieces from the front, the sender from the back.
+ * takes the message's token does (bulk.c).
  */
 enum { SHM_TOKENS = 64 };
 
 struct shm_token {
 	/* The id of the message until one end takes it, then 0. */
 	alignas(2 * WF_CACHELINE) _Atomic uint64_t id;
-	/* Number of pieces that the receiver took (low 32 bits) and that the sender
-	 * took (high 32 bits). */
-	_Atomic uint64_t taken;
-	/* Number of pieces that the sender has written. SHM_SHARE_STOPPED is set when
-	 * it writes no more, though it may have taken one more piece. */
-	_Atomic uint64_t written;
 };
-
-#define SHM_SHARE_STOPPED (1ull << 63)
 
 /*
  * Accesses of one endpoint to the registered memory of the other one, without requests.
@@ -281,25 +245,6 @@ struct shm_rts {
 		uint64_t base, len;
 	} iov[SHM_IOV_LIMIT];
 };
-
-struct shm_share {
-	uint64_t piece; /* length in bytes of each piece but the last */
-	uint64_t count;
-	struct {
-		uint64_t base, len;
-	} iov[SHM_IOV_LIMIT];
-};
-
-static_assert(sizeof(struct shm_share) <= SHM_INLINE_MAX, "one slot");
-
-/* Bytes of a structure above, of which @count entries of rts.iov[] are sent. */
-#define SHM_RTS_SIZE(type, count)                                                      \
-	(sizeof(type) -                                                                \
-		(SHM_IOV_LIMIT - (count)) * sizeof(((struct shm_rts *)NULL)->iov[0]))
-
-static_assert(offsetof(struct shm_slot, blob) + SHM_RTS_SIZE(struct shm_rts, 1) <=
-		      WF_CACHELINE,
-	"one cache line");
 
 /* Id in a WRITE or ATOMIC record, both with the whole payload, that gets no answer: the
  * reader's position and shm_lane.refused[] tell what became of it. */

@@ -85,16 +85,6 @@ static inline bool shm_writer_is_open(const struct shm_writer *w)
 	return !atomic_load_explicit(&w->lane->reader.closed, memory_order_relaxed);
 }
 
-/* Does the reader want messages of @len bytes by request? @len is more than
- * SHM_CLASS_MIN and has one of the first 32 classes. */
-static inline bool shm_writer_by_request(const struct shm_writer *w, size_t len)
-{
-	return atomic_load_explicit(
-		       &w->lane->reader.by_request, memory_order_relaxed) >>
-		       shm_class_of(len) &
-	       1;
-}
-
 /* Records that may be written before the reader's position has to be loaded again. */
 static inline uint32_t shm_writer_slots(const struct shm_writer *w)
 {
@@ -176,12 +166,6 @@ static inline void shm_writer_prefetch(struct shm_writer *w, uint64_t head)
 		return;
 	w->prefetched = w->next;
 	wf_prefetch_write(shm_writer_slot(w));
-}
-
-/* The same for an answer that follows another record, which uses the next slot. */
-static inline void shm_writer_prefetch_second(const struct shm_writer *w)
-{
-	wf_prefetch_write(shm_slot_at(w->lane, w->next + 1));
 }
 
 /* Publish the record. @len: length of the inline blob in bytes. */
