@@ -5,13 +5,10 @@
 #include "sys/compiler.h"
 
 /*
- * Measurement of both methods of copying, which decides the choice of copy.c.
- *
- * It is no struct wf_choice (sys/choice.h), in which each process measures for itself
- * and a choice takes effect at once. Here one member measures for all members, and its
- * choice takes effect some slot uses after its publication. And operations are larger,
- * up to milliseconds: so a method is tried in few of them, and given up as soon as it
- * is clear that it takes more time than the other one.
+ * Measurement of both methods of copying, which decides the choice of copy.c. One
+ * member measures for all members, and its choice takes effect some slot uses after its
+ * publication. Operations take up to milliseconds: so a method is tried in few of them,
+ * and given up as soon as it is clear that it takes more time than the other one.
  */
 
 enum {
