@@ -363,33 +363,6 @@ static void tells_its_end(void **state)
 	assert_int_equal(atomic_load(closed), 1);
 }
 
-/* The peer's socket has ended: what was read may be another process's memory by now, or
- * the buffer another message's. It is not delivered. The socket is asked each time if
- * the peer does not store in the region when it ends the connection. */
-static void ended_meanwhile(void **state)
-{
-	struct pair *p = *state;
-
-	if (!pair_may_attach(p))
-		skip();
-	for (int closes = 0; closes < 2; closes++) {
-		if (closes)
-			pair_again(p);
-		p->conn->cma = true;
-		p->conn->closes = closes;
-		p->conn->proved_ns = closes ? 0 : wf_now_ns();
-		receive(p, 64);
-		shm_params.cma_size = 64;
-		peer_announce(p, SHM_FLAG_ACK, TAG, 5, local, 64, 3);
-		close(p->fd);
-		p->fd = -1;
-		pair_progress(p);
-		shm_params.cma_size = SIZE_MAX;
-		assert_one_ended(p, in, FI_ECONNRESET);
-		assert_null(p->peer->conn);
-	}
-}
-
 /* There is no memory where the peer says the message is. The peer is asked to send. */
 static void nothing_there(void **state)
 {
@@ -450,7 +423,6 @@ int main(void)
 		PAIR_TEST(not_from_memory),
 		PAIR_TEST(closed_meanwhile),
 		PAIR_TEST(tells_its_end),
-		PAIR_TEST(ended_meanwhile),
 		PAIR_TEST(nothing_there),
 		PAIR_TEST(taken_by_the_sender),
 	};

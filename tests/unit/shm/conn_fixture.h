@@ -139,7 +139,6 @@ static inline void pair_connect(struct pair *p)
 	p->in = (struct shm_reader){ .lane = &p->memory->lane[0], .next = 1 };
 	p->probe = 4711;
 	p->conn->pid = getpid();
-	p->conn->closes = true;
 	p->conn->probe_addr = (uintptr_t)&p->probe;
 	p->conn->probe_value = p->probe;
 }

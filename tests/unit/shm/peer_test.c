@@ -440,11 +440,10 @@ static void a_message_comes_with_the_acceptance(void **state)
 	raw_close(&raw);
 }
 
-/* Does the endpoint know what its peer says of itself, which may be an earlier version?
- */
+/* Does the endpoint know what its peer says of itself? */
 static void what_the_peer_does(void **state)
 {
-	static const uint8_t flags[] = { 0, SHM_HELLO_SLEEPS, SHM_HELLO_CLOSES, 0xff };
+	static const uint8_t flags[] = { 0, SHM_HELLO_SLEEPS, 0xff };
 	struct raw_names names;
 	struct shm_ep *ep;
 	struct raw raw;
@@ -456,7 +455,6 @@ static void what_the_peer_does(void **state)
 		raw_meet(&raw, names.endpoint, names.peer);
 		ep = shm_ep_of(wf_container_of(raw.ep, struct wf_ep, fid));
 		assert_int_equal(ep->conn_count, 1);
-		assert_int_equal(ep->conns[0]->closes, flags[i] >> 1 & 1);
 		assert_int_equal(ep->conns[0]->wake, flags[i] & 1);
 		raw_close(&raw);
 	}

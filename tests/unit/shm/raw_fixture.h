@@ -139,7 +139,6 @@ static inline void raw_meet(struct raw *raw, const char *endpoint, const char *p
 		raw_drive(raw);
 	}
 	assert_int_equal(answer.type, SHM_WELCOME);
-	assert_true(answer.flags & SHM_HELLO_CLOSES);
 	raw->out = shm_writer_of(&raw->region->lane[0]);
 	raw->in = (struct shm_reader){ .lane = &raw->region->lane[1], .next = 1 };
 }
@@ -157,7 +156,7 @@ static inline struct raw_names raw_open_alone(
 	struct raw_names names;
 
 	memset(raw, 0, sizeof(*raw));
-	raw->flags = SHM_HELLO_SLEEPS | SHM_HELLO_CLOSES;
+	raw->flags = SHM_HELLO_SLEEPS;
 	opened++;
 	(void)snprintf(names.endpoint, sizeof(names.endpoint), "fi_ns://lane-%d-%u",
 		(int)getpid(), opened);

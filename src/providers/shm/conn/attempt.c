@@ -24,8 +24,7 @@ struct shm_hello shm_attempt_hello(struct shm_ep *ep, enum shm_hello_type type)
 		.magic = SHM_HELLO_MAGIC,
 		.version = SHM_HELLO_VERSION,
 		.type = (uint8_t)type,
-		.flags = SHM_HELLO_CLOSES |
-			 (ep->watches.sleepers ? SHM_HELLO_SLEEPS : 0),
+		.flags = ep->watches.sleepers ? SHM_HELLO_SLEEPS : 0,
 		.region_size = sizeof(struct shm_region),
 		.instance = ep->peers->instance,
 		.probe_addr = (uintptr_t)&ep->peers->probe,
@@ -91,7 +90,6 @@ struct shm_conn *shm_attempt_connect(struct shm_attempt *attempt, struct shm_pee
 	attempt->region = NULL;
 	conn->pid = attempt->pid;
 	conn->wake = hello->flags & SHM_HELLO_SLEEPS;
-	conn->closes = hello->flags & SHM_HELLO_CLOSES;
 	conn->probe_addr = hello->probe_addr;
 	conn->probe_value = hello->probe_value;
 	conn->instance = hello->instance;

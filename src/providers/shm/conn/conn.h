@@ -188,10 +188,9 @@ struct shm_conn {
 	/* Records are being read, or transfers end: acknowledgements are sent together
 	 * afterwards. */
 	bool polling;
-	bool full;   /* The last flush ended because the lane had no space. */
-	bool wake;   /* The peer may sleep: write to its socket when it is armed. */
-	bool closes; /* The peer stores in the region when it ends the connection. */
-	bool cma;    /* The peer's memory can be accessed (cross-memory attach). */
+	bool full; /* The last flush ended because the lane had no space. */
+	bool wake; /* The peer may sleep: write to its socket when it is armed. */
+	bool cma;  /* The peer's memory can be accessed (cross-memory attach). */
 	/* The peer lets this endpoint copy the memory of its regions. */
 	bool copies_regions;
 	uint8_t held; /* enum shm_held */

@@ -28,10 +28,8 @@ enum shm_refusal {
 	SHM_REFUSE_FILES, /* the refusing process has no descriptor left */
 };
 
-/* Flags. SLEEPS: threads of the sender sleep and have to be woken. CLOSES: the sender
- * stores in the region when it ends the connection (shm_progress.closed in
- * data/wire.h). */
-enum { SHM_HELLO_SLEEPS = 1 << 0, SHM_HELLO_CLOSES = 1 << 1 };
+/* Flags. SLEEPS: threads of the sender sleep and have to be woken. */
+enum { SHM_HELLO_SLEEPS = 1 << 0 };
 
 struct shm_hello {
 	uint32_t magic;

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include <sys/uio.h>
 
-#include "providers/shm/conn/socket.h"
 #include "providers/shm/data/bulk.h"
 #include "providers/shm/data/proof.h"
 #include "sys/clock.h"
@@ -62,30 +61,19 @@ static void give_up(struct shm_sink *sink)
 	sink->pull = false;
 	sink->done = 0;
 	wf_list_remove(&sink->pull_link);
-	if (sink->token < SHM_TOKENS)
-		atomic_store_explicit(&shm_bulk_sink_token(sink)->id, sink->request,
-			memory_order_release);
+	atomic_store_explicit(
+		&shm_bulk_sink_token(sink)->id, sink->request, memory_order_release);
 	shm_bulk_clear(sink);
 }
 
 /*
  * The payload was read by @now. Was it the peer's, and was the message not given up?
  * The peer tells in the region when it ends the connection, before its buffers are its
- * application's again. An earlier version does not: then the open socket, about which
- * the kernel has to be asked each time, shows that the buffers existed all the time.
- * *@open: the last peer whose socket was seen open.
+ * application's again.
  */
-static bool is_valid(
-	const struct shm_sink *sink, uint64_t now, const struct shm_conn **open)
+static bool is_valid(struct shm_conn *conn, uint64_t now)
 {
-	struct shm_conn *conn = sink->conn;
-
-	if (conn->closes)
-		return shm_writer_is_open(&conn->out) && shm_proof_is_recent(conn, now);
-	if (conn != *open && shm_socket_ended(conn->watch.fd))
-		return false;
-	*open = conn;
-	return shm_proof_is_recent(conn, now);
+	return shm_writer_is_open(&conn->out) && shm_proof_is_recent(conn, now);
 }
 
 static const struct shm_conn *next_conn(const struct wf_list *over)
@@ -99,14 +87,13 @@ static const struct shm_conn *next_conn(const struct wf_list *over)
 static void finish(struct wf_list *over)
 {
 	uint64_t now = wf_list_empty(over) ? 0 : wf_now_ns();
-	const struct shm_conn *open = NULL;
 	struct wf_list *link;
 
 	while ((link = wf_list_pop(over))) {
 		struct shm_sink *sink = wf_list_entry(link, struct shm_sink, pull_link);
 		struct shm_conn *conn = sink->conn;
 
-		if (!conn->err && !is_valid(sink, now, &open))
+		if (!conn->err && !is_valid(conn, now))
 			shm_conn_fail(conn, FI_ECONNRESET);
 		if (conn->err)
 			continue;
