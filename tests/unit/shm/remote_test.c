@@ -464,11 +464,81 @@ static void in_parts_no_more(void **state)
 	close_table();
 }
 
+/* Take the next record as a target does. Returns the id that has to be acknowledged; 0:
+ * none. */
+static uint64_t take_write(struct pair *p)
+{
+	static uint64_t stream_id, stream_at, stream_left;
+	uint8_t kind = shm_head_kind(shm_reader_head(&p->in));
+	struct shm_record rec = peer_expect(p, kind);
+	struct fi_rma_iov seg;
+	uint64_t id;
+
+	if (kind == SHM_REC_GONE)
+		return 0;
+	if (kind == SHM_REC_DATA) {
+		assert_in_range(rec.len, 1, stream_left);
+		memcpy(there + stream_at, rec.blob, rec.len);
+		stream_at += rec.len;
+		stream_left -= rec.len;
+		return stream_left ? 0 : stream_id;
+	}
+	assert_int_equal(kind, SHM_REC_WRITE);
+	memcpy(&id, rec.blob, sizeof(id));
+	memcpy(&seg, rec.blob + sizeof(id), sizeof(seg));
+	if (rec.flags & SHM_FLAG_MORE) {
+		stream_id = id;
+		stream_at = seg.addr;
+		stream_left = seg.len;
+		return 0;
+	}
+	assert_int_equal(rec.len, SHM_ACCESS_HEAD + seg.len);
+	memcpy(there + seg.addr, rec.blob + SHM_ACCESS_HEAD, seg.len);
+	return id;
+}
+
+/* The target is silent, but its memory cannot be copied: all of it waits until it makes
+ * progress, as requests. */
+static void in_parts_and_requests(void **state)
+{
+	enum { PARTS = 40 };
+	const size_t len = PARTS * SHM_REMOTE_SMALL_WRITE;
+	uint64_t deadline = wf_deadline_ns(limit_ms(20000)), id;
+	struct pair *p = *state;
+	struct shm_window *window;
+
+	open_table(p);
+	post(p, false, 0, len, 0);
+	assert_int_equal(shm_remote_find(p->conn, THEIRS, &window), SHM_REACH_MEMORY);
+	window->region.piece[0].base = 16;
+	while (shm_head_kind(shm_reader_head(&p->in)) != SHM_REC_GONE) {
+		assert_true(wf_now_ns() < deadline);
+		pair_progress(p);
+	}
+	while (!p->ended_count) {
+		assert_true(wf_now_ns() < deadline);
+		while (peer_has_record(p)) {
+			id = take_write(p);
+			peer_tell(p);
+			if (id)
+				peer_record(p, SHM_REC_ACK, 0, 0, &id, sizeof(id));
+		}
+		pair_progress(p);
+	}
+	assert_one_ended(p, buffer, 0);
+	assert_memory_equal(there, buffer, len);
+	assert_false(peer_has_record(p));
+	assert_int_equal(p->conn->unsettled, 0);
+	assert_true(wf_list_empty(&p->conn->settling));
+	close_table();
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		PAIR_TEST(in_parts),
 		PAIR_TEST(in_parts_no_more),
+		PAIR_TEST(in_parts_and_requests),
 		PAIR_TEST(performed),
 		PAIR_TEST(refused),
 		PAIR_TEST(closed_meanwhile),
