@@ -192,6 +192,18 @@ static bool tell(const char *name, int number, int status, uint64_t took_ms)
 	return failed;
 }
 
+/* A machine with too much to do may leave a process without a processor for longer than
+ * the library waits for peers (30 s). */
+static void set_patience(void)
+{
+	char ms[16];
+
+	snprintf(ms, sizeof(ms), "%d", LIMIT_MS);
+	(void)setenv("FI_TCP_CONNECT_TIMEOUT", ms, 0);
+	(void)setenv("FI_SHM_CONNECT_TIMEOUT", ms, 0);
+	(void)setenv("FI_OFI_RXM_CONNECT_TIMEOUT", ms, 0);
+}
+
 int fault_main(const struct fault_case *cases, size_t count, int argc, char **argv)
 {
 	int failed = 0, number = 0;
@@ -202,6 +214,7 @@ int fault_main(const struct fault_case *cases, size_t count, int argc, char **ar
 		return 0;
 	}
 	(void)signal(SIGPIPE, SIG_IGN);
+	set_patience();
 	node_numbers_init();
 	for (size_t i = 0; i < count; i++) {
 		uint64_t begin = now_ms();
