@@ -191,6 +191,23 @@ static void unknown_flags_are_refused(void)
 	cf_close(&env);
 }
 
+/* Applications name what a region is for, besides what it permits. */
+static void access_with_capabilities(void)
+{
+	static const uint64_t caps = FI_MSG | FI_TAGGED | FI_RMA | FI_ATOMIC;
+	struct fid_mr *mr;
+	struct cf_env env;
+
+	open_scalable(&env);
+	CHECK_OK(fi_mr_reg(env.domain, memory, sizeof(memory), all_access | caps, 0, 1,
+		0, &mr, NULL));
+	CF_CLOSE(mr);
+	CHECK_EQ(fi_mr_reg(env.domain, memory, sizeof(memory), all_access | FI_SOURCE,
+			 0, 1, 0, &mr, NULL),
+		-FI_EINVAL);
+	cf_close(&env);
+}
+
 static void vectors_up_to_the_limit(void)
 {
 	struct iovec *iov;
@@ -398,6 +415,7 @@ CF_SUITE(mr, CF_CASE(chosen_keys_are_kept, "MR-001 MR-005", 0),
 	CF_CASE(registering_is_done_at_once, "MR-049 FAB-012", 0),
 	CF_CASE(offsets_are_refused, "MR-001", 0),
 	CF_CASE(unknown_flags_are_refused, "MR-046", 0),
+	CF_CASE(access_with_capabilities, "MR-031", 0),
 	CF_CASE(vectors_up_to_the_limit, "MR-003", 0),
 	CF_CASE(attributes_register_too, "MR-004 VER-015", 0),
 	CF_CASE(host_memory_only, "MR-039 MR-043", 0),

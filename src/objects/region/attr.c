@@ -11,8 +11,11 @@ enum { MR_BASIC = 1 << 0 };
 
 enum { MAX_KEY_BYTES = 8 };
 
+/* With the capabilities whose operations the region is for, which applications name,
+ * too, and which permit nothing. */
 static const uint64_t ACCESS_BITS = FI_SEND | FI_RECV | FI_READ | FI_WRITE |
-				    FI_REMOTE_READ | FI_REMOTE_WRITE | FI_COLLECTIVE;
+				    FI_REMOTE_READ | FI_REMOTE_WRITE | FI_COLLECTIVE |
+				    FI_MSG | FI_TAGGED | FI_RMA | FI_ATOMIC;
 
 static uint64_t caps_of(const struct wf_domain *domain)
 {
