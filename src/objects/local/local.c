@@ -1,9 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "objects/local/local.h"
 
+#include <errno.h>
+#include <inttypes.h>
 #include <poll.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "objects/endpoint/calls/transfer.h"
 #include "objects/endpoint/life/async.h"
@@ -27,6 +31,23 @@ static const char *unfit(struct wf_ep *ep, bool forbidden)
 	return NULL;
 }
 
+/* Name the endpoint below. No other process, also of a PID namespace that shares
+ * /dev/shm, has that name, or gets it when this one has ended: it would take what is
+ * for a peer that died. */
+static int name_below(struct fi_info *info)
+{
+	uint64_t number;
+	char name[64];
+
+	if (wf_sys_getrandom(&number, sizeof(number), 0) < 0)
+		return -errno;
+	(void)snprintf(name, sizeof(name), "fi_ns://weft-%ld-%016" PRIx64,
+		(long)getpid(), number);
+	return wf_lower_info_set_source(info, name, strlen(name), FI_ADDR_STR)
+		       ? 0
+		       : -FI_ENOMEM;
+}
+
 static int open_ep(struct wf_local *below, size_t max_atomic)
 {
 	struct fi_av_attr attr = { .type = FI_AV_TABLE };
@@ -43,6 +64,11 @@ static int open_ep(struct wf_local *below, size_t max_atomic)
 	info->caps &=
 		WF_LOCAL_TRANSFERS | WF_LOCAL_LINKING | FI_LOCAL_COMM | FI_REMOTE_COMM;
 	info->caps &= ~WF_LOCAL_TRANSFERS | above->caps;
+	ret = name_below(info);
+	if (ret) {
+		fi_freeinfo(info);
+		return ret;
+	}
 	/* Errors of injected operations report the context of the endpoint above. */
 	ret = wf_lower_ep_open(&below->ep, below->domain, info, above->fid.fid.context);
 	if (ret)
