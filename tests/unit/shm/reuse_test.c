@@ -109,7 +109,7 @@ static void send_stretches(struct pair *p, unsigned int count)
 /* A connection that has sent enough gets a wide ring, and goes through all of it. */
 static void wide_after_a_while(void **state)
 {
-	enum { ASKS = 64 };
+	enum { ASKS = 512 };
 	struct pair *p = *state;
 	struct shm_reuse *reuse = &p->conn->reuse;
 
@@ -121,6 +121,10 @@ static void wide_after_a_while(void **state)
 	assert_int_equal(p->shm->wide_rings, 1);
 	send_stretches(p, 8);
 	assert_true(p->conn->out.pos % SHM_BYTES > SHM_LAP_SHORT);
+	/* Short ones that are answered begin again all the same. */
+	post(p, SHM_REUSE_MAX_WIDE, 1);
+	assert_int_equal(expect(p, SHM_REUSE_MAX_WIDE, 1), 0);
+	say_all(p);
 }
 
 /* All of a wide ring is used, by messages of all lengths, and comes to an end. */
@@ -190,7 +194,7 @@ static void not_beyond_the_limit(void **state)
 
 	shm_params.ring_memory = SHM_BYTES - 1;
 	shm_reuse_init(p->conn);
-	send_stretches(p, 200);
+	send_stretches(p, 600);
 	shm_params.ring_memory = limit;
 	assert_false(p->conn->reuse.is_wide);
 	assert_int_equal(p->shm->wide_rings, 0);
@@ -238,7 +242,7 @@ static void taken_from_an_idle_one(void **state)
 
 	shm_params.ring_memory = 2 * SHM_BYTES - 1;
 	shm_reuse_init(p->conn);
-	send_stretches(p, 80);
+	send_stretches(p, 520);
 	assert_true(reuse->is_wide);
 	assert_true(is_there(p, SHM_LAP_SHORT + SHM_BLOB_MAX));
 	conn = another(p, &fd);

@@ -149,7 +149,7 @@ struct shm_reuse {
 	/* Length in bytes of the ring's beginning whose pages are populated, as far as
 	 * that is known. */
 	uint32_t populated;
-	uint8_t ask;  /* stretches until the connection asks for a wide ring */
+	uint16_t ask; /* stretches until the connection asks for a wide ring */
 	bool is_wide; /* it has a wide ring, and is counted in ep->wide_rings */
 };
 

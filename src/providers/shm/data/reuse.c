@@ -6,7 +6,7 @@
 enum {
 	/* Stretches after which a connection asks for a wide ring, and after which it
 	 * asks again. To populate all pages takes some milliseconds. */
-	ASK_AFTER = 64,
+	ASK_AFTER = 512,
 	ASK_AGAIN = 64,
 	/* Bytes of the ring that are populated at a time: more than a stretch of short
 	 * messages takes, with the gaps between them. */

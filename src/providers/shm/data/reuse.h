@@ -22,8 +22,12 @@
 
 /* Answered messages that may use the same bytes again. Shorter ones have no positions
  * of the peer (struct shm_long); longer ones, which fill the first caches, gained
- * nothing. */
-enum { SHM_REUSE_MIN = SHM_POSITION_MIN, SHM_REUSE_MAX = 4096 };
+ * nothing, or less than they do in a wide ring. */
+enum {
+	SHM_REUSE_MIN = SHM_POSITION_MIN,
+	SHM_REUSE_MAX = 4096,
+	SHM_REUSE_MAX_WIDE = 2048,
+};
 
 /* Length in bytes. */
 enum { SHM_STRETCH = 64 << 10 };
@@ -53,8 +57,10 @@ void shm_reuse_prefetch(struct shm_conn *conn, size_t len);
  * calls shm_reuse_prefetch when it is published. */
 static inline bool shm_reuse_begin(struct shm_conn *conn, size_t len)
 {
-	if (len - SHM_REUSE_MIN > SHM_REUSE_MAX - SHM_REUSE_MIN ||
-		conn->reuse.is_wide || !shm_writer_is_read(&conn->out))
+	size_t max = conn->reuse.is_wide ? SHM_REUSE_MAX_WIDE : SHM_REUSE_MAX;
+
+	if (len - SHM_REUSE_MIN > max - SHM_REUSE_MIN ||
+		!shm_writer_is_read(&conn->out))
 		return false;
 	shm_reuse_restart(conn);
 	return true;
