@@ -11,22 +11,12 @@
  * asked, which asks no other provider. */
 static struct {
 	pthread_mutex_t lock;
-	struct fi_info *info; /* without the name of an endpoint */
+	struct fi_info *info;
 } offer = { PTHREAD_MUTEX_INITIALIZER, NULL };
 
 /* shm has none of the stricter kinds of FI_DIRECTED_RECV. */
 static const uint64_t offered =
 	WF_LOCAL_TRANSFERS & ~(FI_TAGGED_DIRECTED_RECV | FI_EXACT_DIRECTED_RECV);
-
-/* Remove the source address, which contains the id of this process. The name of an
- * endpoint below has to be that of the process which opens it, also if that is a forked
- * child: otherwise a successor could have the name of a process that died. */
-static void forget_name(struct fi_info *info)
-{
-	free(info->src_addr);
-	info->src_addr = NULL;
-	info->src_addrlen = 0;
-}
 
 static int ask(struct fi_info **ret_info)
 {
@@ -44,8 +34,6 @@ static int ask(struct fi_info **ret_info)
 	if (hints->fabric_attr->prov_name)
 		ret = wf_lower_find(FI_VERSION(1, 17), hints, ret_info);
 	fi_freeinfo(hints);
-	if (!ret)
-		forget_name(*ret_info);
 	return ret;
 }
 

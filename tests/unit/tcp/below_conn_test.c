@@ -186,7 +186,7 @@ static void a_child_has_its_own_name(void **state)
 	child = fork();
 	assert_true(child >= 0);
 	if (!child) {
-		(void)snprintf(pid, sizeof(pid), "//%d:", (int)getpid());
+		(void)snprintf(pid, sizeof(pid), "//weft-%d-", (int)getpid());
 		open_end(&a, FI_TAGGED);
 		_exit(tcp_below_open(a.pair.tcp) ||
 			!strstr(wf_local_name(a.pair.tcp->below), pid));
