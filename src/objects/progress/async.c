@@ -166,8 +166,8 @@ static void *async_main(void *arg)
 }
 
 /* Start the thread, with all signals blocked: the application's handlers run in its own
- * threads. No process is forked until the thread runs: while it starts it holds locks of
- * the C library, or of a sanitizer, which a child would find taken. */
+ * threads. No process is forked until the thread runs: while it starts it holds locks
+ * of the C library, or of a sanitizer, which a child would find taken. */
 static void async_start(void)
 {
 	sigset_t all, before;
