@@ -5,6 +5,7 @@
  */
 #include <stdatomic.h>
 #include <sys/mman.h>
+#include <sys/wait.h>
 
 #include "converse.h"
 
@@ -224,15 +225,18 @@ static struct fid_mr *reg(struct node *node)
 	return mr;
 }
 
-/* Progress until the process has stopped. */
+/* Progress until the process has ended: its last operations may need it. */
 static void stop(struct node *node, struct initiator *who, pid_t pid)
 {
 	struct fi_cq_tagged_entry entry;
 	struct fi_cq_err_entry err;
+	int status = 0;
+	pid_t ended;
 
 	pipe_tell(&who->stop);
-	(void)node_wait(node, &entry, &err, 100);
-	join(pid);
+	while (!(ended = waitpid(pid, &status, WNOHANG)))
+		(void)node_wait(node, &entry, &err, 1);
+	CHECK(ended == pid && status == 0);
 }
 
 static void an_initiator_is_killed(bool reads)
