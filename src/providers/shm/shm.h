@@ -21,7 +21,7 @@
  *                     records move in it
  *   region.c          creates, checks and maps that memory
  *   reuse.c           which bytes of it the next message takes
- *   dir.c, listen.c   the directories of sockets, and the names in them
+ *   dir.c, listen.c, listing.c   the directories of sockets, and the names in them
  *   socket.c          the exchange over a unix socket that hands the memory over
  *   attempt.c, accept.c, peer.c    making of connections; peers by address
  *   reach.c           connections that a provider above makes and ends

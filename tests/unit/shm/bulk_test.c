@@ -33,6 +33,27 @@ static struct shm_rts post(struct pair *p, void *context, uint64_t level)
 	return rts;
 }
 
+/* While the lane has no space the message is not announced: it has no id, and can be
+ * cancelled. */
+static void cancelled_before_it_is_announced(void **state)
+{
+	struct pair *p = *state;
+
+	for (unsigned int i = 0; i < SHM_SLOTS; i++)
+		assert_int_equal(fi_tinject(p->ep, "", 1, p->addr, i), 0);
+	assert_int_equal(fi_tsend(p->ep, local, LARGE, NULL, p->addr, TAG, local), 0);
+	pair_progress(p);
+	assert_int_equal(p->conn->unsettled, 0);
+	assert_int_equal(fi_cancel(&p->ep->fid, local), 0);
+	pair_progress(p);
+	assert_one_ended(p, local, FI_ECANCELED);
+	for (unsigned int i = 0; i < SHM_SLOTS; i++)
+		(void)peer_expect(p, SHM_REC_TAGGED);
+	peer_tell(p);
+	pair_progress(p);
+	assert_false(peer_has_record(p));
+}
+
 /* The word that says which end moves the message. */
 static _Atomic uint64_t *token_of(struct pair *p, const struct shm_rts *rts)
 {
@@ -413,6 +434,7 @@ static void taken_by_the_sender(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		PAIR_TEST(cancelled_before_it_is_announced),
 		PAIR_TEST(taken_by_the_peer),
 		PAIR_TEST(cleared_twice),
 		PAIR_TEST(more_than_tokens),

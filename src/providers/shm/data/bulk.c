@@ -12,11 +12,11 @@
  *
  * A sender that makes no progress does not write, however. After a while the receiver
  * then reads the payload from the sender's memory, if the kernel permits it; messages
- * of FI_SHM_CMA_SIZE bytes and more are read at once. The
- * message's token in the region decides which end moves the payload: it contains
- * the id of the message until one end exchanges it for 0. (Later messages use the word
- * with other ids, so a late exchange fails.) Without a clear to send the sender never
- * takes it, so a receiver that reads at once leaves its line where it is.
+ * of FI_SHM_CMA_SIZE bytes and more are read at once. The message's token in the region
+ * decides which end moves the payload: it contains the id of the message until one end
+ * exchanges it for 0. (Later messages use the word with other ids, so a late exchange
+ * fails.) Without a clear to send the sender never takes it, so a receiver that reads
+ * at once leaves its line where it is.
  */
 
 static struct shm_sink *new_sink(struct shm_conn *conn)

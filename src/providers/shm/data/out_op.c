@@ -67,7 +67,8 @@ static int send_rts(struct shm_conn *conn, struct shm_tx *tx)
 	struct shm_rts rts;
 	struct shm_blob blob;
 
-	if (!shm_out_need_id(conn, tx) || !shm_blob_begin(conn, &blob, sizeof(rts)))
+	/* No id without space: until then the message can be cancelled. */
+	if (!shm_blob_begin(conn, &blob, sizeof(rts)) || !shm_out_need_id(conn, tx))
 		return SHM_FULL;
 	shm_out_fill_rts(conn, tx, &rts);
 	memcpy(blob.at, &rts, sizeof(rts));
