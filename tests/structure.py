@@ -4,10 +4,12 @@
 (docs/architecture.md).
 
 A room's files may include only what the table allows, and inside objects only layers
-below their own; one provider never includes another's files; an internal.h is
+below their own, and inside a provider with floors only floors below; one provider never
+includes another's files; an internal.h is
 included in its own folder alone, also through another header; public headers include
 only each other. Of the static libraries, no object file but that of sys/calls.c calls a
-function that is a cancellation point.
+function that is a cancellation point, no file of a floor calls one of a higher floor, and
+no more files than the table says call each other in a circle.
 """
 import os
 import re
@@ -40,6 +42,17 @@ layers = [
     {"open"},
     {"local"},
 ]
+# The floors inside providers, lowest first. A folder that is a floor includes and calls
+# itself, lower floors, and files outside of all floors that call no higher one; what
+# connections need of the floors above they call through a table of functions.
+floors = {
+    "shm": ["wire", "conn", "copy", "proto"],
+}
+# The most files of a library that may call each other in a circle.
+circles = {
+    "coll": 14, "hook_monitor": 3, "lnx": 10, "rxd": 10, "rxm": 25, "shm": 7, "tcp": 19,
+    "udp": 6, "verbs": 27, "objects": 20, "core": 13, "sys": 2,
+}
 # What glibc or musl make cancellation points. Of others that POSIX permits to be some, neither
 # library makes any: opendir, access, ioctl, fcntl but for its wait for a lock.
 cancellation_points = set("""
@@ -127,6 +140,22 @@ def check_internal(where, path, name):
         problem("%s: %s is of another folder" % (where, shown))
 
 
+def floor_of(provider, parts):
+    """The number of the floor that the folder of a file is; -1: it is outside of floors."""
+    names = floors.get(provider, [])
+    return names.index(parts[0]) if len(parts) > 1 and parts[0] in names else -1
+
+
+def check_floor(where, provider, path, name):
+    """A file of a floor includes no header of a higher one."""
+    base = os.path.join("src", "providers", provider)
+    own = floor_of(provider, os.path.relpath(path, os.path.join(top, base)).split(os.sep))
+    used = floor_of(provider, name.split("/")[2:])
+    if own >= 0 and used > own:
+        problem("%s: floor %s of %s may not include %s"
+                % (where, floors[provider][own], provider, name))
+
+
 def check_room(path, room, provider):
     for number, quote, name in includes(path):
         if quote == "<":
@@ -139,6 +168,8 @@ def check_room(path, room, provider):
         if head == "providers":
             if room != "providers" or name.split("/")[1] != provider:
                 problem("%s: %s may not include %s" % (where, room, name))
+            else:
+                check_floor(where, provider, path, name)
         elif head is None and room == "providers":
             continue
         elif head not in below[room]:
@@ -201,6 +232,64 @@ def check_symbols(archive):
             problem("objects/%s may not call %s of objects/%s" % (area, symbol, used))
 
 
+def calls_of(archive):
+    """For each object file of @archive, the functions that it calls in others, by file."""
+    defined, wanted = {}, {}
+    for member, name, kind in symbols(archive):
+        if kind == "U":
+            wanted.setdefault(member, []).append(name)
+        else:
+            wanted.setdefault(member, [])
+            if kind in "TtWi":
+                defined[name] = member
+    return {
+        member: {
+            defined[name]: name for name in names if defined.get(name, member) != member
+        }
+        for member, names in wanted.items()
+    }
+
+
+def largest_circle(calls):
+    """The largest set of files each of which calls each other one, through others or not."""
+    reach = {}
+    for member in calls:
+        seen, todo = set(), [member]
+        while todo:
+            for used in calls[todo.pop()]:
+                if used not in seen:
+                    seen.add(used)
+                    todo.append(used)
+        reach[member] = seen
+    return max(
+        ([used for used in reach[member] if member in reach[used]] for member in calls),
+        key=len,
+        default=[],
+    )
+
+
+def check_calls(archive):
+    """No calls to higher floors, and no large circles, among the files of @archive."""
+    library = os.path.basename(archive)[len("lib"):-len(".a")]
+    calls = calls_of(archive)
+    circle = largest_circle(calls)
+    if len(circle) > circles.get(library, 1):
+        problem("%s: %d files call each other in a circle, at most %d may: %s"
+                % (library, len(circle), circles.get(library, 1), " ".join(sorted(circle))))
+    for member in calls:
+        # A member is called after its file: shm_wire_writer.c.o.
+        own = floor_of(library, member.split("_")[1:])
+        for used, name in calls[member].items():
+            theirs = floor_of(library, used.split("_")[1:])
+            if 0 <= own < theirs:
+                problem("%s: %s may not call %s of %s" % (library, member, name, used))
+            if own >= 0 > theirs and any(
+                floor_of(library, x.split("_")[1:]) > own for x in calls[used]
+            ):
+                problem("%s: %s may not call %s, which calls higher floors"
+                        % (library, member, used))
+
+
 for folder, _, files in os.walk(os.path.join(top, "src")):
     parts = os.path.relpath(folder, os.path.join(top, "src")).split(os.sep)
     if parts[0] not in below:
@@ -227,6 +316,8 @@ for folder, _, files in os.walk(os.path.join(top, "include")):
 
 if len(sys.argv) > 1:
     check_symbols(sys.argv[1])
+    for archive in sys.argv[1:]:
+        check_calls(archive)
     if not sum(check_cancellation(archive) for archive in sys.argv[1:]):
         problem("no cancellation points are found: are these the libraries of all rooms?")
 print("structure: %s" % ("ok" if not problems else "%d problems" % problems))

@@ -19,9 +19,9 @@
 #include "live.h"
 #include "objects/provider.h"
 #include "providers/shm/log.h"
-#include "providers/shm/data/region.h"
-#include "providers/shm/data/reader.h"
-#include "providers/shm/data/writer.h"
+#include "providers/shm/wire/segment.h"
+#include "providers/shm/wire/reader.h"
+#include "providers/shm/wire/writer.h"
 #include "providers/shm/conn/listen.h"
 #include "providers/shm/conn/socket.h"
 
@@ -42,7 +42,7 @@ static struct {
 	int listener; /* at evil_name */
 	int spare;
 	int fd; /* -1: not connected */
-	struct shm_region *region;
+	struct shm_segment *region;
 	unsigned int out;  /* the lane that we write */
 	uint32_t next;     /* record that we write */
 	uint64_t pos;      /* of the byte ring */
@@ -83,7 +83,7 @@ static struct shm_hello hello_of(enum shm_hello_type type)
 		.magic = SHM_HELLO_MAGIC,
 		.version = SHM_HELLO_VERSION,
 		.type = (uint8_t)type,
-		.region_size = sizeof(struct shm_region),
+		.segment_size = sizeof(struct shm_segment),
 		.instance = 666,
 		.probe_addr = (uintptr_t)&evil.probe,
 		.probe_value = evil.probe,
@@ -118,7 +118,7 @@ static bool ask(void)
 
 	must(wf_addrstr_spell(name, own_name, sizeof(own_name)));
 	must(!shm_socket_connect(name, &evil.fd));
-	must(!shm_region_new(&fd, &evil.region));
+	must(!shm_segment_new(&fd, &evil.region));
 	must(!shm_hello_send(evil.fd, &hello, fd));
 	(void)close(fd);
 	return hear(&reply, &pass) && reply.type == SHM_WELCOME;
@@ -141,7 +141,7 @@ static bool answer(void)
 	}
 	evil.out = 1;
 	if (!hear(&hello, &pass) || hello.type != SHM_HELLO ||
-		shm_region_map(pass, &evil.region)) {
+		shm_segment_map(pass, &evil.region)) {
 		if (pass >= 0)
 			(void)close(pass);
 		return false;
@@ -157,7 +157,7 @@ static void part(void)
 	for (int i = 0; i < LAST_DRIVES; i++)
 		live_drive(now);
 	if (evil.region)
-		shm_region_unmap(evil.region);
+		shm_segment_unmap(evil.region);
 	evil.region = NULL;
 	evil.fd = -1;
 }

@@ -7,6 +7,10 @@
 
 #include "objects/endpoint/life/name.h"
 #include "providers/shm/conn/peer.h"
+#include "providers/shm/proto/bulk.h"
+#include "providers/shm/proto/life.h"
+#include "providers/shm/proto/out.h"
+#include "providers/shm/proto/unexp.h"
 #include "sys/calls.h"
 #include "sys/fds.h"
 
@@ -41,7 +45,7 @@ static int shm_enable(struct wf_ep *wf)
 	wf_ep_set_moved(wf, shm_progress_moved);
 	ep->watches.sleepers = wf_ep_may_sleep(wf);
 	ep->threaded = wf_domain_has_thread(wf->domain);
-	ep->tx_size = wf->info->tx_attr->size;
+	ep->tx.size = wf->info->tx_attr->size;
 	shm_peers_watch_av(ep);
 	shm_regions_open(ep);
 	if (ep->listener.fd >= 0)
@@ -64,10 +68,10 @@ static void end_conns(struct shm_ep *ep)
 {
 	wf_ep_srx_lock(&ep->ep);
 	wf_lock(&ep->ep.lock);
-	while (ep->conn_count) {
-		struct shm_conn *conn = ep->conns[ep->conn_count - 1];
+	while (ep->conns.count) {
+		struct shm_conn *conn = ep->conns.at[ep->conns.count - 1];
 
-		if (!conn->idle)
+		if (!conn->queue.idle)
 			shm_out_flush(conn);
 		shm_conn_end(conn, 0);
 	}
@@ -92,8 +96,8 @@ static void shm_destroy(struct wf_ep *wf)
 	if (ep->spare_fd >= 0)
 		(void)wf_sys_close(ep->spare_fd);
 	wf_watches_done(&ep->watches);
-	free(ep->conns);
-	wf_pool_done(&ep->tx_pool);
+	free(ep->conns.at);
+	wf_pool_done(&ep->tx.pool);
 	wf_pool_done(&ep->sink_pool);
 	wf_ep_free(wf);
 }
@@ -125,7 +129,7 @@ static size_t shm_tx_left(struct wf_ep *wf)
 {
 	struct shm_ep *ep = shm_ep_of(wf);
 
-	return ep->tx_pending < ep->tx_size ? ep->tx_size - ep->tx_pending : 0;
+	return ep->tx.pending < ep->tx.size ? ep->tx.size - ep->tx.pending : 0;
 }
 
 static void shm_addr_removed(struct wf_ep *wf, uint64_t index)
@@ -186,14 +190,15 @@ static void init(struct shm_ep *ep)
 		.limit = shm_params.answer_size,
 		.share = answer_share(),
 	};
+	ep->conn_ops = &shm_life_ops;
 	ep->made_up = true;
 	ep->pid = getpid();
 	ep->listener.fd = -1;
 	ep->spare_fd = wf_fds_spare();
 	wf_watches_init(&ep->watches);
-	ep->poll_calls = ep->poll_left = 1;
+	ep->pace.calls = ep->pace.left = 1;
 	shm_regions_init(ep);
-	wf_pool_init(&ep->tx_pool, sizeof(struct shm_tx));
+	wf_pool_init(&ep->tx.pool, sizeof(struct shm_tx));
 	wf_pool_init(&ep->sink_pool, sizeof(struct shm_sink));
 	wf_list_init(&ep->failed);
 	wf_list_init(&ep->dead);

@@ -24,7 +24,7 @@ struct shm_params {
 	/* Transfers of at least this size are stored with non-temporal stores, which
 	 * bypass the caches. */
 	size_t nontemporal_size;
-	/* Limit of an endpoint's memory for wide byte rings (data/reuse.h). */
+	/* Limit of an endpoint's memory for wide byte rings (conn/reuse.h). */
 	size_t ring_memory;
 	/* Limit of an endpoint's memory for unexpected messages. */
 	size_t unexpected_size;

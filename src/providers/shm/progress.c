@@ -3,8 +3,11 @@
 #include <unistd.h>
 
 #include "providers/shm/conn/peer.h"
-#include "providers/shm/data/verdict.h"
-#include "providers/shm/data/withdraw.h"
+#include "providers/shm/proto/bulk.h"
+#include "providers/shm/proto/out.h"
+#include "providers/shm/proto/rx.h"
+#include "providers/shm/proto/verdict.h"
+#include "providers/shm/proto/withdraw.h"
 #include "sys/clock.h"
 
 /*
@@ -29,17 +32,6 @@ enum {
 	CLOCK_CALLS = 8,
 };
 
-void shm_watch_close(struct shm_ep *ep, struct wf_watch *watch)
-{
-	if (watch->fd < 0)
-		return;
-	/* The socket is removed from the epoll set first: it would stay in it if a
-	 * forked child has the file open. */
-	(void)wf_watch_set(&ep->watches, watch, 0);
-	shm_socket_close(watch->fd);
-	watch->fd = -1;
-}
-
 static void poll_sockets(struct shm_ep *ep)
 {
 	int n = wf_watches_poll(&ep->watches);
@@ -60,29 +52,29 @@ static bool is_connecting(struct shm_ep *ep, uint64_t now)
 static __attribute__((noinline)) void poll_and_measure(struct shm_ep *ep)
 {
 	uint64_t now = wf_now_ns(), every;
-	uint64_t passed = now - ep->poll_ns + 1;
+	uint64_t passed = now - ep->pace.ns + 1;
 
 	poll_sockets(ep);
 	shm_withdraw_progress(ep, now);
 	every = is_connecting(ep, now) ? POLL_BUSY_NS : POLL_NS;
-	every = every * ep->poll_calls / passed;
-	ep->poll_calls = (uint32_t)WF_MIN(every + 1, (uint64_t)POLL_CALLS_MAX);
-	ep->poll_left = ep->poll_calls;
-	ep->poll_ns = now;
-	ep->poll_coarse_ns = wf_coarse_ns();
+	every = every * ep->pace.calls / passed;
+	ep->pace.calls = (uint32_t)WF_MIN(every + 1, (uint64_t)POLL_CALLS_MAX);
+	ep->pace.left = ep->pace.calls;
+	ep->pace.ns = now;
+	ep->pace.coarse_ns = wf_coarse_ns();
 }
 
 static inline void poll_conn(struct shm_ep *ep, struct shm_conn *conn)
 {
 	uint64_t head = shm_reader_head(&conn->in);
 
-	if (wf_likely(!head && ep->hot <= HOT_FEW))
+	if (wf_likely(!head && ep->conns.hot <= HOT_FEW))
 		return;
 	if (wf_unlikely(conn->err))
 		return;
 	if (shm_rx_from(conn, head))
 		conn->quiet = 0;
-	else if (ep->hot > HOT_FEW && ++conn->quiet > HOT_QUIET)
+	else if (ep->conns.hot > HOT_FEW && ++conn->quiet > HOT_QUIET)
 		shm_conn_make_cold(conn);
 }
 
@@ -90,18 +82,18 @@ static inline void poll_hot(struct shm_ep *ep)
 {
 	/* From the last to the first: shm_conn_make_cold swaps a connection with the
 	 * last hot one. */
-	for (uint32_t i = ep->hot; i-- > 0;)
-		poll_conn(ep, ep->conns[i]);
+	for (uint32_t i = ep->conns.hot; i-- > 0;)
+		poll_conn(ep, ep->conns.at[i]);
 }
 
 static void poll_cold(struct shm_ep *ep)
 {
-	uint32_t cold = ep->conn_count - ep->hot;
+	uint32_t cold = ep->conns.count - ep->conns.hot;
 	struct shm_conn *conn;
 
-	if (++ep->next_cold >= cold)
-		ep->next_cold = 0;
-	conn = ep->conns[ep->hot + ep->next_cold];
+	if (++ep->conns.next_cold >= cold)
+		ep->conns.next_cold = 0;
+	conn = ep->conns.at[ep->conns.hot + ep->conns.next_cold];
 	if (!conn->err && shm_rx_poll(conn))
 		shm_conn_make_hot(conn);
 }
@@ -110,7 +102,7 @@ static void flush_dirty(struct shm_ep *ep)
 {
 	wf_list_foreach_safe(link, &ep->dirty)
 	{
-		shm_out_flush(wf_list_entry(link, struct shm_conn, dirty_link));
+		shm_out_flush(wf_list_entry(link, struct shm_conn, queue.dirty_link));
 	}
 }
 
@@ -126,7 +118,7 @@ static void reap(struct shm_ep *ep)
 
 static bool is_time(const struct shm_ep *ep)
 {
-	return !ep->poll_left || wf_coarse_ns() != ep->poll_coarse_ns;
+	return !ep->pace.left || wf_coarse_ns() != ep->pace.coarse_ns;
 }
 
 /* Rare work, out of the hot path. */
@@ -159,10 +151,10 @@ bool shm_progress_moved(struct wf_progress *item)
 
 	if (!wf_trylock(&ep->ep.lock))
 		return false;
-	for (uint32_t i = 0; i < ep->hot; i++)
-		read += ep->conns[i]->in.next;
-	moved = read != ep->read_before;
-	ep->read_before = read;
+	for (uint32_t i = 0; i < ep->conns.hot; i++)
+		read += ep->conns.at[i]->in.next;
+	moved = read != ep->pace.read_before;
+	ep->pace.read_before = read;
 	wf_unlock(&ep->ep.lock);
 	return moved;
 }
@@ -172,9 +164,9 @@ void shm_progress(struct wf_ep *wf)
 	struct shm_ep *ep = shm_ep_of(wf);
 
 	poll_hot(ep);
-	if (ep->conn_count > ep->hot)
+	if (ep->conns.count > ep->conns.hot)
 		poll_cold(ep);
-	if (wf_unlikely(!(--ep->poll_left % CLOCK_CALLS) && is_time(ep)) ||
+	if (wf_unlikely(!(--ep->pace.left % CLOCK_CALLS) && is_time(ep)) ||
 		wf_unlikely(ep->chores))
 		chores(ep);
 }

@@ -4,13 +4,12 @@
 #include <string.h>
 
 #include "objects/atomic/ops.h"
-#include "objects/open/frame.h"
 #include "objects/info/info.h"
 #include "objects/info/offer.h"
+#include "objects/open/frame.h"
 #include "providers/shm/conn/dir.h"
-#include "providers/shm/shm.h"
 #include "providers/shm/conn/listen.h"
-#include "providers/shm/conn/socket.h"
+#include "providers/shm/shm.h"
 #include "sys/compiler.h"
 #include "sys/sealed.h"
 

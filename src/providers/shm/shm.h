@@ -9,36 +9,25 @@
 #include "providers/shm/log.h"
 #include "providers/shm/name.h"
 #include "providers/shm/param.h"
-#include "providers/shm/data/regions.h"
-#include "providers/shm/data/wire.h"
+#include "providers/shm/copy/regions.h"
+#include "providers/shm/wire/wire.h"
 #include "sys/iov.h"
 #include "sys/pool.h"
 
 /*
- * FI_EP_RDM between processes of one machine.
+ * FI_EP_RDM between processes of one machine, on floors: a file calls those of its own
+ * floor and of the floors above it in this list.
  *
- *   wire.h, lane.h, writer.c, reader.h   the memory that two endpoints share, and how
- *                     records move in it
- *   region.c          creates, checks and maps that memory
- *   reuse.c           which bytes of it the next message takes
- *   dir.c, listen.c, listing.c   the directories of sockets, and the names in them
- *   socket.c          the exchange over a unix socket that hands the memory over
- *   attempt.c, accept.c, peer.c    making of connections; peers by address
- *   reach.c           connections that a provider above makes and ends
- *   conn.c            a connection in use and its end
- *   replay.c          sending again messages that a dead peer has not processed
- *   small.c, verdict.c   RMA and atomic operations that fit one slot
- *   parts.c           long writes, which are divided into such that have one record
- *   withdraw.c        those that a silent peer leaves unread
- *   tx.c, send.c      operations of the application
- *   out.c, out_answer.c, out_op.c, out_stream.c   writing records into the lane
- *   rx.c, recv.c, unexp.c, access.c, answer.c   handling of peers' records
- *   pieces.c          messages that are sent at once, in pieces
- *   bulk.c, bulk_pull.c, bulk_stream.c   large messages and other streams
- *   regions.c         the table in which an endpoint publishes its registered memory
- *   remote.c, remote_map.c, remote_op.c   operations on the registered memory of peers
- *   progress.c        which connections are polled, and when; wait.c for
- *                     sleeping threads
+ *   wire/    the memory that two endpoints share (a segment), and how records move in
+ * it conn/    directories and sockets, the exchange that hands a segment over, peers by
+ *            address, connections and their ends, proof of the peer's process
+ *   copy/    copies between buffers, registered memory and the memory of peers; the
+ *            table in which an endpoint publishes its regions
+ *   proto/   messages, RMA and atomic operations: posted, queued, written as records,
+ *            handled, completed
+ *   here     the endpoint, its progress, sleeping threads, the provider
+ *
+ * What a connection needs of the protocol it calls through struct shm_conn_ops.
  *
  * An endpoint has a socket by its name below /dev/shm. The first operation to a peer
  * connects to its socket and passes an anonymous memory file along. The socket stays
@@ -52,7 +41,45 @@
  * and the next progress call takes it down.
  */
 struct shm_conn;
+struct shm_conn_ops;
 struct shm_peers;
+
+/* Nanoseconds after which a sleep ends in which something has to be polled. */
+enum { SHM_FULL_NS = 200000 };
+
+/* All connections of an endpoint; a progress call polls the first @hot ones, and one of
+ * the others. */
+struct shm_conns {
+	struct shm_conn **at;
+	uint32_t count, capacity, hot, next_cold;
+	uint32_t wide_rings; /* connections with a wide byte ring (conn/reuse.h) */
+};
+
+/* When sockets are polled (progress.c). */
+struct shm_pace {
+	/* Number of progress calls between two polls of the sockets, and the number
+	 * left until the next one. */
+	uint32_t calls, left;
+	/* Time of the last poll of the sockets, by wf_now_ns and by wf_coarse_ns. */
+	uint64_t ns, coarse_ns;
+	/* Number of records read from hot connections, at the last call of
+	 * shm_progress_moved. */
+	uint32_t read_before;
+};
+
+/* Operations that have not ended: their number, its limit, and their memory. */
+struct shm_tx_limit {
+	size_t pending, size;
+	struct wf_pool pool;
+};
+
+/* A counter that changes when addresses are removed from the AV: that of
+ * shm_peers.remotes.removals or, for an AV that other processes write, the one of its
+ * table. @seen is its value when the cached AV indices were last valid. */
+struct shm_av_seq {
+	const _Atomic uint32_t *at;
+	uint32_t seen;
+};
 
 struct shm_ep {
 	struct wf_ep ep;
@@ -65,18 +92,9 @@ struct shm_ep {
 	/* Process that opened the endpoint; a forked child cannot use it. */
 	pid_t pid;
 
-	/* All connections; a progress call polls the first @hot ones, and one of the
-	 * others. */
-	struct shm_conn **conns;
-	uint32_t conn_count, conn_capacity, hot, next_cold;
-	/* Number of progress calls between two polls of the sockets, and the number
-	 * left until the next one. */
-	uint32_t poll_calls, poll_left;
-	/* Time of the last poll of the sockets, by wf_now_ns and by wf_coarse_ns. */
-	uint64_t poll_ns, poll_coarse_ns;
-	/* Number of records read from hot connections, at the last call of
-	 * shm_progress_moved. */
-	uint32_t read_before;
+	const struct shm_conn_ops *conn_ops; /* what connections call (conn/conn.h) */
+	struct shm_conns conns;
+	struct shm_pace pace;
 	/* Progress has to visit the lists failed, dirty, verdicts and pulls. */
 	bool chores;
 	struct wf_list failed; /* struct shm_conn to be taken down, by failed_link */
@@ -92,11 +110,8 @@ struct shm_ep {
 	struct wf_list pulls;
 	struct wf_unexp unexp;
 	struct wf_budget answers; /* memory of answers to all peers */
-	/* Number of operations that have not ended, and its limit. */
-	size_t tx_pending, tx_size;
-	/* Connections with a wide byte ring (data/reuse.h). */
-	uint32_t wide_rings;
-	struct wf_pool tx_pool, sink_pool;
+	struct shm_tx_limit tx;
+	struct wf_pool sink_pool;
 
 	/* .sleepers is set: peers are asked to wake this endpoint */
 	struct wf_watches watches;
@@ -106,11 +121,7 @@ struct shm_ep {
 	int spare_fd;
 	struct shm_peers *peers;
 	struct shm_regions regions; /* its own, for peers to access */
-	/* A counter that changes when addresses are removed from the AV: that of
-	 * @peers->removals or, for an AV that other processes write, the one of its
-	 * table. @av_seq is its value when the cached AV indices were last valid. */
-	const _Atomic uint32_t *av_seq_at;
-	uint32_t av_seq;
+	struct shm_av_seq av_seq;
 };
 
 static inline struct shm_ep *shm_ep_of(struct wf_ep *ep)
@@ -121,7 +132,7 @@ static inline struct shm_ep *shm_ep_of(struct wf_ep *ep)
 static inline uint32_t shm_av_seq(const struct shm_ep *ep)
 {
 	/* acquire: pairs with the writer's release at the end of the removal. */
-	return atomic_load_explicit(ep->av_seq_at, memory_order_acquire);
+	return atomic_load_explicit(ep->av_seq.at, memory_order_acquire);
 }
 
 /* endpoint.c */
@@ -137,23 +148,19 @@ ssize_t shm_start(struct wf_ep *ep, struct wf_op *op);
 void shm_progress(struct wf_ep *ep);
 /* wf_progress.moved. Takes ep.lock; false if another thread holds it. */
 bool shm_progress_moved(struct wf_progress *item);
-/* Stop watching the socket of @watch and close it, unless it is closed. */
-void shm_watch_close(struct shm_ep *ep, struct wf_watch *watch);
 
 /* wait.c */
 int shm_wait_fd(struct wf_ep *ep);
 bool shm_arm(struct wf_ep *ep);
-/* There is something to poll that no descriptor reports: let sleeps end soon. */
-void shm_poll_soon(struct shm_ep *ep);
 /* This thread drained the descriptors that end a sleep: wake other sleeping threads as
  * well. */
 void shm_wake_sleepers(struct shm_ep *ep);
 
-/* closing.c */
+/* proto/closing.c */
 bool shm_flushed(struct wf_ep *ep);
 bool shm_unfinished(struct wf_ep *ep);
 
-/* cancel.c. ep->lock is held. */
+/* proto/cancel.c. ep->lock is held. */
 bool shm_cancel(struct wf_ep *ep, const struct wf_cancel *which);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "providers/shm/conn/peer.h"
-#include "providers/shm/data/verdict.h"
-#include "providers/shm/data/withdraw.h"
+#include "providers/shm/proto/verdict.h"
+#include "providers/shm/proto/withdraw.h"
 #include "sys/clock.h"
 
 /*
@@ -10,17 +10,11 @@
  * armed, and when it stores its reader's position while this endpoint waits for space.
  */
 
-enum { PULL_NS = 50000, FULL_NS = 200000 };
+enum { PULL_NS = 50000 };
 
 int shm_wait_fd(struct wf_ep *wf)
 {
 	return shm_ep_of(wf)->watches.epfd;
-}
-
-void shm_poll_soon(struct shm_ep *ep)
-{
-	if (ep->watches.sleepers)
-		wf_watches_expect(&ep->watches, wf_now_ns() + FULL_NS);
 }
 
 static uint64_t next_deadline(struct shm_ep *ep)
@@ -33,23 +27,23 @@ static uint64_t next_deadline(struct shm_ep *ep)
 		deadline = WF_MIN(deadline, wf_now_ns() + PULL_NS);
 	/* Nothing wakes an operation that is held until its peer has taken others. */
 	if (!wf_list_empty(&ep->dirty))
-		deadline = WF_MIN(deadline, wf_now_ns() + FULL_NS);
+		deadline = WF_MIN(deadline, wf_now_ns() + SHM_FULL_NS);
 	return deadline;
 }
 
 /*
  * A peer sends only one byte for all records until this endpoint arms once more. The
  * progress thread arms at once, so its timer fires at once. Whether another thread
- * sleeps is not known: the timer fires after FULL_NS, and repeatedly, even in a program
- * that never sleeps.
+ * sleeps is not known: the timer fires after SHM_FULL_NS, and repeatedly, even in a
+ * program that never sleeps.
  */
 void shm_wake_sleepers(struct shm_ep *ep)
 {
 	if (ep->threaded)
 		wf_watches_set_timer(&ep->watches, 0);
 	else if (ep->watches.sleepers)
-		wf_watches_set_timer(
-			&ep->watches, WF_MIN(next_deadline(ep), wf_now_ns() + FULL_NS));
+		wf_watches_set_timer(&ep->watches,
+			WF_MIN(next_deadline(ep), wf_now_ns() + SHM_FULL_NS));
 }
 
 static void arm_conn(struct shm_conn *conn)
@@ -62,12 +56,12 @@ static void arm_conn(struct shm_conn *conn)
 
 static struct shm_conn *dirty_conn(struct wf_list *link)
 {
-	return wf_list_entry(link, struct shm_conn, dirty_link);
+	return wf_list_entry(link, struct shm_conn, queue.dirty_link);
 }
 
 static bool can_wait(const struct shm_conn *conn)
 {
-	return conn->full || conn->held == SHM_HELD_ORDER;
+	return conn->queue.full || conn->queue.held == SHM_HELD_ORDER;
 }
 
 /* Ask readers to wake this endpoint when there is space for queued records. False: some
@@ -97,19 +91,19 @@ bool shm_arm(struct wf_ep *wf)
 {
 	struct shm_ep *ep = shm_ep_of(wf);
 
-	ep->poll_left = 1;
+	ep->pace.left = 1;
 	if (!wf_list_empty(&ep->failed))
 		return false;
-	for (uint32_t i = 0; i < ep->conn_count; i++)
-		arm_conn(ep->conns[i]);
+	for (uint32_t i = 0; i < ep->conns.count; i++)
+		arm_conn(ep->conns.at[i]);
 	if (!await_space(ep))
 		return false;
 	shm_verdict_arm(ep);
 	/* Full fence between the stores to armed and waiting and the loads from the
 	 * lanes; pairs with that in shm_out_ring. */
 	atomic_thread_fence(memory_order_seq_cst);
-	for (uint32_t i = 0; i < ep->conn_count; i++)
-		if (shm_reader_head(&ep->conns[i]->in))
+	for (uint32_t i = 0; i < ep->conns.count; i++)
+		if (shm_reader_head(&ep->conns.at[i]->in))
 			return false;
 	if (has_space(ep) || shm_verdict_has_news(ep))
 		return false;

@@ -226,7 +226,7 @@ static void refused_in_a_stream(void **state)
 			assert_true(p->ended[0].flags & FI_REMOTE_CQ_DATA);
 		}
 		assert_false(peer_has_record(p));
-		assert_null(p->conn->writing);
+		assert_null(p->conn->arriving.writing);
 		p->ended_count = 0;
 		pair_again(p);
 	}

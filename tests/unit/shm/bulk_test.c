@@ -43,7 +43,7 @@ static void cancelled_before_it_is_announced(void **state)
 		assert_int_equal(fi_tinject(p->ep, "", 1, p->addr, i), 0);
 	assert_int_equal(fi_tsend(p->ep, local, LARGE, NULL, p->addr, TAG, local), 0);
 	pair_progress(p);
-	assert_int_equal(p->conn->unsettled, 0);
+	assert_int_equal(p->conn->waits.unsettled, 0);
 	assert_int_equal(fi_cancel(&p->ep->fid, local), 0);
 	pair_progress(p);
 	assert_one_ended(p, local, FI_ECANCELED);
@@ -109,7 +109,7 @@ static void taken_by_the_peer(void **state)
 	assert_int_equal(p->ended_count, 0);
 	acknowledge(p, rts.id);
 	assert_one_ended(p, local, 0);
-	assert_int_equal(p->conn->tokens, 0);
+	assert_int_equal(p->conn->waits.tokens, 0);
 	/* A clear to send for a message that is over says nothing. */
 	clear_to_send(p, rts.id, 99);
 	assert_false(peer_has_record(p));
@@ -136,8 +136,8 @@ static void cleared_twice(void **state)
 			acknowledge(p, rts.id);
 		}
 		assert_one_ended(p, local, 0);
-		assert_int_equal(p->conn->tokens, 0);
-		assert_int_equal(p->conn->unsettled, 0);
+		assert_int_equal(p->conn->waits.tokens, 0);
+		assert_int_equal(p->conn->waits.unsettled, 0);
 	}
 }
 
@@ -238,7 +238,7 @@ static void pieces_of_any_length(void **state)
 		assert_int_equal(in[fit], 0xee);
 		peer_expect_ack(p, 5);
 		peer_tell(p);
-		assert_true(wf_list_empty(&p->conn->sinks));
+		assert_true(wf_list_empty(&p->conn->arriving.sinks));
 	}
 }
 
@@ -301,7 +301,7 @@ static void read_from_memory(void **state)
 	if (!pair_may_attach(p))
 		skip();
 	fill(local, LARGE, 9);
-	p->conn->cma = true;
+	p->conn->process.cma = true;
 	for (size_t fit = LARGE; fit; fit = fit > 1000 ? 1000 : 0) {
 		receive(p, fit);
 		shm_params.cma_size = LARGE;
@@ -322,7 +322,7 @@ static void not_from_memory(void **state)
 	struct pair *p = *state;
 
 	fill(local, LARGE, 9);
-	p->conn->cma = true;
+	p->conn->process.cma = true;
 	for (int i = 0; i < 2; i++) {
 		uint64_t sink;
 
@@ -344,7 +344,7 @@ static void not_from_memory(void **state)
 }
 
 /* The sender's endpoint is closed: what was read may be what the application has stored
- * in the buffer since. The socket is asked only now and then, the region each time. */
+ * in the buffer since. The socket is asked only now and then, the segment each time. */
 static void closed_meanwhile(void **state)
 {
 	struct pair *p = *state;
@@ -353,8 +353,8 @@ static void closed_meanwhile(void **state)
 		skip();
 	shm_params.cma_size = 64;
 	for (int i = 0; i < 3; i++) {
-		p->conn->cma = true;
-		p->conn->proved_ns = i == 2 ? 0 : wf_now_ns();
+		p->conn->process.cma = true;
+		p->conn->process.proved_ns = i == 2 ? 0 : wf_now_ns();
 		receive(p, 64);
 		peer_announce(p, SHM_FLAG_ACK, TAG, 5, local, 64, 3);
 		if (i == 1)
@@ -391,14 +391,14 @@ static void nothing_there(void **state)
 	uint64_t sink;
 
 	fill(local, LARGE, 9);
-	p->conn->cma = true;
+	p->conn->process.cma = true;
 	receive(p, 64);
 	shm_params.cma_size = 64;
 	announce(p, 5, (void *)16, 64, 3);
 	shm_params.cma_size = SIZE_MAX;
 	sink = expect_clearance(p, 5);
 	assert_int_equal(atomic_load(&p->memory->tokens[1][3].id), 5);
-	assert_false(p->conn->cma);
+	assert_false(p->conn->process.cma);
 	assert_int_equal(p->ended_count, 0);
 	peer_record(p, SHM_REC_DATA, 0, sink, local, 64);
 	pair_progress(p);
@@ -414,7 +414,7 @@ static void taken_by_the_sender(void **state)
 	struct pair *p = *state;
 
 	fill(local, LARGE, 9);
-	p->conn->cma = true;
+	p->conn->process.cma = true;
 	receive(p, 64);
 	peer_announce(p, SHM_FLAG_ACK, TAG, 5, local + 100, 64, 3);
 	atomic_store(&p->memory->tokens[1][3].id, 0);

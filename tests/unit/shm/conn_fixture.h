@@ -4,7 +4,7 @@
 
 /*
  * A connected endpoint of the shm provider without the exchange that connects one: its
- * connection is made over a region that the test has mapped as well, and over one end
+ * connection is made over a segment that the test has mapped as well, and over one end
  * of a socket pair. The test is the peer: it reads the lane that the endpoint writes,
  * and writes the other one. All is in one thread.
  *
@@ -29,7 +29,9 @@
 
 #include "../../time_limits.h"
 #include "providers/shm/conn/peer.h"
-#include "providers/shm/data/region.h"
+#include "providers/shm/proto/bulk.h"
+#include "providers/shm/wire/record.h"
+#include "providers/shm/wire/segment.h"
 #include "sys/addrstr.h"
 #include "sys/clock.h"
 
@@ -47,8 +49,8 @@ struct pair {
 	struct shm_ep *shm;
 	struct shm_peer *peer;
 	struct shm_conn *conn;
-	/* The test's mapping of the region. */
-	struct shm_region *memory;
+	/* The test's mapping of the segment. */
+	struct shm_segment *memory;
 	struct shm_writer out;
 	struct shm_reader in;
 	int fd; /* -1: closed */
@@ -113,17 +115,17 @@ static inline void pair_open(struct pair *p)
 /* Connect to the test, which has the name of the lost peer, if there was one. */
 static inline void pair_connect(struct pair *p)
 {
-	struct shm_region *region;
+	struct shm_segment *region;
 	char name[SHM_NAME_MAX];
 	int fds[2], fd;
 
 	assert_int_equal(
 		socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0, fds),
 		0);
-	assert_int_equal(shm_region_new(&fd, &region), 0);
+	assert_int_equal(shm_segment_new(&fd, &region), 0);
 	if (p->memory)
-		shm_region_unmap(p->memory);
-	assert_int_equal(shm_region_map(fd, &p->memory), 0);
+		shm_segment_unmap(p->memory);
+	assert_int_equal(shm_segment_map(fd, &p->memory), 0);
 	close(fd);
 	assert_true(wf_addrstr_spell(
 		name, wf_av_addr(p->shm->ep.av, p->addr), SHM_NAME_MAX));
@@ -138,9 +140,9 @@ static inline void pair_connect(struct pair *p)
 	p->out = shm_writer_of(&p->memory->lane[1]);
 	p->in = (struct shm_reader){ .lane = &p->memory->lane[0], .next = 1 };
 	p->probe = 4711;
-	p->conn->pid = getpid();
-	p->conn->probe_addr = (uintptr_t)&p->probe;
-	p->conn->probe_value = p->probe;
+	p->conn->process.pid = getpid();
+	p->conn->process.probe_addr = (uintptr_t)&p->probe;
+	p->conn->process.probe_value = p->probe;
 }
 
 /* Does the kernel copy between the processes here? They are one. */
@@ -179,7 +181,7 @@ static inline void pair_place(struct pair *p, uint32_t number, uint64_t pos)
 		pos, pos };
 	/* The peer has sent nothing since. */
 	p->conn->heard = number;
-	p->conn->passed = number - 1;
+	p->conn->access.passed = number - 1;
 }
 
 static inline void pair_close_mr(struct pair *p)
@@ -200,7 +202,7 @@ static inline void pair_close(struct pair *p)
 	assert_int_equal(fi_close(&p->av->fid), 0);
 	assert_int_equal(fi_close(&p->domain->fid), 0);
 	assert_int_equal(fi_close(&p->fabric->fid), 0);
-	shm_region_unmap(p->memory);
+	shm_segment_unmap(p->memory);
 	fi_freeinfo(p->info);
 }
 
@@ -298,7 +300,7 @@ static inline struct shm_record peer_expect(struct pair *p, enum shm_kind kind)
 
 	assert_int_not_equal(head, 0);
 	shm_reader_take(&p->in);
-	assert_true(shm_rx_decode(&p->in, head, &rec));
+	assert_true(shm_record_decode(&p->in, head, &rec));
 	assert_int_equal(rec.kind, kind);
 	(void)shm_reader_advance(&p->in);
 	return rec;
@@ -325,7 +327,7 @@ static inline unsigned int peer_skip(struct pair *p)
 
 	while (peer_has_record(p)) {
 		shm_reader_take(&p->in);
-		assert_true(shm_rx_decode(&p->in, shm_reader_head(&p->in), &rec));
+		assert_true(shm_record_decode(&p->in, shm_reader_head(&p->in), &rec));
 		(void)shm_reader_advance(&p->in);
 		count++;
 	}

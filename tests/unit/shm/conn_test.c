@@ -52,7 +52,7 @@ static void queued(struct pair *p)
 	assert_int_equal(
 		fi_write(p->ep, local, LARGE, NULL, p->addr, 0, KEY, local), 0);
 	assert_int_equal(fi_inject(p->ep, local, 8, p->addr), 0);
-	assert_false(wf_list_empty(&p->conn->txq));
+	assert_false(wf_list_empty(&p->conn->queue.txq));
 }
 
 static void fenced(struct pair *p)
@@ -60,13 +60,13 @@ static void fenced(struct pair *p)
 	post(p, 8, FI_DELIVERY_COMPLETE);
 	post(p, 8, FI_FENCE);
 	(void)peer_skip(p);
-	assert_false(wf_list_empty(&p->conn->txq));
+	assert_false(wf_list_empty(&p->conn->queue.txq));
 }
 
 static void request_to_send(struct pair *p)
 {
 	post(p, LARGE, 0);
-	assert_int_not_equal(p->conn->tokens, 0);
+	assert_int_not_equal(p->conn->waits.tokens, 0);
 	(void)peer_skip(p);
 }
 
@@ -82,7 +82,7 @@ static void part_of_a_message_sent(struct pair *p)
 	memcpy(&rts, peer_expect(p, SHM_REC_RTS).blob, sizeof(rts));
 	peer_record(p, SHM_REC_CTS, 0, rts.id, &sink, sizeof(sink));
 	pair_progress(p);
-	assert_false(wf_list_empty(&p->conn->streams));
+	assert_false(wf_list_empty(&p->conn->queue.streams));
 }
 
 static void part_of_a_write_sent(struct pair *p)
@@ -91,7 +91,7 @@ static void part_of_a_write_sent(struct pair *p)
 		assert_int_equal(fi_inject(p->ep, local, 4, p->addr), 0);
 	assert_int_equal(
 		fi_write(p->ep, local, LARGE, NULL, p->addr, 0, KEY, local), 0);
-	assert_false(wf_list_empty(&p->conn->txq));
+	assert_false(wf_list_empty(&p->conn->queue.txq));
 }
 
 /* ---- states of what arrives ---- */
@@ -121,8 +121,8 @@ static void answers_queued(struct pair *p)
 	ask_to_read(p, LARGE);
 	peer_record(p, SHM_REC_TAGGED, SHM_FLAG_ACK, 3, &id, sizeof(id));
 	pair_progress(p);
-	assert_int_not_equal(p->conn->answer_bytes, 0);
-	assert_int_not_equal(p->conn->ack_count, 0);
+	assert_int_not_equal(p->conn->queue.answer_bytes, 0);
+	assert_int_not_equal(p->conn->queue.ack_count, 0);
 }
 
 static void announce(struct pair *p)
@@ -144,7 +144,7 @@ static void cleared(struct pair *p)
 {
 	receive(p);
 	announce(p);
-	assert_false(wf_list_empty(&p->conn->sinks));
+	assert_false(wf_list_empty(&p->conn->arriving.sinks));
 }
 
 static void part_of_a_message(struct pair *p)
@@ -163,7 +163,7 @@ static void part_of_memory_read(struct pair *p)
 	struct shm_sink *sink;
 
 	cleared(p);
-	sink = wf_list_entry(p->conn->sinks.next, struct shm_sink, link);
+	sink = wf_list_entry(p->conn->arriving.sinks.next, struct shm_sink, link);
 	sink->pull = true;
 	p->shm->chores = true;
 	wf_list_push(&p->shm->pulls, &sink->pull_link);
@@ -180,7 +180,7 @@ static void part_of_a_write(struct pair *p)
 		sizeof(blob));
 	peer_record(p, SHM_REC_DATA, 0, 0, local, 100);
 	pair_progress(p);
-	assert_non_null(p->conn->writing);
+	assert_non_null(p->conn->arriving.writing);
 }
 
 /* Whole messages outlive the connection. */
@@ -245,8 +245,8 @@ static void assert_counts(struct pair *p, const struct row *row, int err)
 
 static void assert_nothing_left(struct pair *p, const struct row *row)
 {
-	assert_int_equal(p->shm->conn_count, 0);
-	assert_int_equal(p->shm->hot, 0);
+	assert_int_equal(p->shm->conns.count, 0);
+	assert_int_equal(p->shm->conns.hot, 0);
 	assert_true(wf_list_empty(&p->shm->dirty));
 	assert_true(wf_list_empty(&p->shm->pulls));
 	assert_true(wf_list_empty(&p->shm->failed));
@@ -257,7 +257,7 @@ static void assert_nothing_left(struct pair *p, const struct row *row)
 		assert_one_ended(p, local, row->left);
 	}
 	assert_int_equal(p->shm->unexp.bytes, 0);
-	assert_int_equal(p->shm->tx_pending, 0);
+	assert_int_equal(p->shm->tx.pending, 0);
 }
 
 static void the_peer_dies(void **state)
@@ -353,14 +353,14 @@ static void places(void **state)
 	int peers[COUNT];
 
 	for (unsigned int i = 0; i < COUNT; i++) {
-		struct shm_region *region;
+		struct shm_segment *region;
 		char name[32];
 		int fds[2], fd;
 
 		(void)snprintf(name, sizeof(name), "fi_ns://other-%u", i);
 		assert_int_equal(
 			socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, fds), 0);
-		assert_int_equal(shm_region_new(&fd, &region), 0);
+		assert_int_equal(shm_segment_new(&fd, &region), 0);
 		close(fd);
 		conns[i] = shm_conn_new(
 			p->shm, shm_peer_get(p->shm, name), fds[0], region, 0);
@@ -373,9 +373,9 @@ static void places(void **state)
 			shm_conn_make_cold(conn);
 		else
 			shm_conn_make_hot(conn);
-		assert_int_equal(conn->position < p->shm->hot, i % 3 == 0);
-		for (uint32_t at = 0; at < p->shm->conn_count; at++)
-			assert_int_equal(p->shm->conns[at]->position, at);
+		assert_int_equal(conn->position < p->shm->conns.hot, i % 3 == 0);
+		for (uint32_t at = 0; at < p->shm->conns.count; at++)
+			assert_int_equal(p->shm->conns.at[at]->position, at);
 	}
 	for (unsigned int i = 0; i < COUNT; i++)
 		close(peers[i]);

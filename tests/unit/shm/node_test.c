@@ -171,7 +171,8 @@ static void drafts(void **state)
 	int fd, bound;
 
 	(void)snprintf(name, sizeof(name), "fi_ns://%s", own(":1"));
-	(void)snprintf(draft, sizeof(draft), "%%%%%%weft-node-test-%ld", (long)getpid());
+	(void)snprintf(
+		draft, sizeof(draft), "%%%%%%weft-node-test-%ld", (long)getpid());
 	assert_int_equal(shm_socket_listen(name, &fd), 0);
 	bind_at(&bound, path_of(draft));
 	shm_socket_unlisten(fd, name);

@@ -38,7 +38,7 @@ static void fill_up(struct pair *p, size_t len, uint32_t number, uint64_t pos)
 		pair_progress(p);
 	}
 	assert_false(peer_has_record(p));
-	assert_true(p->conn->idle);
+	assert_true(p->conn->queue.idle);
 	assert_int_equal(p->ended_count, count);
 }
 
@@ -299,8 +299,8 @@ static void closed_in_a_stream(void **state)
 	got = read_stream(p, 1, &err);
 	assert_true(got >= 1 && got < REGION);
 	assert_int_equal(err, FI_EKEYREJECTED);
-	assert_true(p->conn->idle);
-	assert_int_equal(p->conn->answer_bytes, 0);
+	assert_true(p->conn->queue.idle);
+	assert_int_equal(p->conn->queue.answer_bytes, 0);
 	/* The connection goes on. */
 	peer_tell(p);
 	post_message(p);

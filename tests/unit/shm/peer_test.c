@@ -397,7 +397,7 @@ static void a_message_comes_with_the_acceptance(void **state)
 	uint64_t deadline = wf_deadline_ns(RAW_LIMIT_MS), word = 5, in = 0;
 	struct fi_cq_tagged_entry entry;
 	struct fi_cq_err_entry err = { 0 };
-	struct shm_region *unused;
+	struct shm_segment *unused;
 	struct shm_hello hello;
 	struct raw_names names;
 	struct raw raw;
@@ -413,17 +413,17 @@ static void a_message_comes_with_the_acceptance(void **state)
 	raw_drive(&raw);
 	asked = accept_one(listener);
 	assert_int_equal(shm_hello_recv(asked, &hello, &pass, &(pid_t){ 0 }), 0);
-	assert_int_equal(shm_region_map(pass, &raw.region), 0);
+	assert_int_equal(shm_segment_map(pass, &raw.region), 0);
 	close(pass);
 	/* The request that crosses: first in the endpoint's poll. */
 	assert_true(
 		wf_addrstr_spell(raw.name, names.endpoint, strlen(names.endpoint) + 1));
 	assert_int_equal(shm_socket_connect(raw.name, &own), 0);
 	hello = raw_hello(&raw, names.peer, SHM_HELLO);
-	assert_int_equal(shm_region_new(&pass, &unused), 0);
+	assert_int_equal(shm_segment_new(&pass, &unused), 0);
 	assert_int_equal(shm_hello_send(own, &hello, pass), 0);
 	close(pass);
-	shm_region_unmap(unused);
+	shm_segment_unmap(unused);
 	raw.out = shm_writer_of(&raw.region->lane[1]);
 	assert_true(raw_put(&raw, SHM_REC_TAGGED, 0, 7, &word, sizeof(word)));
 	hello = raw_hello(&raw, names.peer, SHM_WELCOME);
@@ -454,8 +454,8 @@ static void what_the_peer_does(void **state)
 		raw.flags = flags[i];
 		raw_meet(&raw, names.endpoint, names.peer);
 		ep = shm_ep_of(wf_container_of(raw.ep, struct wf_ep, fid));
-		assert_int_equal(ep->conn_count, 1);
-		assert_int_equal(ep->conns[0]->wake, flags[i] & 1);
+		assert_int_equal(ep->conns.count, 1);
+		assert_int_equal(ep->conns.at[0]->wake, flags[i] & 1);
 		raw_close(&raw);
 	}
 }

@@ -14,9 +14,9 @@
 #include <rdma/fi_tagged.h>
 
 #include "../../time_limits.h"
-#include "providers/shm/data/region.h"
-#include "providers/shm/data/reader.h"
-#include "providers/shm/data/writer.h"
+#include "providers/shm/wire/segment.h"
+#include "providers/shm/wire/reader.h"
+#include "providers/shm/wire/writer.h"
 #include "providers/shm/conn/listen.h"
 #include "providers/shm/conn/socket.h"
 #include "sys/addrstr.h"
@@ -43,7 +43,7 @@ struct raw {
 	uint8_t flags;     /* SHM_HELLO_*, of the test */
 	uint64_t probe;    /* value that the endpoint may read from the test's memory */
 	uint64_t probe_at; /* address that the test names instead; 0: that of probe */
-	struct shm_region *region;
+	struct shm_segment *region;
 	struct shm_writer out;
 	struct shm_reader in;
 };
@@ -110,7 +110,7 @@ static inline struct shm_hello raw_hello(
 		.version = SHM_HELLO_VERSION,
 		.type = (uint8_t)type,
 		.flags = raw->flags,
-		.region_size = sizeof(struct shm_region),
+		.segment_size = sizeof(struct shm_segment),
 		.instance = 4711,
 		.probe_addr = raw->probe_at ? raw->probe_at : (uintptr_t)&raw->probe,
 		.probe_value = 4712,
@@ -131,7 +131,7 @@ static inline void raw_meet(struct raw *raw, const char *endpoint, const char *p
 
 	assert_true(wf_addrstr_spell(raw->name, endpoint, strlen(endpoint) + 1));
 	assert_int_equal(shm_socket_connect(raw->name, &raw->fd), 0);
-	assert_int_equal(shm_region_new(&fd, &raw->region), 0);
+	assert_int_equal(shm_segment_new(&fd, &raw->region), 0);
 	assert_int_equal(shm_hello_send(raw->fd, &hello, fd), 0);
 	close(fd);
 	while (shm_hello_recv(raw->fd, &answer, &pass, &(pid_t){ 0 }) == -EAGAIN) {
@@ -185,7 +185,7 @@ static inline void raw_close(struct raw *raw)
 	assert_int_equal(fi_close(&raw->domain->fid), 0);
 	assert_int_equal(fi_close(&raw->fabric->fid), 0);
 	fi_freeinfo(raw->info);
-	shm_region_unmap(raw->region);
+	shm_segment_unmap(raw->region);
 }
 
 /* Write a record with @blob inline, if the lane has space. */

@@ -9,8 +9,8 @@
 #include <fcntl.h>
 #include <sys/mman.h>
 
-#include "providers/shm/data/remote.h"
-#include "providers/shm/data/withdraw.h"
+#include "providers/shm/proto/remote_op.h"
+#include "providers/shm/proto/withdraw.h"
 #include "sys/sealed.h"
 
 enum { LEN = 2 << 20, THEIRS = 4242 };
@@ -54,9 +54,9 @@ static void open_table(struct pair *p)
 	table->instance = 99;
 	publish(there, LEN, SHM_MAY_READ | SHM_MAY_WRITE, 9);
 	atomic_store(&p->memory->visits[1].open, 1);
-	p->conn->instance = 99;
-	p->conn->table_fd = table_fd;
-	p->conn->cma = true;
+	p->conn->process.instance = 99;
+	p->conn->access.table_fd = table_fd;
+	p->conn->process.cma = true;
 	memset(there, 0xee, sizeof(there));
 	fill(buffer, sizeof(buffer), 3);
 }
@@ -225,11 +225,11 @@ static void not_the_table(void **state)
 	for (int i = 0; i < 4; i++) {
 		open_table(p);
 		if (i == 0)
-			p->conn->instance++;
+			p->conn->process.instance++;
 		if (i == 1)
-			p->conn->table_fd = 0;
+			p->conn->access.table_fd = 0;
 		if (i == 2)
-			p->conn->table_fd = -5;
+			p->conn->access.table_fd = -5;
 		if (i == 3)
 			atomic_store(&p->memory->visits[1].open, 0);
 		assert_true(is_requested(p));
@@ -266,9 +266,9 @@ static void garbage(void **state)
 		assert_true(is_requested(p));
 		assert_int_equal(there[0], 0xee);
 		pair_again(p);
-		p->conn->instance = 99;
-		p->conn->table_fd = table_fd;
-		p->conn->cma = true;
+		p->conn->process.instance = 99;
+		p->conn->access.table_fd = table_fd;
+		p->conn->process.cma = true;
 		atomic_store(&p->memory->visits[1].open, 1);
 	}
 	/* Every word of the table. */
@@ -429,7 +429,7 @@ static void in_parts(void **state)
 	wait_until_ended(p, 1);
 	assert_one_ended(p, buffer, 0);
 	assert_memory_equal(there, buffer, len);
-	assert_int_equal(p->conn->unsettled, 0);
+	assert_int_equal(p->conn->waits.unsettled, 0);
 	/* One that is refused. */
 	(void)peer_skip(p);
 	pair_progress(p);
@@ -458,8 +458,8 @@ static void in_parts_no_more(void **state)
 	atomic_store(&entry()->serial, SHM_SERIAL_NONE);
 	wait_until_ended(p, 1);
 	assert_one_ended(p, buffer, FI_EKEYREJECTED);
-	assert_int_equal(p->conn->unsettled, 0);
-	assert_true(wf_list_empty(&p->conn->settling));
+	assert_int_equal(p->conn->waits.unsettled, 0);
+	assert_true(wf_list_empty(&p->conn->waits.settling));
 	assert_int_equal(there[0], 0xee);
 	close_table();
 }
@@ -550,8 +550,8 @@ static void in_parts_and_requests(void **state)
 		assert_one_ended(p, buffer, 0);
 		assert_memory_equal(there, buffer, LEN);
 		assert_false(peer_has_record(p));
-		assert_int_equal(p->conn->unsettled, 0);
-		assert_true(wf_list_empty(&p->conn->settling));
+		assert_int_equal(p->conn->waits.unsettled, 0);
+		assert_true(wf_list_empty(&p->conn->waits.settling));
 		close_table();
 		pair_again(p);
 	}

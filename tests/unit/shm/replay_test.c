@@ -67,7 +67,7 @@ static void succeed(struct pair *p, unsigned int first)
 		expect(p, i);
 	assert_false(peer_has_record(p));
 	assert_int_equal(p->ended_count, 0);
-	assert_int_equal(p->shm->tx_pending, 0);
+	assert_int_equal(p->shm->tx.pending, 0);
 	peer_tell(p);
 }
 

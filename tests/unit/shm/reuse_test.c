@@ -4,7 +4,7 @@
  * lane; and which bytes of the ring the next message takes.
  */
 #include "conn_fixture.h"
-#include "providers/shm/data/reuse.h"
+#include "providers/shm/conn/reuse.h"
 
 #include <sys/mman.h>
 
@@ -118,7 +118,7 @@ static void wide_after_a_while(void **state)
 	assert_true(p->conn->out.pos % SHM_BYTES <= 4 * SHM_REUSE_MAX);
 	send_stretches(p, 1);
 	assert_true(reuse->is_wide);
-	assert_int_equal(p->shm->wide_rings, 1);
+	assert_int_equal(p->shm->conns.wide_rings, 1);
 	send_stretches(p, 8);
 	assert_true(p->conn->out.pos % SHM_BYTES > SHM_LAP_SHORT);
 	/* Short ones that are answered begin again all the same. */
@@ -197,7 +197,7 @@ static void not_beyond_the_limit(void **state)
 	send_stretches(p, 600);
 	shm_params.ring_memory = limit;
 	assert_false(p->conn->reuse.is_wide);
-	assert_int_equal(p->shm->wide_rings, 0);
+	assert_int_equal(p->shm->conns.wide_rings, 0);
 	assert_false(is_there(p, SHM_LAP_SHORT + SHM_BLOB_MAX));
 }
 
@@ -205,7 +205,7 @@ static void not_beyond_the_limit(void **state)
 static struct shm_conn *another(struct pair *p, int *ret_fd)
 {
 	struct shm_peer *peer = shm_peer_get(p->shm, "/another");
-	struct shm_region *region;
+	struct shm_segment *region;
 	struct shm_conn *conn;
 	int fds[2], fd;
 
@@ -213,7 +213,7 @@ static struct shm_conn *another(struct pair *p, int *ret_fd)
 	assert_int_equal(
 		socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0, fds),
 		0);
-	assert_int_equal(shm_region_new(&fd, &region), 0);
+	assert_int_equal(shm_segment_new(&fd, &region), 0);
 	close(fd);
 	conn = shm_conn_new(p->shm, peer, fds[0], region, 0);
 	assert_non_null(conn);
@@ -259,7 +259,7 @@ static void taken_from_an_idle_one(void **state)
 	ask(conn);
 	assert_true(conn->reuse.is_wide);
 	assert_false(reuse->is_wide);
-	assert_int_equal(p->shm->wide_rings, 1);
+	assert_int_equal(p->shm->conns.wide_rings, 1);
 	assert_false(is_there(p, SHM_LAP_SHORT + SHM_BLOB_MAX));
 	/* The first one goes on in the short lap. */
 	send_stretches(p, 5);
@@ -267,7 +267,7 @@ static void taken_from_an_idle_one(void **state)
 	/* The ring comes back when its connection ends. */
 	shm_params.ring_memory = limit;
 	close(fd);
-	while (p->shm->wide_rings) {
+	while (p->shm->conns.wide_rings) {
 		assert_true(wf_now_ns() < deadline);
 		pair_progress(p);
 	}

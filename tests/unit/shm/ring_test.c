@@ -5,8 +5,8 @@
 #include <sched.h>
 
 #include "../../sanitizer.h"
-#include "providers/shm/data/reader.h"
-#include "providers/shm/data/writer.h"
+#include "providers/shm/wire/reader.h"
+#include "providers/shm/wire/writer.h"
 
 /*
  * A writer and a reader on one lane, each a thread, as they are two processes

@@ -4,6 +4,7 @@
  * how many at a time, and when a lane is not read.
  */
 #include "conn_fixture.h"
+#include "providers/shm/proto/rx.h"
 
 enum { LONG = 5000, GAP = SHM_BYTES_GAP };
 
@@ -57,7 +58,7 @@ static void decoded(void **state)
 
 		memcpy(slot->blob, &rows[i].bytes, sizeof(rows[i].bytes));
 		slot->word = i;
-		if (shm_rx_decode(&in, head, &rec) != rows[i].good)
+		if (shm_record_decode(&in, head, &rec) != rows[i].good)
 			fail_msg("row %zu", i);
 		if (!rows[i].good)
 			continue;
@@ -195,9 +196,9 @@ static void choked(void **state)
 	post(p, in, 8, 1);
 	unexp->limit = answers->limit = LIMIT;
 	unexp->share = answers->share = 0;
-	wf_budget_take(answers, &p->conn->answer_bytes, LIMIT / 2 + 1);
+	wf_budget_take(answers, &p->conn->queue.answer_bytes, LIMIT / 2 + 1);
 	assert_int_equal(shm_rx_poll(p->conn), 0);
-	wf_budget_give(answers, &p->conn->answer_bytes, LIMIT / 2 + 1);
+	wf_budget_give(answers, &p->conn->queue.answer_bytes, LIMIT / 2 + 1);
 	wf_budget_take(unexp, &p->conn->unexp.bytes, LIMIT / 2 + 1);
 	assert_int_equal(shm_rx_poll(p->conn), 0);
 	wf_budget_give(unexp, &p->conn->unexp.bytes, 1);

@@ -5,7 +5,7 @@
  */
 #include "conn_fixture.h"
 
-#include "providers/shm/data/verdict.h"
+#include "providers/shm/proto/verdict.h"
 
 enum { MANY = 5 * SHM_SLOTS };
 
@@ -117,7 +117,7 @@ static void refused(void **state)
 		assert_true(p->ended[3].flags & FI_WRITE);
 		p->ended_count = 0;
 	}
-	assert_int_equal(p->shm->tx_pending, 0);
+	assert_int_equal(p->shm->tx.pending, 0);
 }
 
 /* Each gets its own verdict, however often the entries are used again, with messages
@@ -153,7 +153,7 @@ static void transmit_queue(void **state)
 {
 	struct pair *p = *state;
 
-	p->shm->tx_size = 3;
+	p->shm->tx.size = 3;
 	for (int i = 0; i < 3; i++)
 		post_write(p, &contexts[i]);
 	assert_int_equal(try_write(p, &contexts[3]), -FI_EAGAIN);
@@ -201,7 +201,7 @@ static void dies(void **state)
 	assert_ended(p, 1, &contexts[1], FI_EACCES);
 	for (unsigned int i = 2; i < 5; i++)
 		assert_ended(p, i, &contexts[i], FI_ECONNRESET);
-	assert_int_equal(p->shm->tx_pending, 0);
+	assert_int_equal(p->shm->tx.pending, 0);
 }
 
 /* A position behind the last record ends the connection, and each operation once. */

@@ -5,7 +5,7 @@
 #include <unistd.h>
 
 #include "providers/shm/conn/attempt.h"
-#include "providers/shm/data/region.h"
+#include "providers/shm/wire/segment.h"
 #include "sys/calls.h"
 #include "sys/clock.h"
 
@@ -56,13 +56,13 @@ static void refuse(struct shm_attempt *attempt, uint32_t reason)
 	(void)shm_hello_send(attempt->base.watch.fd, &hello, -1);
 }
 
-static uint32_t take_region(
+static uint32_t take_segment(
 	struct shm_attempt *attempt, const struct shm_hello *hello, int pass)
 {
 	if (hello->type != SHM_HELLO || pass < 0 ||
-		hello->region_size != sizeof(struct shm_region))
+		hello->segment_size != sizeof(struct shm_segment))
 		return SHM_REFUSE_BAD;
-	return shm_region_map(pass, &attempt->region) ? SHM_REFUSE_MEMORY : 0;
+	return shm_segment_map(pass, &attempt->segment) ? SHM_REFUSE_MEMORY : 0;
 }
 
 /* Accept a request. Returns 0: there is a connection; else the enum shm_refusal to
@@ -73,7 +73,7 @@ static uint32_t take_request(
 	struct shm_hello welcome = shm_attempt_hello(attempt->ep, SHM_WELCOME);
 	struct shm_ep *ep = attempt->ep;
 	struct shm_peer *peer = shm_peer_get(ep, hello->name);
-	uint32_t reason = peer ? take_region(attempt, hello, pass) : SHM_REFUSE_MEMORY;
+	uint32_t reason = peer ? take_segment(attempt, hello, pass) : SHM_REFUSE_MEMORY;
 	struct shm_conn *conn;
 
 	if (!reason)

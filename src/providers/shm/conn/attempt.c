@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+#include "providers/shm/conn/attempt.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -7,9 +9,8 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "providers/shm/conn/attempt.h"
-#include "providers/shm/data/proof.h"
-#include "providers/shm/data/region.h"
+#include "providers/shm/conn/proof.h"
+#include "providers/shm/wire/segment.h"
 #include "sys/calls.h"
 #include "sys/clock.h"
 
@@ -25,7 +26,7 @@ struct shm_hello shm_attempt_hello(struct shm_ep *ep, enum shm_hello_type type)
 		.version = SHM_HELLO_VERSION,
 		.type = (uint8_t)type,
 		.flags = ep->watches.sleepers ? SHM_HELLO_SLEEPS : 0,
-		.region_size = sizeof(struct shm_region),
+		.segment_size = sizeof(struct shm_segment),
 		.instance = ep->peers->instance,
 		.probe_addr = (uintptr_t)&ep->peers->probe,
 		.probe_value = ep->peers->probe,
@@ -51,9 +52,9 @@ struct shm_attempt *shm_attempt_new(struct shm_ep *ep, int fd)
 void shm_attempt_drop(struct shm_attempt *attempt)
 {
 	shm_watch_close(attempt->ep, &attempt->base.watch);
-	if (attempt->region)
-		shm_region_unmap(attempt->region);
-	attempt->region = NULL;
+	if (attempt->segment)
+		shm_segment_unmap(attempt->segment);
+	attempt->segment = NULL;
 	if (attempt->peer)
 		attempt->peer->attempt = NULL;
 	attempt->peer = NULL;
@@ -82,23 +83,23 @@ struct shm_conn *shm_attempt_connect(struct shm_attempt *attempt, struct shm_pee
 		return NULL;
 	/* The epoll set identifies an entry by descriptor number and file, so the copy
 	 * of the descriptor is another entry. */
-	conn = shm_conn_new(ep, peer, fd, attempt->region, out_lane);
+	conn = shm_conn_new(ep, peer, fd, attempt->segment, out_lane);
 	if (!conn) {
 		shm_socket_close(fd);
 		return NULL;
 	}
-	attempt->region = NULL;
-	conn->pid = attempt->pid;
+	attempt->segment = NULL;
+	conn->process.pid = attempt->pid;
 	conn->wake = hello->flags & SHM_HELLO_SLEEPS;
-	conn->probe_addr = hello->probe_addr;
-	conn->probe_value = hello->probe_value;
-	conn->instance = hello->instance;
-	conn->table_fd = hello->table_fd;
-	conn->cma = !shm_params.disable_cma && attempt->pid > 0 &&
-		    shm_proof_is_permitted(attempt->pid);
-	shm_regions_enter(conn);
+	conn->process.probe_addr = hello->probe_addr;
+	conn->process.probe_value = hello->probe_value;
+	conn->process.instance = hello->instance;
+	conn->access.table_fd = hello->table_fd;
+	conn->process.cma = !shm_params.disable_cma && attempt->pid > 0 &&
+			    shm_proof_is_permitted(attempt->pid);
+	ep->conn_ops->begin(conn);
 	shm_log(FI_LOG_INFO, FI_LOG_EP_CTRL, "connected to %s%s\n", peer->name,
-		conn->cma ? "" : ", without cross-memory attach");
+		conn->process.cma ? "" : ", without cross-memory attach");
 	return conn;
 }
 
@@ -155,11 +156,11 @@ void shm_attempt_poll(struct shm_attempt *attempt)
 	active_ready(&attempt->base.watch, EPOLLIN);
 }
 
-static int send_hello(struct shm_attempt *attempt, int region_fd)
+static int send_hello(struct shm_attempt *attempt, int segment_fd)
 {
 	struct shm_hello hello = shm_attempt_hello(attempt->ep, SHM_HELLO);
 
-	return shm_hello_send(attempt->base.watch.fd, &hello, region_fd);
+	return shm_hello_send(attempt->base.watch.fd, &hello, segment_fd);
 }
 
 /* Does a later attempt fail as well? */
@@ -170,7 +171,7 @@ static bool is_lasting(int err)
 
 /* There is no memory for a connection: operations do not wait for what does not change.
  */
-static void no_region(struct shm_ep *ep, struct shm_peer *peer, int err)
+static void no_segment(struct shm_ep *ep, struct shm_peer *peer, int err)
 {
 	if (is_lasting(err) && !wf_list_empty(&peer->remote.pending))
 		wf_remote_denied(&ep->peers->remotes, &peer->remote, -err);
@@ -180,7 +181,7 @@ static void no_region(struct shm_ep *ep, struct shm_peer *peer, int err)
 	if (!ep->peers->explained)
 		shm_log(FI_LOG_WARN, FI_LOG_EP_CTRL,
 			"no shared memory of %zu bytes for a connection: %s\n",
-			sizeof(struct shm_region),
+			sizeof(struct shm_segment),
 			err == -ENOSPC ? "the limit of file sizes (ulimit -f)"
 				       : "memfd_create is not permitted");
 	ep->peers->explained = true;
@@ -205,9 +206,9 @@ static int find_socket(struct shm_ep *ep, struct shm_peer *peer, int *ret_fd)
 
 int shm_attempt_start(struct shm_ep *ep, struct shm_peer *peer)
 {
-	struct shm_region *region = NULL;
+	struct shm_segment *segment = NULL;
 	struct shm_attempt *attempt;
-	int fd, region_fd, ret = find_socket(ep, peer, &fd);
+	int fd, segment_fd, ret = find_socket(ep, peer, &fd);
 
 	if (ret == -ENOENT || ret == -ECONNREFUSED) {
 		wf_remote_refused(&ep->peers->remotes, &peer->remote, wf_now_ns());
@@ -215,25 +216,25 @@ int shm_attempt_start(struct shm_ep *ep, struct shm_peer *peer)
 	}
 	if (ret)
 		goto err_failed;
-	ret = shm_region_new(&region_fd, &region);
+	ret = shm_segment_new(&segment_fd, &segment);
 	if (ret) {
 		shm_socket_close(fd);
-		no_region(ep, peer, ret);
+		no_segment(ep, peer, ret);
 		return ret;
 	}
 	attempt = shm_attempt_new(ep, fd);
 	if (!attempt) {
 		ret = -FI_ENOMEM;
-		goto err_region;
+		goto err_segment;
 	}
-	attempt->region = region;
+	attempt->segment = segment;
 	attempt->peer = peer;
 	attempt->base.watch.ready = active_ready;
 	peer->attempt = attempt;
 	ret = shm_socket_peer(fd, &attempt->pid);
 	if (!ret)
-		ret = send_hello(attempt, region_fd);
-	(void)wf_sys_close(region_fd);
+		ret = send_hello(attempt, segment_fd);
+	(void)wf_sys_close(segment_fd);
 	if (!ret)
 		ret = wf_watch_set(&ep->watches, &attempt->base.watch, EPOLLIN);
 	if (!ret)
@@ -242,9 +243,9 @@ int shm_attempt_start(struct shm_ep *ep, struct shm_peer *peer)
 	failed(ep, peer, -ret);
 	return ret;
 
-err_region:
-	shm_region_unmap(region);
-	(void)wf_sys_close(region_fd);
+err_segment:
+	shm_segment_unmap(segment);
+	(void)wf_sys_close(segment_fd);
 	shm_socket_close(fd);
 err_failed:
 	failed(ep, peer, -ret);

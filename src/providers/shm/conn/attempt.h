@@ -13,7 +13,7 @@ struct shm_hello shm_attempt_hello(struct shm_ep *ep, enum shm_hello_type type);
  * memory. */
 struct shm_attempt *shm_attempt_new(struct shm_ep *ep, int fd);
 /* The exchange succeeded: create the connection, with the peer's @hello. This
- * endpoint writes lane @out_lane of the region. NULL: no memory or no descriptor. */
+ * endpoint writes lane @out_lane of the segment. NULL: no memory or no descriptor. */
 struct shm_conn *shm_attempt_connect(struct shm_attempt *attempt, struct shm_peer *peer,
 	const struct shm_hello *hello, unsigned int out_lane);
 

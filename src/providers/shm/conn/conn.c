@@ -1,15 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+#include "providers/shm/conn/conn.h"
+
 #include <errno.h>
 #include <stdlib.h>
 #include <sys/epoll.h>
 #include <unistd.h>
 
 #include "providers/shm/conn/peer.h"
-#include "providers/shm/data/pieces.h"
-#include "providers/shm/data/region.h"
-#include "providers/shm/data/remote.h"
-#include "providers/shm/data/reuse.h"
-#include "providers/shm/data/verdict.h"
+#include "providers/shm/conn/reuse.h"
+#include "providers/shm/wire/segment.h"
 #include "sys/calls.h"
 
 /* A connection from its beginning to its end. */
@@ -22,30 +21,42 @@ enum {
 	WARM_FEW = 16,
 };
 
+void shm_watch_close(struct shm_ep *ep, struct wf_watch *watch)
+{
+	if (watch->fd < 0)
+		return;
+	/* The socket is removed from the epoll set first: it would stay in it if a
+	 * forked child has the file open. */
+	(void)wf_watch_set(&ep->watches, watch, 0);
+	shm_socket_close(watch->fd);
+	watch->fd = -1;
+}
+
 static bool enter(struct shm_ep *ep, struct shm_conn *conn)
 {
-	uint32_t capacity = ep->conn_capacity ? ep->conn_capacity * 2 : FIRST_CAPACITY;
+	uint32_t capacity =
+		ep->conns.capacity ? ep->conns.capacity * 2 : FIRST_CAPACITY;
 	struct shm_conn **conns;
 
-	if (ep->conn_count == ep->conn_capacity) {
-		conns = realloc(ep->conns, capacity * sizeof(struct shm_conn *));
+	if (ep->conns.count == ep->conns.capacity) {
+		conns = realloc(ep->conns.at, capacity * sizeof(struct shm_conn *));
 		if (!conns)
 			return false;
-		ep->conns = conns;
-		ep->conn_capacity = capacity;
+		ep->conns.at = conns;
+		ep->conns.capacity = capacity;
 	}
-	conn->position = ep->conn_count;
-	ep->conns[ep->conn_count++] = conn;
+	conn->position = ep->conns.count;
+	ep->conns.at[ep->conns.count++] = conn;
 	return true;
 }
 
 static void swap(struct shm_ep *ep, uint32_t a, uint32_t b)
 {
-	struct shm_conn *conn = ep->conns[a];
+	struct shm_conn *conn = ep->conns.at[a];
 
-	ep->conns[a] = ep->conns[b];
-	ep->conns[a]->position = a;
-	ep->conns[b] = conn;
+	ep->conns.at[a] = ep->conns.at[b];
+	ep->conns.at[a]->position = a;
+	ep->conns.at[b] = conn;
 	conn->position = b;
 }
 
@@ -54,27 +65,27 @@ void shm_conn_make_hot(struct shm_conn *conn)
 	struct shm_ep *ep = conn->ep;
 
 	conn->quiet = 0;
-	if (conn->position < ep->hot)
+	if (conn->position < ep->conns.hot)
 		return;
-	swap(ep, conn->position, ep->hot);
-	ep->hot++;
+	swap(ep, conn->position, ep->conns.hot);
+	ep->conns.hot++;
 }
 
 void shm_conn_make_cold(struct shm_conn *conn)
 {
 	struct shm_ep *ep = conn->ep;
 
-	if (conn->position >= ep->hot)
+	if (conn->position >= ep->conns.hot)
 		return;
-	ep->hot--;
-	swap(ep, conn->position, ep->hot);
+	ep->conns.hot--;
+	swap(ep, conn->position, ep->conns.hot);
 }
 
 static void leave(struct shm_ep *ep, struct shm_conn *conn)
 {
 	shm_conn_make_cold(conn);
-	swap(ep, conn->position, ep->conn_count - 1);
-	ep->conn_count--;
+	swap(ep, conn->position, ep->conns.count - 1);
+	ep->conns.count--;
 }
 
 /* Read one packet from the socket. It wakes a sleeping thread; the end of the stream
@@ -107,7 +118,7 @@ static void ready(struct wf_watch *watch, uint32_t events)
 }
 
 struct shm_conn *shm_conn_new(struct shm_ep *ep, struct shm_peer *peer, int fd,
-	struct shm_region *region, unsigned int out_lane)
+	struct shm_segment *segment, unsigned int out_lane)
 {
 	struct shm_conn *conn = calloc(1, sizeof(*conn));
 
@@ -115,34 +126,34 @@ struct shm_conn *shm_conn_new(struct shm_ep *ep, struct shm_peer *peer, int fd,
 		return NULL;
 	conn->ep = ep;
 	conn->peer = peer;
-	conn->region = region;
+	conn->segment = segment;
 	conn->out_lane = (uint8_t)out_lane;
-	conn->out = shm_writer_of(&region->lane[out_lane]);
-	conn->in = (struct shm_reader){ .lane = &region->lane[!out_lane], .next = 1 };
+	conn->out = shm_writer_of(&segment->lane[out_lane]);
+	conn->in = (struct shm_reader){ .lane = &segment->lane[!out_lane], .next = 1 };
 	conn->heard = conn->in.next;
 	shm_reuse_init(conn);
-	conn->idle = true;
-	conn->copies_regions = true;
-	conn->table_fd = -1;
+	conn->queue.idle = true;
+	conn->access.copied = true;
+	conn->access.table_fd = -1;
 	conn->index = FI_ADDR_NOTAVAIL;
 	conn->watch = (struct wf_watch){ .ready = ready, .fd = fd };
 	wf_list_init(&conn->failed_link);
-	wf_list_init(&conn->dirty_link);
-	wf_list_init(&conn->verdict_link);
-	wf_list_init(&conn->visit_link);
+	wf_list_init(&conn->queue.dirty_link);
+	wf_list_init(&conn->waits.verdict_link);
+	wf_list_init(&conn->access.visit_link);
 	wf_list_init(&conn->patience.link);
-	wf_list_init(&conn->answers);
-	wf_list_init(&conn->txq);
-	wf_list_init(&conn->streams);
-	wf_list_init(&conn->settling);
-	wf_list_init(&conn->sinks);
+	wf_list_init(&conn->queue.answers);
+	wf_list_init(&conn->queue.txq);
+	wf_list_init(&conn->queue.streams);
+	wf_list_init(&conn->waits.settling);
+	wf_list_init(&conn->arriving.sinks);
 	if (!enter(ep, conn))
 		goto err_free;
 	if (wf_watch_set(&ep->watches, &conn->watch, EPOLLIN))
 		goto err_leave;
 	shm_conn_make_hot(conn);
-	if (ep->conn_count <= WARM_FEW)
-		shm_region_warm(region);
+	if (ep->conns.count <= WARM_FEW)
+		shm_segment_warm(segment);
 	wf_remote_ref(&peer->remote);
 	return conn;
 
@@ -164,7 +175,7 @@ fi_addr_t shm_conn_index_slow(struct shm_conn *conn)
 
 	fi_addr_t index;
 
-	if (shm_av_seq(ep) != ep->av_seq)
+	if (shm_av_seq(ep) != ep->av_seq.seen)
 		shm_peer_forget_indices(ep);
 	index = wf_av_index(ep->ep.av, conn->peer->name, SHM_NAME_MAX);
 	conn->index = index != FI_ADDR_NOTAVAIL && shm_peer_set_index(conn, index)
@@ -178,40 +189,9 @@ void shm_conn_fail(struct shm_conn *conn, int err)
 	if (conn->err)
 		return;
 	conn->err = err;
-	conn->idle = false;
+	conn->queue.idle = false;
 	conn->ep->chores = true;
 	wf_list_push(&conn->ep->failed, &conn->failed_link);
-}
-
-static void end_tx(struct shm_conn *conn, struct shm_tx *tx, int err)
-{
-	if (err)
-		shm_tx_fail(conn->ep, tx, err, conn->peer->name);
-	else
-		shm_tx_free(conn->ep, tx);
-}
-
-static void end_list(struct shm_conn *conn, struct wf_list *list, int err)
-{
-	struct wf_list *link;
-
-	while ((link = wf_list_pop(list)))
-		end_tx(conn, wf_list_entry(link, struct shm_tx, link), err);
-}
-
-/* End the operations that were not written into the lane. @replay: replayed messages
- * stay in the queue, for shm_replay. */
-static void end_txq(struct shm_conn *conn, int err, bool replay)
-{
-	wf_list_foreach_safe(link, &conn->txq)
-	{
-		struct shm_tx *tx = wf_list_entry(link, struct shm_tx, link);
-
-		if (replay && tx->is_completed)
-			continue;
-		wf_list_remove(link);
-		end_tx(conn, tx, err);
-	}
 }
 
 /* Receive the records that the peer wrote before the connection ended. */
@@ -219,7 +199,7 @@ static void read_rest(struct shm_conn *conn)
 {
 	if (conn->err == FI_EPROTO)
 		return;
-	for (int i = 0; i < LAST_READS && shm_rx_poll(conn); i++)
+	for (int i = 0; i < LAST_READS && conn->ep->conn_ops->read(conn); i++)
 		;
 }
 
@@ -231,32 +211,22 @@ void shm_conn_end(struct shm_conn *conn, int err)
 	if (err)
 		read_rest(conn);
 	shm_reader_close(&conn->in);
-	shm_regions_leave(conn);
-	shm_remote_done(conn);
 	wf_list_remove(&conn->failed_link);
-	shm_bulk_end(conn, err ? err : FI_ECANCELED, !err);
-	shm_pieces_end(conn, err ? err : FI_ECANCELED, !err);
-	wf_unexp_break(&conn->unexp, FI_ECONNRESET);
-	shm_verdict_end(conn, err);
-	end_list(conn, &conn->settling, err);
-	end_list(conn, &conn->answers, 0);
-	end_list(conn, &conn->streams, err);
-	wf_budget_give(&ep->answers, &conn->answer_bytes, conn->answer_bytes);
 	replay = conn->peer->conn == conn && err && conn->err == FI_ECONNRESET;
-	end_txq(conn, err, replay);
+	ep->conn_ops->end(conn, err, replay);
 	shm_watch_close(ep, &conn->watch);
 	leave(ep, conn);
 	shm_peer_lost(ep, conn);
 	if (replay)
-		shm_replay(conn);
+		ep->conn_ops->replay(conn);
 	wf_remote_unref(&ep->peers->remotes, &conn->peer->remote);
-	wf_list_remove(&conn->dirty_link);
+	wf_list_remove(&conn->queue.dirty_link);
 	wf_list_remove(&conn->patience.link);
 	shm_reuse_end(conn);
-	shm_region_unmap(conn->region);
-	conn->region = NULL;
-	free(conn->acks);
-	free(conn->ids);
+	shm_segment_unmap(conn->segment);
+	conn->segment = NULL;
+	free(conn->queue.acks);
+	free(conn->ids.at);
 	wf_list_push(&ep->dead, &conn->failed_link);
 }
 

@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+#include "providers/shm/conn/listen.h"
+
 #include <dirent.h>
 #include <errno.h>
 #include <inttypes.h>
@@ -12,7 +14,6 @@
 #include <unistd.h>
 
 #include "providers/shm/conn/dir.h"
-#include "providers/shm/conn/listen.h"
 #include "providers/shm/conn/socket.h"
 #include "sys/calls.h"
 #include "sys/fds.h"

@@ -72,12 +72,8 @@ static void end(struct wf_remotes *remotes, struct wf_remote *remote,
 	struct wf_list *link, int err)
 {
 	struct shm_ep *ep = peers_of(remotes)->ep;
-	struct shm_tx *tx = wf_list_entry(link, struct shm_tx, link);
 
-	if (err)
-		shm_tx_fail(ep, tx, err, shm_peer_of(remote)->name);
-	else
-		shm_tx_free(ep, tx);
+	ep->conn_ops->end_waiting(ep, link, err, shm_peer_of(remote)->name);
 }
 
 /* The address was removed: the cached AV index is no longer that of the peer. */
@@ -88,9 +84,9 @@ static void index_lost(struct wf_remotes *remotes, struct wf_remote *remote)
 
 	if (peer->conn)
 		peer->conn->index = FI_ADDR_NOTAVAIL;
-	for (uint32_t i = 0; remote->refs > !!peer->conn && i < ep->conn_count; i++)
-		if (ep->conns[i]->peer == peer)
-			ep->conns[i]->index = FI_ADDR_NOTAVAIL;
+	for (uint32_t i = 0; remote->refs > !!peer->conn && i < ep->conns.count; i++)
+		if (ep->conns.at[i]->peer == peer)
+			ep->conns.at[i]->index = FI_ADDR_NOTAVAIL;
 }
 
 /* Replayed messages, which a dead process of that name left unread, wait for its
@@ -99,9 +95,10 @@ static void index_lost(struct wf_remotes *remotes, struct wf_remote *remote)
 static bool keeps_waiting(struct wf_remotes *remotes, struct wf_remote *remote,
 	const struct wf_list *link)
 {
+	const struct shm_ep *ep = peers_of(remotes)->ep;
+
 	(void)remote;
-	return wf_list_entry(link, struct shm_tx, link)->is_completed &&
-	       !peers_of(remotes)->ep->ep.flushing;
+	return ep->conn_ops->is_replayed(link) && !ep->ep.flushing;
 }
 
 static void free_peer(struct wf_remotes *remotes, struct wf_remote *remote)
@@ -142,7 +139,7 @@ int shm_peers_new(struct shm_ep *ep)
 		return -FI_ENOMEM;
 	}
 	peers->ep = ep;
-	ep->av_seq_at = &peers->remotes.removals.seq;
+	ep->av_seq.at = &peers->remotes.removals.seq;
 	ep->peers = peers;
 	ep->unexp.remotes = &peers->remotes;
 	return 0;
@@ -179,10 +176,10 @@ void shm_peers_watch_av(struct shm_ep *ep)
 
 	/* Other processes, too, remove addresses from a shared AV. */
 	if (shared)
-		ep->av_seq_at = shared;
+		ep->av_seq.at = shared;
 	else
 		wf_av_removals_start(&ep->peers->remotes.removals, ep->ep.av);
-	ep->av_seq = shm_av_seq(ep);
+	ep->av_seq.seen = shm_av_seq(ep);
 }
 
 bool shm_peer_set_index(struct shm_conn *conn, fi_addr_t index)
@@ -193,7 +190,7 @@ bool shm_peer_set_index(struct shm_conn *conn, fi_addr_t index)
 
 void shm_peer_forget_indices(struct shm_ep *ep)
 {
-	ep->av_seq = shm_av_seq(ep);
+	ep->av_seq.seen = shm_av_seq(ep);
 	if (wf_av_shared_seq(ep->ep.av))
 		wf_remotes_forget_indices(&ep->peers->remotes);
 	else
@@ -227,7 +224,7 @@ int shm_peer_route_slow(struct shm_ep *ep, fi_addr_t addr, struct shm_conn **ret
 	char name[SHM_NAME_MAX];
 	struct shm_peer *peer;
 
-	if (shm_av_seq(ep) != ep->av_seq)
+	if (shm_av_seq(ep) != ep->av_seq.seen)
 		shm_peer_forget_indices(ep);
 	if (wf_unlikely(!name_at(ep, addr, name)))
 		return wf_no_address(&shm_fi, addr);
@@ -258,16 +255,16 @@ void shm_peer_lost(struct shm_ep *ep, struct shm_conn *conn)
 void shm_peer_connected(struct shm_peer *peer, struct shm_conn *conn)
 {
 	peer->conn = conn;
-	wf_remote_connected(&peer->remote, &conn->txq);
-	if (!wf_list_empty(&conn->txq))
-		shm_out_dirty(conn);
+	wf_remote_connected(&peer->remote, &conn->queue.txq);
+	if (!wf_list_empty(&conn->queue.txq))
+		conn->ep->conn_ops->dirty(conn);
 }
 
 void shm_peers_tick(struct shm_ep *ep)
 {
 	struct wf_remotes *remotes = &ep->peers->remotes;
 
-	if (wf_unlikely(shm_av_seq(ep) != ep->av_seq))
+	if (wf_unlikely(shm_av_seq(ep) != ep->av_seq.seen))
 		shm_peer_forget_indices(ep);
 	if (!wf_remotes_busy(remotes))
 		return;

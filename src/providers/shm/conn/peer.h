@@ -37,7 +37,7 @@ struct shm_attempt {
 	struct wf_attempt base;
 	struct shm_ep *ep;
 	struct shm_peer *peer; /* NULL: passive */
-	struct shm_region *region;
+	struct shm_segment *segment;
 	pid_t pid;
 };
 
@@ -112,7 +112,7 @@ static inline struct shm_conn *shm_peer_conn(struct shm_ep *ep, fi_addr_t addr)
 		wf_remotes_at(&ep->peers->remotes, wf_av_slot_index(ep->ep.av, addr));
 	struct shm_conn *conn;
 
-	if (wf_unlikely(!remote || shm_av_seq(ep) != ep->av_seq))
+	if (wf_unlikely(!remote || shm_av_seq(ep) != ep->av_seq.seen))
 		return NULL;
 	conn = shm_peer_of(remote)->conn;
 	if (wf_unlikely(!conn || conn->err))

@@ -17,25 +17,7 @@ int shm_reach(struct wf_ep *wf, fi_addr_t addr)
 	return conn ? 0 : -FI_EAGAIN;
 }
 
-/* Pass a message that the peer left unread to the caller of shm_disconnect. */
-static void hand_over(struct shm_ep *ep, struct shm_tx *tx, struct wf_unread *unread)
-{
-	const struct wf_op op = {
-		.kind = (enum wf_op_kind)tx->op,
-		.flags = tx->op_flags,
-		.iov = tx->local.iov,
-		.iov_count = tx->local.count,
-		.len = tx->copy_len,
-		.addr = FI_ADDR_NOTAVAIL,
-		.data = tx->data,
-		.tag = tx->tag,
-	};
-
-	unread->take(unread, &op);
-	shm_tx_free(ep, tx);
-}
-
-/* End the operations that wait for a connection, and those that shm_replay kept for a
+/* End the operations that wait for a connection, and those that are kept for a
  * successor of the peer. */
 static void end_pending(
 	struct shm_ep *ep, struct shm_peer *peer, int err, struct wf_unread *unread)
@@ -43,23 +25,19 @@ static void end_pending(
 	struct wf_list *link;
 
 	while ((link = wf_list_pop(&peer->remote.pending))) {
-		struct shm_tx *tx = wf_list_entry(link, struct shm_tx, link);
-
-		if (tx->is_completed && unread)
-			hand_over(ep, tx, unread);
-		else if (err)
-			shm_tx_fail(ep, tx, err, peer->name);
+		if (unread && ep->conn_ops->is_replayed(link))
+			ep->conn_ops->hand_over(ep, link, unread);
 		else
-			shm_tx_free(ep, tx);
+			ep->conn_ops->end_waiting(ep, link, err, peer->name);
 	}
 }
 
 static void end_conn(struct shm_conn *conn, int err)
 {
-	if (!err && !conn->idle)
-		shm_out_flush(conn);
-	/* The peer has closed its end: with this error shm_conn_end has shm_replay find
-	 * the messages that the peer left unread. */
+	if (!err && !conn->queue.idle)
+		conn->ep->conn_ops->flush(conn);
+	/* The peer has closed its end: with this error shm_conn_end finds the
+	 * messages that the peer left unread. */
 	if (err && shm_socket_ended(conn->watch.fd))
 		shm_conn_fail(conn, FI_ECONNRESET);
 	shm_conn_end(conn, err);

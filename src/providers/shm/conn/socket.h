@@ -10,7 +10,7 @@
 
 /*
  * The exchange that opens a connection, one packet each way over a unix socket: HELLO,
- * with the region's descriptor, and WELCOME or REFUSE. Later packets are one byte long
+ * with the segment's descriptor, and WELCOME or REFUSE. Later packets are one byte long
  * and wake sleeping threads; the end of the stream is the end of the connection.
  */
 enum { SHM_HELLO_MAGIC = 0x77660a01, SHM_HELLO_VERSION = 11 };
@@ -37,13 +37,13 @@ struct shm_hello {
 	uint8_t type;
 	uint8_t flags;
 	uint32_t reason; /* enum shm_refusal */
-	uint32_t region_size;
+	uint32_t segment_size;
 	uint64_t instance; /* instance number of the endpoint, random */
 	/* The sender keeps probe_value at probe_addr: a process that finds it there has
 	 * not mistaken another process for the sender. */
 	uint64_t probe_addr, probe_value;
 	/* The descriptor of the table of regions in the sender's process
-	 * (data/regions.h); -1: it publishes none. */
+	 * (copy/regions.h); -1: it publishes none. */
 	int32_t table_fd;
 	char name[SHM_NAME_MAX];
 };
