@@ -1,7 +1,4 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include <string.h>
-#include <unistd.h>
-
 #include "providers/shm/conn/peer.h"
 #include "providers/shm/proto/bulk.h"
 #include "providers/shm/proto/out.h"
@@ -68,8 +65,10 @@ static inline void poll_conn(struct shm_ep *ep, struct shm_conn *conn)
 {
 	uint64_t head = shm_reader_head(&conn->in);
 
-	if (wf_likely(!head && ep->conns.hot <= HOT_FEW))
+	if (wf_likely(!head && ep->conns.hot <= HOT_FEW)) {
+		shm_reader_await(&conn->in);
 		return;
+	}
 	if (wf_unlikely(conn->err))
 		return;
 	if (shm_rx_from(conn, head))

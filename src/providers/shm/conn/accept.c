@@ -2,7 +2,6 @@
 #include <errno.h>
 #include <string.h>
 #include <sys/epoll.h>
-#include <unistd.h>
 
 #include "providers/shm/conn/attempt.h"
 #include "providers/shm/wire/segment.h"

@@ -7,7 +7,6 @@
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>
-#include <unistd.h>
 
 #include "providers/shm/conn/proof.h"
 #include "providers/shm/wire/segment.h"

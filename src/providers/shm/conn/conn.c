@@ -4,7 +4,6 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <sys/epoll.h>
-#include <unistd.h>
 
 #include "providers/shm/conn/peer.h"
 #include "providers/shm/conn/reuse.h"

@@ -2,7 +2,6 @@
 #include "providers/shm/proto/pieces.h"
 
 #include <assert.h>
-#include <string.h>
 
 #include "providers/shm/copy/span.h"
 #include "providers/shm/proto/deliver.h"

@@ -1,20 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "providers/shm/proto/remote_op.h"
 
-#include <errno.h>
 #include <string.h>
-#include <sys/uio.h>
 
-#include "objects/atomic/ops.h"
-#include "objects/endpoint/life/target.h"
 #include "providers/shm/conn/peer.h"
 #include "providers/shm/proto/incoming.h"
 #include "providers/shm/proto/out.h"
 #include "providers/shm/proto/parts.h"
 #include "providers/shm/proto/verdict.h"
 #include "providers/shm/proto/withdraw.h"
-#include "sys/clock.h"
-#include "sys/iov.h"
 
 /* ---- order ---- */
 

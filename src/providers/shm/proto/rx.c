@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "providers/shm/proto/rx.h"
 
-#include <string.h>
-
 #include "objects/endpoint/life/deliver.h"
 #include "providers/shm/conn/peer.h"
 #include "providers/shm/proto/answers.h"
@@ -241,6 +239,7 @@ unsigned int shm_rx_from(struct shm_conn *conn, uint64_t head)
 	if (head && wf_likely(!choked(conn))) {
 		conn->polling = true;
 		shm_writer_prefetch(&conn->out, head);
+		shm_reader_expect(&conn->in, head);
 		count = read_all(conn, head);
 		conn->polling = false;
 		conn->out.heard = conn->in.next - 1;

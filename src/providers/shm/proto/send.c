@@ -1,6 +1,4 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include <string.h>
-
 #include "objects/endpoint/calls/build.h"
 #include "providers/shm/conn/peer.h"
 #include "providers/shm/proto/out.h"

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "providers/shm/proto/small.h"
 
-#include <string.h>
-
 #include "providers/shm/proto/id.h"
 #include "providers/shm/proto/out.h"
 #include "providers/shm/proto/request.h"

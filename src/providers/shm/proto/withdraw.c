@@ -6,7 +6,6 @@
 #include "providers/shm/copy/remote.h"
 #include "providers/shm/proto/out.h"
 #include "providers/shm/proto/verdict.h"
-#include "sys/clock.h"
 #include "sys/membarrier.h"
 
 static uint32_t load_taken(const struct shm_conn *conn)

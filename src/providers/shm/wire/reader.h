@@ -12,6 +12,8 @@ struct shm_reader {
 	uint32_t reported_slots;
 	uint64_t pos, reported_pos;
 	uint64_t done_pos; /* behind the bytes of the last record that was handled */
+	/* The records that came last took both lines of their slots. */
+	bool takes_both;
 };
 
 /* The slot of the next record. */
@@ -76,6 +78,21 @@ static inline void shm_reader_prefetch(struct shm_lane *lane, uint32_t offset)
 
 	__builtin_prefetch(slot);
 	__builtin_prefetch((const char *)slot + WF_CACHELINE);
+}
+
+/* The ring is empty. If the next record is like the last one, ask for the second line of
+ * its slot together with the first: else it is asked for when the first has come, and
+ * they move one after the other. */
+static inline void shm_reader_await(const struct shm_reader *r)
+{
+	if (r->takes_both)
+		__builtin_prefetch((const char *)shm_reader_slot(r) + WF_CACHELINE);
+}
+
+/* Records come, the first of which has @head. */
+static inline void shm_reader_expect(struct shm_reader *r, uint64_t head)
+{
+	r->takes_both = shm_head_len(head) > SHM_FIRST_LINE;
 }
 
 static inline void shm_reader_tell(struct shm_reader *r)

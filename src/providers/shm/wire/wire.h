@@ -124,6 +124,9 @@ struct shm_slot {
 	};
 };
 
+/* Bytes of an inline blob that are in the first line of the slot. */
+enum { SHM_FIRST_LINE = WF_CACHELINE - offsetof(struct shm_slot, blob) };
+
 /* The reader polls the first line of a slot, and needs no other for a long record. */
 static_assert(
 	offsetof(struct shm_slot, bytes) + sizeof(struct shm_long) <= WF_CACHELINE,
