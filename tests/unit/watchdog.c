@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A case of a unit test that does not end names itself. Linked into all of them: the
- * function that runs a group of cases (cmocka) is replaced by one that sets a timer for
- * each case. Its signal is one that no test uses, since some use alarm(2) themselves.
+ * A case of a unit test that does not end names itself, and one fails that ends with
+ * more descriptors or threads than it began with. Linked into all of them: the function
+ * that runs a group of cases (cmocka) is replaced by one that sets a timer for each
+ * case. Its signal is one that no test uses, since some use alarm(2) themselves.
  */
+#include <dirent.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -25,6 +27,7 @@ enum { WATCHDOG_S = 20, WATCHDOG_CASES = 256 };
 struct watched {
 	const struct CMUnitTest *real;
 	void *state;
+	int fds, threads; /* when it began */
 };
 
 int __real__cmocka_run_group_tests(const char *name, const struct CMUnitTest *tests,
@@ -32,11 +35,30 @@ int __real__cmocka_run_group_tests(const char *name, const struct CMUnitTest *te
 int __wrap__cmocka_run_group_tests(const char *name, const struct CMUnitTest *tests,
 	size_t count, CMFixtureFunction setup, CMFixtureFunction teardown);
 
+/* What a case may leave: a program whose subject is something that lasts, as the log,
+ * has a definition of its own. */
+__attribute__((weak)) int unit_keeps_fds = 0;
+__attribute__((weak)) int unit_keeps_threads = 0;
+
 static struct watched watched[WATCHDOG_CASES];
 static const char *volatile running;
 static CMFixtureFunction group_setup, group_teardown;
 static void *group_state;
 static timer_t timer;
+
+/* Entries of a folder of /proc/self: open descriptors, threads. */
+static int entries_of(const char *folder)
+{
+	DIR *dir = opendir(folder);
+	int count = 0;
+
+	if (!dir)
+		return -1;
+	while (readdir(dir))
+		count++;
+	(void)closedir(dir);
+	return count;
+}
 
 static void watchdog_bites(int sig)
 {
@@ -69,6 +91,8 @@ static int case_setup(void **state)
 	struct watched *w = *state;
 
 	running = w->real->name;
+	w->fds = entries_of("/proc/self/fd");
+	w->threads = entries_of("/proc/self/task");
 	/* As cmocka does: the state of a group comes before that of a case. */
 	w->state = group_state ? group_state : w->real->initial_state;
 	watchdog_set(watchdog_limit());
@@ -82,12 +106,31 @@ static void case_run(void **state)
 	w->real->test_func(&w->state);
 }
 
+/* Are there more entries in @folder than at the beginning of the case? */
+static int case_left(const struct watched *w, const char *what, const char *folder,
+	int before, int kept)
+{
+	int after = entries_of(folder);
+
+	if (after <= before + kept)
+		return 0;
+	print_message("# %s leaves %s: %d before it, %d behind\n", w->real->name, what,
+		before, after);
+	return -1;
+}
+
 static int case_teardown(void **state)
 {
 	struct watched *w = *state;
 	int ret = w->real->teardown_func ? w->real->teardown_func(&w->state) : 0;
 
 	watchdog_set(0);
+	if (!ret &&
+		case_left(w, "descriptors", "/proc/self/fd", w->fds, unit_keeps_fds))
+		ret = -1;
+	if (!ret && case_left(w, "threads", "/proc/self/task", w->threads,
+			    unit_keeps_threads))
+		ret = -1;
 	return ret;
 }
 

@@ -26,6 +26,10 @@ static struct fi_provider shm = { .name = "shm" };
 static char dir[] = "/tmp/weft-log-XXXXXX";
 static char log_path[64];
 
+/* The file of the log stays open (watchdog.c). */
+extern int unit_keeps_fds;
+int unit_keeps_fds = 1;
+
 void wf_core_init(void)
 {
 }

@@ -14,6 +14,7 @@
 #include <rdma/fi_errno.h>
 
 #include "objects/domain/domain.h"
+#include "objects/progress/thread.h"
 
 struct domain_fixture {
 	struct fi_provider fi;
@@ -53,6 +54,7 @@ static int domain_fixture_teardown(void **state)
 
 	/* All objects of the domain were closed. */
 	assert_int_equal(atomic_load(&f->domain.refs), 0);
+	wf_progress_thread_stop(f->domain.thread);
 	wf_counted_done(&f->domain.counted);
 	wf_triggers_done(&f->domain.triggers);
 	wf_progress_list_done(&f->domain.items);

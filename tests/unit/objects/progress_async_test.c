@@ -10,6 +10,10 @@
 #include "objects/progress/async.h"
 #include "sys/clock.h"
 
+/* The thread of the library stays (watchdog.c). */
+extern int unit_keeps_threads;
+int unit_keeps_threads = 1;
+
 struct fake {
 	struct wf_async_item base;
 	pthread_mutex_t lock; /* stands for the endpoint's; guards @kept */

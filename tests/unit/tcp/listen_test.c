@@ -244,7 +244,7 @@ static void refuses_when_no_descriptor_is_left(void **state)
 	struct rlimit limit, none;
 	struct pollfd pfd;
 	char byte;
-	int fd, to;
+	int fd, to, accepted;
 
 	/* From now on the limit is what it is. */
 	(void)wf_fds_more();
@@ -259,8 +259,9 @@ static void refuses_when_no_descriptor_is_left(void **state)
 	none.rlim_cur = (rlim_t)to + 1;
 	assert_int_equal(setrlimit(RLIMIT_NOFILE, &none), 0);
 	assert_int_equal(
-		tcp_listener_accept(&listener, &any, 0, &to, &peer), -FI_EAGAIN);
+		tcp_listener_accept(&listener, &any, 0, &accepted, &peer), -FI_EAGAIN);
 	assert_int_equal(setrlimit(RLIMIT_NOFILE, &limit), 0);
+	close(to);
 
 	pfd = (struct pollfd){ .fd = listener.fd, .events = POLLIN };
 	assert_int_equal(poll(&pfd, 1, 0), 0);
