@@ -21,6 +21,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "../left.h"
 #include "../sanitizer.h"
 #include "conformance.h"
 #include "suites.h"
@@ -56,8 +57,17 @@ void cf_skip(const char *format, ...)
 	_exit(EXIT_SKIPPED);
 }
 
-static void run_child(const struct cf_case *test)
+/* The library's thread lasts, and the file of a log (tests/left.h). */
+static struct left lasting_of(const char *suite)
 {
+	return (struct left){ .fds = !strcmp(suite, "log"), .threads = 1 };
+}
+
+static void run_child(const char *suite, const struct cf_case *test)
+{
+	struct left before;
+	char text[256];
+
 	if (test->caps) {
 		struct fi_info *info, *hints = cf_hints();
 
@@ -68,11 +78,14 @@ static void run_child(const struct cf_case *test)
 		fi_freeinfo(info);
 		fi_freeinfo(hints);
 	}
+	before = left_count();
 	test->run();
+	if (left_more(before, lasting_of(suite), text, sizeof(text)))
+		cf_fail(__FILE__, __LINE__, "%s", text);
 }
 
 /* Fork, run, collect the first line that the case printed. */
-static int run_case(const struct cf_case *test)
+static int run_case(const char *suite, const struct cf_case *test)
 {
 	size_t used = 0;
 	ssize_t n;
@@ -88,7 +101,7 @@ static int run_case(const struct cf_case *test)
 		(void)dup2(fds[1], STDOUT_FILENO);
 		close(fds[0]);
 		close(fds[1]);
-		run_child(test);
+		run_child(suite, test);
 		exit(0); /* not _exit: leak checkers run at exit */
 	}
 	close(fds[1]);
@@ -138,7 +151,7 @@ static int run_all(char **names, int count, bool list)
 					t->reqs);
 				continue;
 			}
-			int result = run_case(t);
+			int result = run_case(cf_suites[s].name, t);
 
 			printf("%s %d - %s.%s [%s]%s%s\n",
 				result == 0 || result == EXIT_SKIPPED ? "ok" : "not ok",

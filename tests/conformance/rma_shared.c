@@ -15,6 +15,9 @@ enum { LEN = 1 << 16, ROUNDS = 60, PIECE = 200 };
  * are gone, and memory without either. */
 enum kind { SEALED, LOOSE, CLOSED, SYSV, ANONYMOUS, KINDS };
 
+/* The descriptor of a file that stays open; -1: there is none. */
+static int file = -1;
+
 static void *map_file(enum kind kind)
 {
 	int fd = memfd_create("rma_shared", MFD_CLOEXEC | MFD_ALLOW_SEALING);
@@ -28,6 +31,8 @@ static void *map_file(enum kind kind)
 	CHECK(mem != MAP_FAILED);
 	if (kind == CLOSED)
 		(void)close(fd);
+	else
+		file = fd;
 	return mem;
 }
 
@@ -142,6 +147,9 @@ static void each_kind(enum kind kind)
 		(void)shmdt(mem);
 	else
 		(void)munmap(mem, LEN);
+	if (file >= 0)
+		(void)close(file);
+	file = -1;
 }
 
 static void memory_of_a_sealed_file(void)

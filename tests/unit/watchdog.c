@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * A case of a unit test that does not end names itself, and one fails that ends with
- * more descriptors or threads than it began with. Linked into all of them: the function
- * that runs a group of cases (cmocka) is replaced by one that sets a timer for each
- * case. Its signal is one that no test uses, since some use alarm(2) themselves.
+ * more descriptors, threads or mapped files than it began with. Linked into all of
+ * them: the function that runs a group of cases (cmocka) is replaced by one that sets a
+ * timer for each case. Its signal is one that no test uses, since some use alarm(2)
+ * themselves.
  */
-#include <dirent.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -17,6 +17,7 @@
 #include <unistd.h>
 #include <cmocka.h>
 
+#include "../left.h"
 #include "../time_limits.h"
 
 /* Seconds on an idle machine; WEFT_WATCHDOG_S in the environment replaces them. The
@@ -27,7 +28,7 @@ enum { WATCHDOG_S = 20, WATCHDOG_CASES = 256 };
 struct watched {
 	const struct CMUnitTest *real;
 	void *state;
-	int fds, threads; /* when it began */
+	struct left before;
 };
 
 int __real__cmocka_run_group_tests(const char *name, const struct CMUnitTest *tests,
@@ -45,20 +46,6 @@ static const char *volatile running;
 static CMFixtureFunction group_setup, group_teardown;
 static void *group_state;
 static timer_t timer;
-
-/* Entries of a folder of /proc/self: open descriptors, threads. */
-static int entries_of(const char *folder)
-{
-	DIR *dir = opendir(folder);
-	int count = 0;
-
-	if (!dir)
-		return -1;
-	while (readdir(dir))
-		count++;
-	(void)closedir(dir);
-	return count;
-}
 
 static void watchdog_bites(int sig)
 {
@@ -91,8 +78,7 @@ static int case_setup(void **state)
 	struct watched *w = *state;
 
 	running = w->real->name;
-	w->fds = entries_of("/proc/self/fd");
-	w->threads = entries_of("/proc/self/task");
+	w->before = left_count();
 	/* As cmocka does: the state of a group comes before that of a case. */
 	w->state = group_state ? group_state : w->real->initial_state;
 	watchdog_set(watchdog_limit());
@@ -106,32 +92,18 @@ static void case_run(void **state)
 	w->real->test_func(&w->state);
 }
 
-/* Are there more entries in @folder than at the beginning of the case? */
-static int case_left(const struct watched *w, const char *what, const char *folder,
-	int before, int kept)
-{
-	int after = entries_of(folder);
-
-	if (after <= before + kept)
-		return 0;
-	print_message("# %s leaves %s: %d before it, %d behind\n", w->real->name, what,
-		before, after);
-	return -1;
-}
-
 static int case_teardown(void **state)
 {
 	struct watched *w = *state;
 	int ret = w->real->teardown_func ? w->real->teardown_func(&w->state) : 0;
+	const struct left kept = { unit_keeps_fds, unit_keeps_threads, 0 };
+	char text[256];
 
 	watchdog_set(0);
-	if (!ret &&
-		case_left(w, "descriptors", "/proc/self/fd", w->fds, unit_keeps_fds))
-		ret = -1;
-	if (!ret && case_left(w, "threads", "/proc/self/task", w->threads,
-			    unit_keeps_threads))
-		ret = -1;
-	return ret;
+	if (ret || !left_more(w->before, kept, text, sizeof(text)))
+		return ret;
+	print_message("# %s: %s\n", w->real->name, text);
+	return -1;
 }
 
 static int watched_setup(void **state)
