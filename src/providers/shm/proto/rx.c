@@ -217,7 +217,7 @@ static __attribute__((noinline)) unsigned int read_slowly(
 	return read_records(conn, head, (struct wf_delivery){ .srx = NULL }, LONG);
 }
 
-static inline unsigned int read_all(struct shm_conn *conn, uint64_t head)
+WF_INLINE unsigned int read_all(struct shm_conn *conn, uint64_t head)
 {
 	struct shm_ep *ep = conn->ep;
 	struct wf_delivery to;
