@@ -305,6 +305,89 @@ static void closed_in_the_response(void **state)
 	}
 }
 
+/* ---- indices of rendezvous ---- */
+
+enum { RENDEZVOUS = 100, WAITING = 3 };
+
+static uint32_t payload[LARGE / sizeof(uint32_t)];
+
+static uint16_t expect_request(struct pair *p)
+{
+	return peer_expect(p, TCP_REC_MSG_RTS, NULL).index;
+}
+
+static void clear(struct pair *p, uint16_t index)
+{
+	struct tcp_record cts = { .kind = TCP_REC_CTS, .index = index };
+
+	peer_record(p, &cts, NULL);
+	pair_progress(p);
+}
+
+/* The peer has cleared a message whose payload is sent later than requests that were
+ * queued before: none of them has its index, though it would be the next free one. */
+static void an_index_is_in_use_until_the_payload_is_sent(void **state)
+{
+	struct pair *p = *state;
+	size_t before = tcp_params.rendezvous_size;
+	uint16_t index;
+
+	tcp_params.rendezvous_size = RENDEZVOUS;
+	assert_int_equal(post(p, payload, LARGE, 0), 0);
+	pair_progress(p);
+	index = expect_request(p);
+	kernel.takes = 0;
+	tcp_params.rendezvous_size = SIZE_MAX;
+	assert_int_equal(post(p, payload, LARGE, 0), 0);
+	tcp_params.rendezvous_size = RENDEZVOUS;
+	for (int i = 0; i < WAITING; i++)
+		assert_int_equal(post(p, payload, LARGE, 0), 0);
+	clear(p, index);
+	assert_int_equal(p->conn->cleared, 1);
+	p->conn->rts_next = index ? index - 1u : 0;
+	kernel.takes = SIZE_MAX;
+	pair_progress(p);
+	(void)peer_expect(p, TCP_REC_MSG, payload);
+	for (int i = 0; i < WAITING; i++)
+		assert_int_not_equal(expect_request(p), index);
+	assert_int_equal(peer_expect(p, TCP_REC_RDV_DATA, payload).index, index);
+	/* Now it is free. */
+	p->conn->rts_next = index - 1u;
+	assert_int_equal(post(p, payload, LARGE, 0), 0);
+	pair_progress(p);
+	assert_int_equal(expect_request(p), index);
+	tcp_params.rendezvous_size = before;
+}
+
+/* All indices are in use, and a request waits for one: a payload that was cleared goes
+ * first, and gives its index back. */
+static void a_payload_goes_before_what_waits_for_an_index(void **state)
+{
+	struct pair *p = *state;
+	size_t before = tcp_params.rendezvous_size;
+	unsigned int max;
+	uint16_t last = 0;
+
+	/* A peer that knows few. */
+	p->conn->wire.have &= ~(uint32_t)TCP_HAVE_RDV_MANY;
+	max = tcp_wire_rdv_max(&p->conn->wire);
+	p->tcp->own.size = max + 1;
+	tcp_params.rendezvous_size = RENDEZVOUS;
+	for (unsigned int i = 0; i < max; i++) {
+		assert_int_equal(post(p, payload, LARGE, 0), 0);
+		pair_progress(p);
+		last = expect_request(p);
+	}
+	assert_int_equal(post(p, payload, LARGE, 0), 0);
+	pair_progress(p);
+	peer_expect_nothing(p);
+	clear(p, last);
+	assert_int_equal(peer_expect(p, TCP_REC_RDV_DATA, payload).index, last);
+	assert_int_equal(expect_request(p), last);
+	peer_expect_nothing(p);
+	tcp_params.rendezvous_size = before;
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -315,6 +398,8 @@ int main(void)
 		PAIR_TEST(fenced),
 		PAIR_TEST(closed_before_the_response),
 		PAIR_TEST(closed_in_the_response),
+		PAIR_TEST(an_index_is_in_use_until_the_payload_is_sent),
+		PAIR_TEST(a_payload_goes_before_what_waits_for_an_index),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

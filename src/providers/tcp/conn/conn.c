@@ -116,7 +116,7 @@ static void end_all_tx(struct tcp_conn *conn, int err)
 	conn->cur = NULL;
 	tcp_tx_drop_stage(conn, err);
 	for (unsigned int i = 0; i < conn->rts.capacity; i++)
-		if (conn->rts.at[i])
+		if (conn->rts.at[i] && conn->rts.at[i] != tcp_rts_cleared(conn))
 			end_tx(conn, conn->rts.at[i], err);
 	end_list(conn, &conn->answers, 0);
 	wf_budget_give(&conn->ep->answers, &conn->answer_bytes, conn->answer_bytes);

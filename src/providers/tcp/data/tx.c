@@ -301,7 +301,8 @@ static bool settled(const struct tcp_conn *conn)
 }
 
 /* The payload of a rendezvous may be sent before a fence, because its operation was
- * posted before the fence. */
+ * posted before the fence, and before an operation that waits for an index, which the
+ * payload gives back. */
 static struct tcp_tx *first_cleared(const struct tcp_conn *conn)
 {
 	wf_list_foreach(link, &conn->txq)
@@ -318,6 +319,8 @@ static struct tcp_tx *take_cleared(struct tcp_conn *conn, struct tcp_tx *tx)
 {
 	wf_list_remove(&tx->link);
 	conn->cleared--;
+	(void)tcp_slot_set(&conn->rts, tx->rec.index, NULL);
+	conn->rts_count--;
 	return tx;
 }
 
@@ -330,13 +333,13 @@ static struct tcp_tx *next_op(struct tcp_conn *conn)
 
 		if (tx->rendezvous)
 			return take_cleared(conn, tx);
-		if (tx->op_flags & FI_FENCE && !settled(conn)) {
+		ret = tx->op_flags & FI_FENCE && !settled(conn)
+			      ? -FI_EAGAIN
+			      : tcp_tx_prepare(conn, tx);
+		if (ret == -FI_EAGAIN) {
 			tx = conn->cleared ? first_cleared(conn) : NULL;
 			return tx ? take_cleared(conn, tx) : NULL;
 		}
-		ret = tcp_tx_prepare(conn, tx);
-		if (ret == -FI_EAGAIN)
-			return NULL;
 		wf_list_remove(&tx->link);
 		if (!ret)
 			return tx;
