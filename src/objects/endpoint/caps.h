@@ -16,6 +16,18 @@ static inline bool wf_ep_receives(const struct wf_ep *ep)
 	return ep->caps & (FI_MSG | FI_TAGGED) && ep->caps & FI_RECV;
 }
 
+/*
+ * Does @ep, which is being enabled, initiate RMA and atomic operations of @direction,
+ * FI_READ or FI_WRITE? One that names only what peers may do to its memory does both if
+ * it has a queue for their completions: programs ask for the one and use the other, and
+ * other libraries let them.
+ */
+static inline bool wf_ep_initiates(const struct wf_ep *ep, uint64_t direction)
+{
+	return ep->caps & direction ||
+	       (!(ep->caps & (FI_READ | FI_WRITE)) && ep->tx_cq);
+}
+
 /* Capabilities that apply to transmitting; see fi_endpoint(3). */
 #define WF_EP_TX_CAPS                                                                  \
 	(FI_MSG | FI_RMA | FI_TAGGED | FI_ATOMIC | FI_READ | FI_WRITE | FI_SEND |      \

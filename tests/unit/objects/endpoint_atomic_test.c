@@ -260,6 +260,14 @@ static void test_absent(void **state)
 		-FI_ENOSYS);
 	close_ep(ep);
 	close_around(&a);
+	/* CAP-002: what peers may do to its memory, and nothing else. */
+	ep = open_atomic(f, &a, FI_REMOTE_WRITE, 0);
+	assert_int_equal(ATOMIC(1, FI_INT32, FI_SUM), 0);
+	assert_int_equal(fi_fetch_atomic(ep, buf, 1, NULL, buf + 1, NULL, 5, 0, 0,
+				 FI_INT32, FI_SUM, NULL),
+		0);
+	close_ep(ep);
+	close_around(&a);
 	ep = open_enabled(f, &a, new_info(), 0);
 	assert_int_equal(ATOMIC(1, FI_INT32, FI_SUM), -FI_ENOSYS);
 	assert_int_equal(fi_atomicvalid(ep, FI_INT32, FI_SUM, &count), -FI_EOPNOTSUPP);

@@ -134,6 +134,33 @@ static void test_absent(void **state)
 	close_around(&a);
 }
 
+/* CAP-002: an endpoint that names what peers may do to its memory, and nothing else. It
+ * has a queue for its own operations, or none. */
+static void test_target_only(void **state)
+{
+	static const uint64_t dirs[] = { FI_REMOTE_READ, FI_REMOTE_WRITE };
+	struct around a;
+	struct fid_ep *ep;
+	char buf[8];
+
+	for (size_t i = 0; i < WF_ARRAY_SIZE(dirs); i++) {
+		ep = open_enabled(*state, &a, rma_info(dirs[i]), 0);
+		assert_int_equal(fi_read(ep, buf, 8, NULL, 5, 0, 0, NULL), 0);
+		assert_int_equal(fi_write(ep, buf, 8, NULL, 5, 0, 0, NULL), 0);
+		assert_int_equal(fi_inject_write(ep, buf, 8, 5, 0, 0), 0);
+		close_ep(ep);
+		close_around(&a);
+	}
+	ep = &open_fake(*state, rma_info(FI_REMOTE_READ))->ep.fid;
+	a = open_around(*state);
+	assert_int_equal(fi_ep_bind(ep, &a.cq->fid, FI_RECV), 0);
+	assert_int_equal(fi_ep_bind(ep, &a.av->fid, 0), 0);
+	assert_int_equal(fi_enable(ep), 0);
+	assert_int_equal(fi_read(ep, buf, 8, NULL, 5, 0, 0, NULL), -FI_ENOSYS);
+	close_ep(ep);
+	close_around(&a);
+}
+
 static void test_alias(void **state)
 {
 	struct around a;
@@ -201,6 +228,7 @@ int main(void)
 		DOMAIN_TEST(test_calls),
 		DOMAIN_TEST(test_refused),
 		DOMAIN_TEST(test_absent),
+		DOMAIN_TEST(test_target_only),
 		DOMAIN_TEST(test_alias),
 		DOMAIN_TEST(test_target),
 	};

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "objects/absent/absent.h"
 #include "objects/atomic/ops.h"
+#include "objects/endpoint/caps.h"
 #include "objects/endpoint/calls/build.h"
 #include "objects/endpoint/calls/tables.h"
 
@@ -109,14 +110,14 @@ void wf_ep_atomic_finish(struct wf_ep *ep)
 	struct fi_ops_atomic *ops = &ep->atomic_ops;
 
 	*ops = wf_absent_atomic;
-	if (ep->caps & FI_WRITE) {
+	if (wf_ep_initiates(ep, FI_WRITE)) {
 		ops->write = plain_write;
 		ops->writev = plain_writev;
 		ops->writemsg = atomic_writemsg;
 		ops->inject = atomic_inject;
 		ops->writevalid = atomic_writevalid;
 	}
-	if (ep->caps & FI_READ) {
+	if (wf_ep_initiates(ep, FI_READ)) {
 		ops->readwrite = plain_readwrite;
 		ops->readwritev = plain_readwritev;
 		ops->readwritemsg = atomic_readwritemsg;

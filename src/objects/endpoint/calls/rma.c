@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "objects/absent/absent.h"
+#include "objects/endpoint/caps.h"
 #include "objects/endpoint/calls/build.h"
 #include "objects/endpoint/calls/tables.h"
 
@@ -182,18 +183,18 @@ void wf_ep_rma_finish(struct wf_ep *ep)
 	struct fi_ops_rma *ops = &ep->rma_ops;
 
 	*ops = wf_absent_rma;
-	if (ep->caps & FI_READ) {
+	if (wf_ep_initiates(ep, FI_READ)) {
 		ops->read = rma_read;
 		ops->readv = rma_readv;
 		ops->readmsg = rma_readmsg;
 	}
-	if (ep->caps & FI_WRITE) {
+	if (wf_ep_initiates(ep, FI_WRITE)) {
 		ops->write = rma_write;
 		ops->writev = rma_writev;
 		ops->writemsg = rma_writemsg;
 		ops->inject = rma_inject;
 	}
-	if (ep->caps & FI_WRITE && ep->info->domain_attr->cq_data_size) {
+	if (wf_ep_initiates(ep, FI_WRITE) && ep->info->domain_attr->cq_data_size) {
 		ops->writedata = rma_writedata;
 		ops->injectdata = rma_injectdata;
 	}
