@@ -69,6 +69,8 @@ static void data_arrives_without_any_call(void)
 		(void)sched_yield();
 	CHECK_EQ(*(volatile int *)seen, 4711);
 	cf_close(&env);
+	(void)munmap((void *)(uintptr_t)in, page);
+	(void)munmap(seen, page);
 	close(fd);
 }
 

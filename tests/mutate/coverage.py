@@ -99,7 +99,7 @@ def measure(build, jobs):
     def run_one(test):
         out = os.path.join(folder, test.name)
         os.makedirs(out)
-        status, took = test.start(LIMIT_S, {"WEFT_COVER": out})
+        status, took = test.start(LIMIT_S, {"WEFT_COVER": out, "WEFT_WATCHDOG_S": str(LIMIT_S)})
         data["tests"][test.name] = round(took, 3)
         if status not in (0, 77):
             data["failed"].append(test.name)
