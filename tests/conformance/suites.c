@@ -29,6 +29,7 @@
 	X(forget)                                                                      \
 	X(pressure)                                                                    \
 	X(cq)                                                                          \
+	X(fields)                                                                      \
 	X(cq_err)                                                                      \
 	X(cq_wait)                                                                     \
 	X(completion)                                                                  \
