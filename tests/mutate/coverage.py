@@ -158,6 +158,7 @@ def get(jobs):
                                        "-Dc_args=-fsanitize-coverage=trace-pc",
                                        "-Dc_link_args=" + runtime,
                                        "-Dcpp_link_args=" + runtime])
+        build.copy()
         build.prepare()
         failed = build.ninja(jobs=jobs)
         if failed:

@@ -90,15 +90,21 @@ class Worker:
 
     def __init__(self, number, cover, budget):
         self.build = builds.Build(str(number))
+        self.sanitized = builds.Build(str(number), builds.SANITIZER, "sanitized")
         self.cover, self.budget = cover, budget
 
     def prepare(self, jobs):
-        self.build.prepare()
-        failed = self.build.ninja(jobs=jobs)
-        if failed:
-            raise SystemExit(failed)
+        self.build.copy()
+        for build in (self.build, self.sanitized):
+            build.prepare()
+            failed = build.ninja(jobs=jobs)
+            if failed:
+                raise SystemExit(failed)
         self.objects = self.build.objects()
-        self.tests = {t.name: t for t in self.build.tests()}
+        self.tests = {t.name: (self.build, t) for t in self.build.tests()}
+        for test in self.sanitized.tests():
+            if test.suite in builds.SANITIZED:
+                self.tests[test.name] = self.sanitized, test
 
     def write(self, mutant, line):
         path = os.path.join(self.build.tree, mutant.path)
@@ -138,10 +144,10 @@ class Worker:
                 break
             spent += took
             count += 1
-            test = self.tests[name]
-            if self.build.ninja(*test.targets):
+            build, test = self.tests[name]
+            if build.ninja(*test.targets):
                 return "invalid", "does not link"
-            status, _ = test.start(20 + 5 * took)
+            status, _ = test.start(20 + 5 * took, builds.SANITIZER_ENV)
             if status not in (0, 77):
                 return "noticed", "by %s%s after %.1f s" % (
                     name, " (hangs)" if status is None else "", time.monotonic() - begun)

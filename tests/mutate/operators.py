@@ -131,10 +131,14 @@ OPERATORS = (drops, conditions, comparisons, arithmetic, codes, orders)
 def mutations(text):
     """(number of the line from 0, kind, the line that replaces it) for each fault that can
     be put into the C source @text."""
-    comment = False
+    comment = inside = False
     for number, line in enumerate(text.split("\n")):
         was, comment = comment, ("/*" in line or comment) and "*/" not in line
-        if was or is_comment(line) or not line.startswith("\t") or line.endswith("\\"):
+        # A function begins and ends so; tables do not.
+        inside = line == "{" or (inside and line != "}")
+        if was or is_comment(line) or not inside or not line.startswith("\t"):
+            continue
+        if line.endswith("\\"):
             continue
         code = code_of(line)
         if "assert" in code or "_log(" in code or "FI_WARN" in code or "FI_LOG" in code:
