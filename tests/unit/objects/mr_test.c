@@ -534,6 +534,11 @@ static void raw_keys_are_the_keys(void **state)
 	assert_int_equal(size, 8);
 	size = sizeof(raw);
 	assert_int_equal(fi_mr_raw_attr(mr, &base, raw, &size, 1), -FI_EINVAL);
+	assert_int_equal(fi_mr_raw_attr(mr, &base, raw, NULL, 0), -FI_EINVAL);
+	assert_int_equal(fi_mr_raw_attr(mr, &base, NULL, &size, 0), -FI_EINVAL);
+	assert_int_equal(fi_control(&mr->fid, FI_GET_RAW_MR, NULL), -FI_EINVAL);
+	assert_int_equal(fi_mr_raw_attr(mr, NULL, raw, &size, 0), 0);
+	size = sizeof(raw);
 	assert_int_equal(fi_mr_raw_attr(mr, &base, raw, &size, 0), 0);
 	assert_int_equal(size, 8);
 	assert_int_equal(base, (uintptr_t)buf);

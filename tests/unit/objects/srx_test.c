@@ -607,6 +607,9 @@ static void test_start_fails(void **state)
 	fk->start_result = -FI_EIO;
 	assert_int_equal(fi_trecv(&fk->ep.fid, b, 8, NULL, 1, 5, 0, b), 0);
 	(void)fk_expect_err(&a, b, T, FI_EIO);
+	fk_message(fk, 1, 0, 3);
+	assert_int_equal(fi_recv(&fk->ep.fid, b, 8, NULL, 1, b), 0);
+	(void)fk_expect_err(&a, b, M, FI_EIO);
 	fk_close(fk);
 	fk_close_around(&a);
 }
