@@ -257,6 +257,39 @@ static void test_attributes(void **state)
 	close_ep(sep);
 }
 
+static size_t option_of(struct fid_ep *ep, int name)
+{
+	size_t value = 0, len = sizeof(value);
+
+	assert_int_equal(fi_getopt(&ep->fid, FI_OPT_ENDPOINT, name, &value, &len), 0);
+	return value;
+}
+
+/* OPT-006: what was set for the endpoint holds for contexts that are opened later. */
+static void test_options(void **state)
+{
+	struct fid_ep *sep = open_sep(*state, several()), *tx, *rx;
+	size_t least = 4711, injected = 12, longest = 90;
+
+	assert_int_equal(fi_setopt(&sep->fid, FI_OPT_ENDPOINT, FI_OPT_MIN_MULTI_RECV,
+				 &least, sizeof(least)),
+		0);
+	assert_int_equal(fi_setopt(&sep->fid, FI_OPT_ENDPOINT, FI_OPT_INJECT_MSG_SIZE,
+				 &injected, sizeof(injected)),
+		0);
+	assert_int_equal(fi_setopt(&sep->fid, FI_OPT_ENDPOINT, FI_OPT_MAX_MSG_SIZE,
+				 &longest, sizeof(longest)),
+		0);
+	tx = open_tx(sep, 0);
+	rx = open_rx(sep, 0);
+	assert_int_equal(option_of(rx, FI_OPT_MIN_MULTI_RECV), least);
+	assert_int_equal(option_of(tx, FI_OPT_INJECT_MSG_SIZE), injected);
+	assert_int_equal(option_of(tx, FI_OPT_MAX_MSG_SIZE), longest);
+	close_ep(tx);
+	close_ep(rx);
+	close_ep(sep);
+}
+
 /* SHC-004, EP-006, EP-025 */
 static void test_bindings(void **state)
 {
@@ -437,6 +470,7 @@ int main(void)
 		DOMAIN_TEST(test_contexts),
 		DOMAIN_TEST(test_counts),
 		DOMAIN_TEST(test_attributes),
+		DOMAIN_TEST(test_options),
 		DOMAIN_TEST(test_bindings),
 		DOMAIN_TEST(test_calls),
 		DOMAIN_TEST(test_matching),
