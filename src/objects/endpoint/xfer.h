@@ -66,6 +66,10 @@ struct wf_xfer_ops {
 	ssize_t (*send_small)(struct wf_ep *ep, enum wf_op_kind kind, const void *buf,
 		size_t len, fi_addr_t addr, uint64_t tag);
 	size_t small_size;
+	/* The same for a message with remote CQ data. NULL: it has no fast path. */
+	ssize_t (*send_small_data)(struct wf_ep *ep, enum wf_op_kind kind,
+		const void *buf, size_t len, fi_addr_t addr, uint64_t tag,
+		uint64_t data);
 
 	/* For layers over an endpoint of type FI_EP_DGRAM: send @count datagrams to
 	 * @addr, as start() does with FI_INJECT and without a completion. Returns the

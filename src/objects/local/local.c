@@ -331,11 +331,14 @@ ssize_t wf_local_start(struct wf_local *below, fi_addr_t peer, struct wf_op *op)
 }
 
 ssize_t wf_local_send(struct wf_local *below, fi_addr_t peer, enum wf_op_kind kind,
-	const void *buf, size_t len, uint64_t tag)
+	const void *buf, size_t len, uint64_t tag, const uint64_t *data)
 {
 	if (wf_unlikely(!below))
 		return -FI_EAGAIN;
 	wake(below);
+	if (data)
+		return wf_lower_send_small_data(
+			below->ep.builtin, kind, buf, len, peer, tag, *data);
 	return wf_lower_send_small(below->ep.builtin, kind, buf, len, peer, tag);
 }
 

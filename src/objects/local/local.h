@@ -122,9 +122,10 @@ void wf_local_remove(
  * is that of struct wf_xfer_ops.start. */
 ssize_t wf_local_start(struct wf_local *below, fi_addr_t peer, struct wf_op *op);
 
-/* The fast path of a message, as struct wf_xfer_ops.send_small. */
+/* The fast path of a message, as struct wf_xfer_ops.send_small, or .send_small_data if
+ * @data is not NULL. */
 ssize_t wf_local_send(struct wf_local *below, fi_addr_t peer, enum wf_op_kind kind,
-	const void *buf, size_t len, uint64_t tag);
+	const void *buf, size_t len, uint64_t tag, const uint64_t *data);
 
 /* Make progress of the endpoint below; not NULL. */
 void wf_local_poll(struct wf_local *below);

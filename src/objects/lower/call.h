@@ -63,6 +63,16 @@ static inline ssize_t wf_lower_send_small(struct wf_ep *builtin, enum wf_op_kind
 	return builtin->xfer->send_small(builtin, kind, buf, len, addr, tag);
 }
 
+/* The same with the remote CQ data @data. */
+static inline ssize_t wf_lower_send_small_data(struct wf_ep *builtin,
+	enum wf_op_kind kind, const void *buf, size_t len, fi_addr_t addr, uint64_t tag,
+	uint64_t data)
+{
+	if (wf_unlikely(len >= builtin->small_limit || !builtin->xfer->send_small_data))
+		return -FI_EAGAIN;
+	return builtin->xfer->send_small_data(builtin, kind, buf, len, addr, tag, data);
+}
+
 /* Inject a message of FI_MSG, as fi_inject(3). */
 static inline ssize_t wf_lower_inject(
 	const struct wf_lower_ep *below, const void *buf, size_t len, fi_addr_t addr)

@@ -137,6 +137,7 @@ static const struct wf_xfer_ops rxm_xfer_ops = {
 	.lock_kind = WF_LOCK_MUTEX,
 	.start = rxm_start,
 	.send_small = rxm_send_small,
+	.send_small_data = rxm_send_small_data,
 	.small_size = SIZE_MAX, /* rxm_finish_tables sets the limit */
 	.tables_finished = rxm_finish_tables,
 	.peer_counts = rxm_peer_counts,

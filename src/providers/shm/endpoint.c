@@ -144,6 +144,7 @@ static const struct wf_xfer_ops shm_xfer_ops = {
 	.lock_kind = WF_LOCK_SPIN,
 	.start = shm_start,
 	.send_small = shm_send_small,
+	.send_small_data = shm_send_small_data,
 	.small_size = SHM_INLINE_MAX,
 	.progress = shm_progress,
 	.flushed = shm_flushed,

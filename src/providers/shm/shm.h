@@ -142,6 +142,8 @@ int shm_endpoint(struct wf_domain *domain, struct fi_info *info, struct fid_ep *
 /* send.c */
 ssize_t shm_send_small(struct wf_ep *ep, enum wf_op_kind kind, const void *buf,
 	size_t len, fi_addr_t addr, uint64_t tag);
+ssize_t shm_send_small_data(struct wf_ep *ep, enum wf_op_kind kind, const void *buf,
+	size_t len, fi_addr_t addr, uint64_t tag, uint64_t data);
 ssize_t shm_start(struct wf_ep *ep, struct wf_op *op);
 
 /* progress.c. ep.lock is held. */

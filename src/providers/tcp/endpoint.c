@@ -193,6 +193,7 @@ static const struct wf_xfer_ops tcp_xfer_ops = {
 	.lock_kind = WF_LOCK_MUTEX,
 	.start = tcp_start,
 	.send_small = tcp_send_small,
+	.send_small_data = tcp_send_small_data,
 	.small_size = SIZE_MAX, /* tcp_finish_tables sets the limit */
 	.tables_finished = tcp_finish_tables,
 	.inbox = true,

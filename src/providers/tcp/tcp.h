@@ -157,6 +157,8 @@ ssize_t tcp_start(struct wf_ep *ep, struct wf_op *op);
  * peers are gathered in the stage by tcp_start. */
 ssize_t tcp_send_small(struct wf_ep *ep, enum wf_op_kind kind, const void *buf,
 	size_t len, fi_addr_t addr, uint64_t tag);
+ssize_t tcp_send_small_data(struct wf_ep *ep, enum wf_op_kind kind, const void *buf,
+	size_t len, fi_addr_t addr, uint64_t tag, uint64_t data);
 ssize_t tcp_post(struct tcp_ep *ep, struct tcp_source *from, struct wf_op *op);
 size_t tcp_source_left(const struct tcp_source *from);
 

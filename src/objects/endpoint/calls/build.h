@@ -110,6 +110,21 @@ static inline bool wf_op_send_small(struct wf_ep *ep, enum wf_op_kind kind,
 	return true;
 }
 
+/* The same for a message with the remote CQ data @data. */
+static inline bool wf_op_send_small_data(struct wf_ep *ep, enum wf_op_kind kind,
+	uint64_t flags, const void *buf, size_t len, fi_addr_t addr, uint64_t tag,
+	uint64_t data, void *context)
+{
+	const struct wf_xfer_ops *xfer = ep->xfer;
+
+	if (wf_unlikely(len >= ep->small_limit || flags & WF_OP_NOT_SMALL) ||
+		!xfer->send_small_data ||
+		wf_unlikely(xfer->send_small_data(ep, kind, buf, len, addr, tag, data)))
+		return false;
+	wf_op_small_sent(ep, kind, flags, len, context);
+	return true;
+}
+
 /* Start @op, a receive or a transmission, now. */
 static inline ssize_t wf_op_launch(struct wf_ep *ep, struct wf_op *op)
 {

@@ -106,9 +106,13 @@ static ssize_t msg_senddata(struct fid_ep *fid, const void *buf, size_t len, voi
 	uint64_t data, fi_addr_t dest_addr, void *context)
 {
 	struct wf_ep *ep = wf_ep_of(fid);
+	uint64_t flags = wf_flags_plain(&ep->tx);
 
-	return wf_call_send(ep, WF_OP_SEND, wf_flags_plain(&ep->tx) | FI_REMOTE_CQ_DATA,
-		buf, len, &desc, dest_addr, 0, data, context);
+	if (wf_op_send_small_data(
+		    ep, WF_OP_SEND, flags, buf, len, dest_addr, 0, data, context))
+		return 0;
+	return wf_call_send(ep, WF_OP_SEND, flags | FI_REMOTE_CQ_DATA, buf, len, &desc,
+		dest_addr, 0, data, context);
 }
 
 static ssize_t msg_inject(
@@ -125,8 +129,13 @@ static ssize_t msg_inject(
 static ssize_t msg_injectdata(struct fid_ep *fid, const void *buf, size_t len,
 	uint64_t data, fi_addr_t dest_addr)
 {
-	return wf_call_inject(wf_ep_of(fid), WF_OP_SEND, FI_REMOTE_CQ_DATA, buf, len,
-		dest_addr, 0, data);
+	struct wf_ep *ep = wf_ep_of(fid);
+
+	if (wf_op_send_small_data(ep, WF_OP_SEND, wf_flags_inject(ep), buf, len,
+		    dest_addr, 0, data, NULL))
+		return 0;
+	return wf_call_inject(
+		ep, WF_OP_SEND, FI_REMOTE_CQ_DATA, buf, len, dest_addr, 0, data);
 }
 
 void wf_ep_msg_finish(struct wf_ep *ep)

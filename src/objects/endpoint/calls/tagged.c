@@ -139,10 +139,13 @@ static ssize_t tagged_senddata(struct fid_ep *fid, const void *buf, size_t len,
 	void *desc, uint64_t data, fi_addr_t dest_addr, uint64_t tag, void *context)
 {
 	struct wf_ep *ep = wf_ep_of(fid);
+	uint64_t flags = wf_flags_plain(&ep->tx);
 
-	return wf_call_send(ep, WF_OP_TSEND,
-		wf_flags_plain(&ep->tx) | FI_REMOTE_CQ_DATA, buf, len, &desc, dest_addr,
-		tag, data, context);
+	if (wf_op_send_small_data(
+		    ep, WF_OP_TSEND, flags, buf, len, dest_addr, tag, data, context))
+		return 0;
+	return wf_call_send(ep, WF_OP_TSEND, flags | FI_REMOTE_CQ_DATA, buf, len, &desc,
+		dest_addr, tag, data, context);
 }
 
 static ssize_t tagged_inject(struct fid_ep *fid, const void *buf, size_t len,
@@ -159,8 +162,13 @@ static ssize_t tagged_inject(struct fid_ep *fid, const void *buf, size_t len,
 static ssize_t tagged_injectdata(struct fid_ep *fid, const void *buf, size_t len,
 	uint64_t data, fi_addr_t dest_addr, uint64_t tag)
 {
-	return wf_call_inject(wf_ep_of(fid), WF_OP_TSEND, FI_REMOTE_CQ_DATA, buf, len,
-		dest_addr, tag, data);
+	struct wf_ep *ep = wf_ep_of(fid);
+
+	if (wf_op_send_small_data(ep, WF_OP_TSEND, wf_flags_inject(ep), buf, len,
+		    dest_addr, tag, data, NULL))
+		return 0;
+	return wf_call_inject(
+		ep, WF_OP_TSEND, FI_REMOTE_CQ_DATA, buf, len, dest_addr, tag, data);
 }
 
 void wf_ep_tagged_finish(struct wf_ep *ep)

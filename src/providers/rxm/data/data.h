@@ -108,6 +108,8 @@ size_t rxm_tx_left(struct wf_ep *ep);
 /* struct wf_xfer_ops.send_small, for peers that are reached by memory. */
 ssize_t rxm_send_small(struct wf_ep *ep, enum wf_op_kind kind, const void *buf,
 	size_t len, fi_addr_t addr, uint64_t tag);
+ssize_t rxm_send_small_data(struct wf_ep *ep, enum wf_op_kind kind, const void *buf,
+	size_t len, fi_addr_t addr, uint64_t tag, uint64_t data);
 
 extern const struct wf_unexp_ops rxm_unexp_ops;
 

@@ -82,8 +82,9 @@ ssize_t rxm_memory_post(struct rxm_conn *conn, struct wf_op *op)
 	return rxm_op_wait_for_next(conn, op);
 }
 
-ssize_t rxm_send_small(struct wf_ep *wf, enum wf_op_kind kind, const void *buf,
-	size_t len, fi_addr_t addr, uint64_t tag)
+/* @data: the remote CQ data of the message; NULL: it has none. */
+static inline ssize_t send_by_memory(struct wf_ep *wf, enum wf_op_kind kind,
+	const void *buf, size_t len, fi_addr_t addr, uint64_t tag, const uint64_t *data)
 {
 	struct rxm_ep *ep = rxm_ep_of(wf);
 	struct rxm_conn *conn;
@@ -95,7 +96,20 @@ ssize_t rxm_send_small(struct wf_ep *wf, enum wf_op_kind kind, const void *buf,
 		return ret;
 	conn = rxm_memory_conn(ep, addr);
 	if (wf_likely(conn != NULL))
-		ret = wf_local_send(ep->below, conn->local->below, kind, buf, len, tag);
+		ret = wf_local_send(
+			ep->below, conn->local->below, kind, buf, len, tag, data);
 	wf_unlock(&wf->lock);
 	return ret;
+}
+
+ssize_t rxm_send_small(struct wf_ep *wf, enum wf_op_kind kind, const void *buf,
+	size_t len, fi_addr_t addr, uint64_t tag)
+{
+	return send_by_memory(wf, kind, buf, len, addr, tag, NULL);
+}
+
+ssize_t rxm_send_small_data(struct wf_ep *wf, enum wf_op_kind kind, const void *buf,
+	size_t len, fi_addr_t addr, uint64_t tag, uint64_t data)
+{
+	return send_by_memory(wf, kind, buf, len, addr, tag, &data);
 }

@@ -147,33 +147,48 @@ static ssize_t queue_message(struct shm_conn *conn, const struct wf_op *op)
 
 /* Write a message of at most SHM_INLINE_MAX bytes; the lane has a free slot. */
 static inline void write_small(struct shm_conn *conn, enum wf_op_kind kind,
-	const void *buf, size_t len, uint64_t tag)
+	uint8_t flags, const void *buf, size_t len, uint64_t tag, uint64_t data)
 {
 	struct shm_slot *slot = shm_writer_slot(&conn->out);
 
 	slot->word = tag;
+	if (flags)
+		slot->data = data;
 	wf_copy_small(slot->blob, buf, len);
 	shm_writer_commit(&conn->out, slot,
-		kind == WF_OP_TSEND ? SHM_REC_TAGGED : SHM_REC_MSG, 0, len);
+		kind == WF_OP_TSEND ? SHM_REC_TAGGED : SHM_REC_MSG, flags, len);
 }
 
-/* The slow path of shm_send_small: waits for the lock, loads the reader's position,
- * wakes the reader. */
-static __attribute__((noinline)) ssize_t send_small_slow(struct wf_ep *wf,
-	enum wf_op_kind kind, const void *buf, size_t len, fi_addr_t addr, uint64_t tag)
+/* Send a small message, with remote CQ data if @flags is SHM_FLAG_DATA: waits for the
+ * lock, loads the reader's position, wakes the reader. */
+static inline ssize_t send_small(struct wf_ep *wf, enum wf_op_kind kind, uint8_t flags,
+	const void *buf, size_t len, fi_addr_t addr, uint64_t tag, uint64_t data)
 {
 	struct shm_conn *conn;
 	ssize_t ret = -FI_EAGAIN;
 
 	wf_lock(&wf->lock);
 	conn = shm_peer_conn(shm_ep_of(wf), addr);
-	if (conn && conn->queue.idle && shm_out_has_space(conn)) {
-		write_small(conn, kind, buf, len, tag);
+	if (wf_likely(conn && conn->queue.idle && shm_out_has_space(conn))) {
+		write_small(conn, kind, flags, buf, len, tag, data);
 		shm_out_wake(conn);
 		ret = 0;
 	}
 	wf_unlock(&wf->lock);
 	return ret;
+}
+
+/* The slow path of shm_send_small. */
+static __attribute__((noinline)) ssize_t send_small_slow(struct wf_ep *wf,
+	enum wf_op_kind kind, const void *buf, size_t len, fi_addr_t addr, uint64_t tag)
+{
+	return send_small(wf, kind, 0, buf, len, addr, tag, 0);
+}
+
+ssize_t shm_send_small_data(struct wf_ep *wf, enum wf_op_kind kind, const void *buf,
+	size_t len, fi_addr_t addr, uint64_t tag, uint64_t data)
+{
+	return send_small(wf, kind, SHM_FLAG_DATA, buf, len, addr, tag, data);
 }
 
 /* Fast path. The slow path is a tail call, so that the fast path saves no registers for
@@ -191,7 +206,7 @@ ssize_t shm_send_small(struct wf_ep *wf, enum wf_op_kind kind, const void *buf,
 		wf_unlock(&wf->lock);
 		return send_small_slow(wf, kind, buf, len, addr, tag);
 	}
-	write_small(conn, kind, buf, len, tag);
+	write_small(conn, kind, 0, buf, len, tag, 0);
 	wf_unlock(&wf->lock);
 	return 0;
 }

@@ -180,8 +180,9 @@ ssize_t tcp_start(struct wf_ep *wf, struct wf_op *op)
 	return tcp_post(ep, &ep->own, op);
 }
 
-ssize_t tcp_send_small(struct wf_ep *wf, enum wf_op_kind kind, const void *buf,
-	size_t len, fi_addr_t addr, uint64_t tag)
+/* @data: the remote CQ data of the message; NULL: it has none. */
+static inline ssize_t send_by_memory(struct wf_ep *wf, enum wf_op_kind kind,
+	const void *buf, size_t len, fi_addr_t addr, uint64_t tag, const uint64_t *data)
 {
 	struct tcp_ep *ep = tcp_ep_of(wf);
 	struct tcp_conn *conn = NULL;
@@ -194,9 +195,22 @@ ssize_t tcp_send_small(struct wf_ep *wf, enum wf_op_kind kind, const void *buf,
 	if (wf_likely(!(addr & ep->context_bits)))
 		conn = tcp_peer_memory_conn(ep, addr);
 	if (conn)
-		ret = wf_local_send(ep->below, conn->local->below, kind, buf, len, tag);
+		ret = wf_local_send(
+			ep->below, conn->local->below, kind, buf, len, tag, data);
 	wf_unlock(&wf->lock);
 	return ret;
+}
+
+ssize_t tcp_send_small(struct wf_ep *wf, enum wf_op_kind kind, const void *buf,
+	size_t len, fi_addr_t addr, uint64_t tag)
+{
+	return send_by_memory(wf, kind, buf, len, addr, tag, NULL);
+}
+
+ssize_t tcp_send_small_data(struct wf_ep *wf, enum wf_op_kind kind, const void *buf,
+	size_t len, fi_addr_t addr, uint64_t tag, uint64_t data)
+{
+	return send_by_memory(wf, kind, buf, len, addr, tag, &data);
 }
 
 size_t tcp_source_left(const struct tcp_source *from)
