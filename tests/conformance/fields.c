@@ -24,6 +24,7 @@ struct message {
 	bool tagged, data;
 	size_t len, room; /* bytes of the message, and of the receive's buffer */
 	bool late;        /* The receive is posted when the message has come. */
+	bool plain;       /* It is sent by the call without a structure. */
 };
 
 static uint8_t *out, *in;
@@ -44,6 +45,20 @@ static void post(struct cf_env *env, const struct message *m, void *context)
 			  : fi_recv(ep, in, m->room, NULL, FI_ADDR_UNSPEC, context));
 }
 
+static ssize_t send_plain(
+	const struct cf_side *from, const struct message *m, void *context)
+{
+	struct fid_ep *ep = from->ep;
+
+	if (m->data)
+		return m->tagged ? fi_tsenddata(ep, out, m->len, NULL, DATA, from->peer,
+					   TAG, context)
+				 : fi_senddata(ep, out, m->len, NULL, DATA, from->peer,
+					   context);
+	return m->tagged ? fi_tsend(ep, out, m->len, NULL, from->peer, TAG, context)
+			 : fi_send(ep, out, m->len, NULL, from->peer, context);
+}
+
 static void transmit(struct cf_env *env, const struct message *m, void *context)
 {
 	struct cf_side *from = &env->side[0];
@@ -61,8 +76,11 @@ static void transmit(struct cf_env *env, const struct message *m, void *context)
 		.context = context,
 		.data = DATA };
 
-	CF_RETRY(from->tx_cq, m->tagged ? fi_tsendmsg(from->ep, &tmsg, flags)
-					: fi_sendmsg(from->ep, &msg, flags));
+	if (m->plain)
+		CF_RETRY(from->tx_cq, send_plain(from, m, context));
+	else
+		CF_RETRY(from->tx_cq, m->tagged ? fi_tsendmsg(from->ep, &tmsg, flags)
+						: fi_sendmsg(from->ep, &msg, flags));
 }
 
 static uint64_t received_flags(const struct message *m)
@@ -170,12 +188,13 @@ static void messages_have_all_fields(bool tagged)
 
 	open_fields(&env, tagged);
 	longest = env.info->ep_attr->max_msg_size;
-	for (size_t i = 0; i < 8 * sizeof(lengths) / sizeof(*lengths); i++) {
-		struct message m = { .tagged = tagged, .len = lengths[i / 8] };
+	for (size_t i = 0; i < 16 * sizeof(lengths) / sizeof(*lengths); i++) {
+		struct message m = { .tagged = tagged, .len = lengths[i / 16] };
 
 		m.data = i & 1 && env.info->domain_attr->cq_data_size;
 		m.late = i & 2 && env.info->ep_attr->type != FI_EP_DGRAM;
 		m.room = i & 4 ? m.len / 2 : m.len;
+		m.plain = i & 8;
 		/* Datagrams need no receive to be sent, and are no longer than that. */
 		if (m.len <= longest)
 			exchange(&env, &m);
