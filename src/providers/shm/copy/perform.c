@@ -163,8 +163,8 @@ static size_t divided(
 	size_t count = shm_iov_rest(
 		op->iov, op->iov_count, part->from, part->len - tail, here);
 
-	return count + shm_iov_rest(op->iov, op->iov_count, op->len - tail, tail,
-			       here + count);
+	return count +
+	       shm_iov_rest(op->iov, op->iov_count, op->len - tail, tail, here + count);
 }
 
 /* 0, or a positive errno: some bytes may be copied, and all have to be again. */

@@ -11,8 +11,7 @@
 
 /* What becomes of operations when a connection begins and ends. */
 
-static void life_end_tx(
-	struct shm_ep *ep, struct shm_tx *tx, int err, const char *peer)
+static void life_end_tx(struct shm_ep *ep, struct shm_tx *tx, int err, const char *peer)
 {
 	if (err)
 		shm_tx_fail(ep, tx, err, peer);

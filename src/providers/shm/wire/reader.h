@@ -80,9 +80,9 @@ static inline void shm_reader_prefetch(struct shm_lane *lane, uint32_t offset)
 	__builtin_prefetch((const char *)slot + WF_CACHELINE);
 }
 
-/* The ring is empty. If the next record is like the last one, ask for the second line of
- * its slot together with the first: else it is asked for when the first has come, and
- * they move one after the other. */
+/* The ring is empty. If the next record is like the last one, ask for the second line
+ * of its slot together with the first: else it is asked for when the first has come,
+ * and they move one after the other. */
 static inline void shm_reader_await(const struct shm_reader *r)
 {
 	if (r->takes_both)
