@@ -24,7 +24,8 @@ enum { BEFORE, AFTER, MOMENTS };
 
 typedef void event_function(void *object);
 
-static struct {
+/* Of the thread that sleeps: that of a domain announces its sleeps, too. */
+static _Thread_local struct {
 	event_function *come; /* NULL: it came */
 	void *object;
 	int moment;
