@@ -122,7 +122,7 @@ printf 'and how many times the others ours takes\n'
 for n in "${processes[@]}"; do
 	printf '%-18s%30s%30s%30s%24s%24s\n' "$n processes" 'this library, tcp' \
 		'shared memory' UCX 'by shared memory' 'by UCX'
-	for name in pingpong exchange burst allreduce bcast; do
+	for name in pingpong exchange burst stream allreduce bcast; do
 		for size in "${sizes[@]}"; do
 			row "${name}_$size" "$n"
 		done

@@ -21,6 +21,7 @@
 
 enum {
 	WINDOW = 16,
+	STREAM = 64,      /* messages of one operation of stream */
 	FIRST = 100,      /* operations of messages up to FIRST_BYTES */
 	FIRST_LARGE = 10, /* of larger ones */
 	FIRST_BYTES = 65536,
@@ -75,6 +76,31 @@ static void burst(struct job *job)
 	MPI_Waitall(2 * WINDOW, request, MPI_STATUSES_IGNORE);
 }
 
+/* Members 0 and 1, 2 and 3, ...: one sends STREAM messages, the other answers once, as
+ * in osu_bw. */
+static void stream(struct job *job)
+{
+	int other = job->rank ^ 1;
+	MPI_Request request[STREAM];
+
+	if (other >= job->members)
+		return;
+	for (int i = 0; i < STREAM; i++)
+		if (job->rank < other)
+			MPI_Isend(job->out, job->bytes, MPI_CHAR, other, TAG,
+				MPI_COMM_WORLD, &request[i]);
+		else
+			MPI_Irecv(job->in + (size_t)(i % WINDOW) * (size_t)job->bytes,
+				job->bytes, MPI_CHAR, other, TAG, MPI_COMM_WORLD,
+				&request[i]);
+	MPI_Waitall(STREAM, request, MPI_STATUSES_IGNORE);
+	if (job->rank < other)
+		MPI_Recv(NULL, 0, MPI_CHAR, other, TAG, MPI_COMM_WORLD,
+			MPI_STATUS_IGNORE);
+	else
+		MPI_Send(NULL, 0, MPI_CHAR, other, TAG, MPI_COMM_WORLD);
+}
+
 static void allreduce(struct job *job)
 {
 	MPI_Allreduce(job->out, job->in, job->bytes / (int)sizeof(double), MPI_DOUBLE,
@@ -101,6 +127,7 @@ static const struct pattern {
 	{ "pingpong", pingpong },
 	{ "exchange", exchange },
 	{ "burst", burst },
+	{ "stream", stream },
 	{ "allreduce", allreduce },
 	{ "bcast", bcast },
 	{ "barrier", barrier },

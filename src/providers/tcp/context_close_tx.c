@@ -131,8 +131,7 @@ static void leave_conn(struct tcp_conn *conn, struct tcp_source *from)
 	}
 	keep(conn, from, conn->cur);
 	for (unsigned int i = 0; i < conn->rts.capacity; i++)
-		if (conn->rts.at[i] != tcp_rts_cleared(conn))
-			keep(conn, from, conn->rts.at[i]);
+		keep(conn, from, conn->rts.at[i]);
 	forget_list(conn->ep, conn, from, &conn->txq);
 	for (uint32_t i = stage ? stage->mark_tail : 0; stage && i != stage->mark_head;
 		i++)

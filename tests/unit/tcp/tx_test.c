@@ -359,6 +359,28 @@ static void an_index_is_in_use_until_the_payload_is_sent(void **state)
 	tcp_params.rendezvous_size = before;
 }
 
+/* EPA-034: the peer clears a message twice, before the payload has left. */
+static void a_second_clear_to_send_is_refused(void **state)
+{
+	struct pair *p = *state;
+	size_t before = tcp_params.rendezvous_size;
+	uint16_t index;
+
+	tcp_params.rendezvous_size = RENDEZVOUS;
+	assert_int_equal(post(p, payload, LARGE, 0), 0);
+	pair_progress(p);
+	index = expect_request(p);
+	kernel.takes = 0;
+	tcp_params.rendezvous_size = SIZE_MAX;
+	assert_int_equal(post(p, payload, LARGE, 0), 0);
+	clear(p, index);
+	assert_non_null(p->tcp->cm->conn);
+	clear(p, index);
+	assert_null(p->tcp->cm->conn);
+	assert_int_equal(p->ended_count, 2);
+	tcp_params.rendezvous_size = before;
+}
+
 /* All indices are in use, and a request waits for one: a payload that was cleared goes
  * first, and gives its index back. */
 static void a_payload_goes_before_what_waits_for_an_index(void **state)
@@ -399,6 +421,7 @@ int main(void)
 		PAIR_TEST(closed_before_the_response),
 		PAIR_TEST(closed_in_the_response),
 		PAIR_TEST(an_index_is_in_use_until_the_payload_is_sent),
+		PAIR_TEST(a_second_clear_to_send_is_refused),
 		PAIR_TEST(a_payload_goes_before_what_waits_for_an_index),
 	};
 

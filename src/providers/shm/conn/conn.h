@@ -175,7 +175,7 @@ struct shm_conn {
 
 /*
  * What the floors above do for this one: the only calls from here to there. ep.lock is
- * held in all of them, and the lock of the owner of ep.srx in read_rest and end.
+ * held in all of them, and the lock of the owner of ep.srx in read and end.
  */
 struct shm_conn_ops {
 	/* The connection works from now on. */

@@ -43,6 +43,16 @@ int shm_recv_cts(struct shm_conn *conn, const struct shm_record *rec)
 	return 0;
 }
 
+/* Store a piece. True: the payload is complete. */
+static bool stream_add(struct shm_sink *sink, const struct shm_record *rec)
+{
+	if (!sink->err)
+		sink->err = shm_span_put(
+			sink->conn->ep, &sink->to, sink->done, rec->blob, rec->len);
+	sink->done += rec->len;
+	return sink->done == sink->len;
+}
+
 /* A piece of the peer's write, which began with conn->arriving.writing. 0, or
  * -FI_EPROTO: the record belongs to no write. */
 static int data_for_write(struct shm_conn *conn, const struct shm_record *rec)
@@ -51,11 +61,7 @@ static int data_for_write(struct shm_conn *conn, const struct shm_record *rec)
 
 	if (!sink || rec->len > sink->len - sink->done || !rec->len)
 		return -FI_EPROTO;
-	if (!sink->err)
-		sink->err = shm_span_put(
-			conn->ep, &sink->to, sink->done, rec->blob, rec->len);
-	sink->done += rec->len;
-	if (sink->done == sink->len)
+	if (stream_add(sink, rec))
 		shm_access_written(conn, sink);
 	return 0;
 }
@@ -90,11 +96,7 @@ int shm_recv_data(struct shm_conn *conn, const struct shm_record *rec)
 	sink = shm_id_find(conn, rec->word, SHM_ID_SINK);
 	if (!sink || sink->pull || rec->len > sink->len - sink->done || !rec->len)
 		return -FI_EPROTO;
-	if (!sink->err)
-		sink->err = shm_span_put(
-			conn->ep, &sink->to, sink->done, rec->blob, rec->len);
-	sink->done += rec->len;
-	if (sink->done == sink->len)
+	if (stream_add(sink, rec))
 		shm_bulk_finish(sink);
 	return 0;
 }

@@ -115,9 +115,13 @@ static void end_all_tx(struct tcp_conn *conn, int err)
 		end_tx(conn, conn->cur, err);
 	conn->cur = NULL;
 	tcp_tx_drop_stage(conn, err);
-	for (unsigned int i = 0; i < conn->rts.capacity; i++)
-		if (conn->rts.at[i] && conn->rts.at[i] != tcp_rts_cleared(conn))
-			end_tx(conn, conn->rts.at[i], err);
+	for (unsigned int i = 0; i < conn->rts.capacity; i++) {
+		struct tcp_tx *tx = conn->rts.at[i];
+
+		/* One with a clear to send is in txq. */
+		if (tx && tx->want == TCP_WANT_CTS)
+			end_tx(conn, tx, err);
+	}
 	end_list(conn, &conn->answers, 0);
 	wf_budget_give(&conn->ep->answers, &conn->answer_bytes, conn->answer_bytes);
 	end_list(conn, &conn->txq, err);

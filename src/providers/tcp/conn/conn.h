@@ -186,8 +186,8 @@ struct tcp_conn {
 	size_t asked_bytes;
 	struct wf_list answers, txq;
 	struct wf_list acks, resps, matches;
-	/* By index: struct tcp_tx of a request to send without a clear to send, or
-	 * tcp_rts_cleared if the payload is not in the stream yet. Until then the peer
+	/* struct tcp_tx by index: requests to send whose payload is not in the stream
+	 * yet, with @want TCP_WANT_CTS until the clear to send. Until then the peer
 	 * would take the index in another request for an error. */
 	struct tcp_slots rts;
 	unsigned int rts_count, rts_next;
@@ -205,12 +205,6 @@ struct tcp_conn {
 	uint64_t sent, received;
 	struct tcp_rx rx;
 };
-
-/* Stands in conn->rts for a rendezvous whose payload waits in txq. */
-static inline void *tcp_rts_cleared(struct tcp_conn *conn)
-{
-	return &conn->rts;
-}
 
 /* conn.c. The connection owns @fd, a non-blocking socket, from now on; it is not read
  * before tcp_conn_start_reading. NULL: no memory. ep.lock held, as for all functions in

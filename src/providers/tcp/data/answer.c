@@ -108,10 +108,9 @@ int tcp_cts_head(struct tcp_conn *conn)
 	const struct tcp_record *rec = &conn->rx.rec;
 	struct tcp_tx *tx = tcp_slot(&conn->rts, rec->index);
 
-	if (!tx || tx == tcp_rts_cleared(conn) || tx->done != tx->hdr_len ||
+	if (!tx || tx->want != TCP_WANT_CTS || tx->done != tx->hdr_len ||
 		tx == conn->cur)
 		return -FI_EPROTO;
-	(void)tcp_slot_set(&conn->rts, rec->index, tcp_rts_cleared(conn));
 	tx->want = tx->rec.flags & TCP_FLAG_ACK ? TCP_WANT_ACK : TCP_WANT_SENT;
 	tx->rec.kind = TCP_REC_RDV_DATA;
 	tx->rec.flags = 0;
