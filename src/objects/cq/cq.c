@@ -308,11 +308,13 @@ int wf_cq_open(struct fid_domain *domain_fid, struct fi_cq_attr *attr,
 	cq->fid.fid.ops = &cq_fid_ops;
 	cq->domain = domain;
 	cq->wait_cond = attr->wait_cond;
-	wf_list_init(&cq->errors);
 
-	ret = wf_lock_init(&cq->lock, WF_LOCK_SPIN);
+	ret = wf_cq_errors_init(cq);
 	if (ret)
 		goto err_free;
+	ret = wf_lock_init(&cq->lock, WF_LOCK_SPIN);
+	if (ret)
+		goto err_errors;
 	wf_lock_set_gate(&cq->lock, domain->gate);
 	ret = wf_cq_ring_init(&cq->ring,
 		attr->format ? attr->format : FI_CQ_FORMAT_CONTEXT,
@@ -350,6 +352,8 @@ err_ring:
 	wf_cq_ring_done(&cq->ring);
 err_lock:
 	wf_lock_done(&cq->lock);
+err_errors:
+	wf_cq_errors_done(cq);
 err_free:
 	free(cq);
 	return ret;

@@ -31,6 +31,8 @@
  * Reading runs the items of @progress first, without @lock; see progress.h for the
  * lock order.
  */
+struct wf_cq_error;
+
 struct wf_cq {
 	struct fid_cq fid;
 	struct wf_domain *domain;
@@ -44,10 +46,11 @@ struct wf_cq {
 	 * reported as they are. */
 	struct wf_av *direct_av;
 	struct wf_lock lock;
-	struct wf_cq_ring ring;  /* success entries */
-	atomic_uint error_count; /* entries in @errors */
-	struct wf_list errors;   /* struct wf_cq_error, oldest first */
-	void *err_data; /* of the error read last; freed when the next one is read */
+	struct wf_cq_ring ring;         /* success entries */
+	atomic_uint error_count;        /* entries in @errors */
+	struct wf_list errors;          /* struct wf_cq_error, oldest first */
+	struct wf_cq_error *error_read; /* read last, kept until the next one is read */
+	struct wf_cq_error *error_spare; /* for one error when there is no memory */
 	enum fi_cq_wait_cond wait_cond;
 	atomic_uint sleepers; /* threads inside a blocking read */
 	atomic_uint wakeups;  /* sleepers that fi_cq_signal woke and that did not return

@@ -24,6 +24,41 @@ static size_t err_entry_size(uint32_t api_version)
 	return sizeof(struct fi_cq_err_entry);
 }
 
+int wf_cq_errors_init(struct wf_cq *cq)
+{
+	wf_list_init(&cq->errors);
+	cq->error_spare = malloc(sizeof(*cq->error_spare));
+	return cq->error_spare ? 0 : -FI_ENOMEM;
+}
+
+/* cq->lock is held. */
+static struct wf_cq_error *error_take_spare(struct wf_cq *cq)
+{
+	struct wf_cq_error *spare = cq->error_spare;
+
+	cq->error_spare = NULL;
+	return spare;
+}
+
+/* Free @error, or keep it as the spare one. cq->lock is held. */
+static void error_give(struct wf_cq *cq, struct wf_cq_error *error)
+{
+	if (cq->error_spare)
+		free(error);
+	else
+		cq->error_spare = error;
+}
+
+static void error_fill(struct wf_cq_error *error, const struct fi_cq_err_entry *entry,
+	size_t data_size)
+{
+	error->entry = *entry;
+	error->entry.err_data = data_size ? error->data : NULL;
+	error->entry.err_data_size = data_size;
+	if (data_size)
+		memcpy(error->data, entry->err_data, data_size);
+}
+
 ssize_t wf_cq_write_err(struct wf_cq *cq, const struct fi_cq_err_entry *entry)
 {
 	size_t data_size = entry->err_data ? entry->err_data_size : 0;
@@ -36,22 +71,24 @@ ssize_t wf_cq_write_err(struct wf_cq *cq, const struct fi_cq_err_entry *entry)
 	if (limit)
 		data_size = WF_MIN(data_size, limit);
 	error = malloc(sizeof(*error) + data_size);
+
+	wf_lock(&cq->lock);
+	if (!error) {
+		error = error_take_spare(cq);
+		data_size = 0;
+	}
+	if (error) {
+		error_fill(error, entry, data_size);
+		error->stamp = wf_cq_ring_head(&cq->ring);
+		wf_list_push(&cq->errors, &error->link);
+		atomic_fetch_add_explicit(&cq->error_count, 1, memory_order_relaxed);
+	}
+	wf_unlock(&cq->lock);
 	if (!error) {
 		FI_WARN(cq->domain->prov->fi, FI_LOG_CQ,
 			"out of memory: an error completion is lost\n");
 		return -FI_ENOMEM;
 	}
-	error->entry = *entry;
-	error->entry.err_data = data_size ? error->data : NULL;
-	error->entry.err_data_size = data_size;
-	if (data_size)
-		memcpy(error->data, entry->err_data, data_size);
-
-	wf_lock(&cq->lock);
-	error->stamp = wf_cq_ring_head(&cq->ring);
-	wf_list_push(&cq->errors, &error->link);
-	atomic_fetch_add_explicit(&cq->error_count, 1, memory_order_relaxed);
-	wf_unlock(&cq->lock);
 	wf_wait_signal(&cq->wait);
 	return 0;
 }
@@ -78,16 +115,14 @@ static struct wf_cq_error *pop_error(struct wf_cq *cq)
 }
 
 /* Keep @error until the next error is read: the application may read err_data through
- * the pointer in its entry. Frees the error kept before. */
-static void keep_error(struct wf_cq *cq, struct wf_cq_error *error)
+ * the pointer in its entry. Gives up the error kept before. */
+static void error_keep(struct wf_cq *cq, struct wf_cq_error *error)
 {
-	void *old;
-
 	wf_lock(&cq->lock);
-	old = cq->err_data;
-	cq->err_data = error;
+	if (cq->error_read)
+		error_give(cq, cq->error_read);
+	cq->error_read = error;
 	wf_unlock(&cq->lock);
-	free(old);
 }
 
 /* Is @data the err_data that an earlier call returned? Then the application reads into
@@ -98,7 +133,7 @@ static bool is_kept(struct wf_cq *cq, const void *data)
 	bool same;
 
 	wf_lock(&cq->lock);
-	kept = cq->err_data;
+	kept = cq->error_read;
 	same = kept && data == kept->data;
 	wf_unlock(&cq->lock);
 	return same;
@@ -132,7 +167,7 @@ ssize_t wf_cq_readerr(struct fid_cq *fid, struct fi_cq_err_entry *buf, uint64_t 
 		error->entry.err_data_size = user_size;
 	}
 	memcpy(buf, &error->entry, size);
-	keep_error(cq, error);
+	error_keep(cq, error);
 	return 1;
 }
 
@@ -154,6 +189,7 @@ void wf_cq_errors_done(struct wf_cq *cq)
 
 	while ((link = wf_list_pop(&cq->errors)))
 		free(wf_list_entry(link, struct wf_cq_error, link));
-	free(cq->err_data);
-	cq->err_data = NULL;
+	free(cq->error_read);
+	free(cq->error_spare);
+	cq->error_read = cq->error_spare = NULL;
 }

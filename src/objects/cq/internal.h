@@ -32,6 +32,8 @@ void wf_cq_in_child(struct wf_fork_hook *hook);
 ssize_t wf_cq_readerr(struct fid_cq *fid, struct fi_cq_err_entry *buf, uint64_t flags);
 const char *wf_cq_strerror(struct fid_cq *fid, int prov_errno, const void *err_data,
 	char *buf, size_t len);
+/* Returns 0 or -FI_ENOMEM. */
+int wf_cq_errors_init(struct wf_cq *cq);
 void wf_cq_errors_done(struct wf_cq *cq);
 
 #endif

@@ -264,7 +264,9 @@ static int init_eq(struct wf_eq *eq, const struct fi_eq_attr *attr)
 {
 	int err;
 
-	err = wf_lock_init(&eq->lock, WF_LOCK_SPIN);
+	err = wf_eq_spare_init(eq);
+	if (!err)
+		err = wf_lock_init(&eq->lock, WF_LOCK_SPIN);
 	if (err)
 		return err;
 	/* Not a spin lock: connection management calls the kernel. */
@@ -320,6 +322,7 @@ int wf_eq_open(struct fid_fabric *fid, struct fi_eq_attr *attr, struct fid_eq **
 		err = init_eq(eq, attr);
 	if (err) {
 		wf_fork_hook_remove(&eq->fork_hook);
+		wf_eq_drop_all(eq);
 		free(eq);
 		return err;
 	}

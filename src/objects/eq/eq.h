@@ -29,9 +29,10 @@ struct wf_eq {
 	size_t count;          /* events in @events */
 	size_t capacity; /* limit of @count for fi_eq_write, not for library events */
 	bool overrun;    /* an event was refused and its error is not reported yet */
-	struct wf_eq_event *last; /* the error last read, kept until the next read */
-	atomic_int refs;          /* endpoints, domains, AVs and MRs bound */
-	struct wf_wait wait;      /* signalled when an event is queued */
+	struct wf_eq_event *last;  /* the error last read, kept until the next read */
+	struct wf_eq_event *spare; /* for an event when there is no memory */
+	atomic_int refs;           /* endpoints, domains, AVs and MRs bound */
+	struct wf_wait wait;       /* signalled when an event is queued */
 	struct wf_progress_list progress; /* items that readers run */
 	struct wf_fork_hook fork_hook;    /* a child cannot read the queue */
 };

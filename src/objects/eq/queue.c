@@ -8,11 +8,11 @@
 /*
  * The events of a queue, errors among them, in the order of their arrival.
  *
- * The library cannot repeat its own events, so the capacity does not apply to them. If
- * one is lost for want of memory, the queue is overrun: the reader gets FI_EOVERRUN
- * after the events that are queued. Events that the application writes are limited by
- * the capacity, because nothing else keeps the application from filling the memory; it
- * gets -FI_EAGAIN.
+ * The library cannot repeat its own events, so the capacity does not apply to them, and
+ * there is a spare one for when there is no memory. If one is lost all the same, the
+ * queue is overrun: the reader gets FI_EOVERRUN after the events that are queued.
+ * Events that the application writes are limited by the capacity, because nothing else
+ * keeps the application from filling the memory; it gets -FI_EAGAIN.
  */
 
 struct wf_eq_event {
@@ -22,22 +22,67 @@ struct wf_eq_event {
 	bool is_error;
 	struct fi_eq_err_entry error; /* if @is_error; err_data is replaced by @data */
 	size_t len;                   /* bytes in @data */
+	size_t space;                 /* of @data, in bytes */
 	uint8_t data[];               /* the event, or the error data */
 };
 
-static struct wf_eq_event *new_event(const void *data, size_t len)
+/* Bytes of data of the spare event: a connection event with what peers send in it. */
+enum { SPARE_SPACE = sizeof(struct fi_eq_cm_entry) + 512 };
+
+static struct wf_eq_event *event_alloc(size_t space)
 {
 	struct wf_eq_event *event = NULL;
 
-	if (len <= SIZE_MAX - sizeof(*event))
-		event = malloc(sizeof(*event) + len);
+	if (space <= SIZE_MAX - sizeof(*event))
+		event = malloc(sizeof(*event) + space);
+	if (event)
+		event->space = space;
+	return event;
+}
+
+int wf_eq_spare_init(struct wf_eq *eq)
+{
+	eq->spare = event_alloc(SPARE_SPACE);
+	return eq->spare ? 0 : -FI_ENOMEM;
+}
+
+static struct wf_eq_event *event_take_spare(struct wf_eq *eq, size_t len)
+{
+	struct wf_eq_event *spare = NULL;
+
+	wf_lock(&eq->lock);
+	if (len <= SPARE_SPACE) {
+		spare = eq->spare;
+		eq->spare = NULL;
+	}
+	wf_unlock(&eq->lock);
+	return spare;
+}
+
+/* An event of the library (@ours) or of the application, with @len bytes of data. */
+static struct wf_eq_event *event_new(
+	struct wf_eq *eq, bool ours, const void *data, size_t len)
+{
+	struct wf_eq_event *event = event_alloc(len);
+
+	if (!event && ours)
+		event = event_take_spare(eq, len);
 	if (!event)
 		return NULL;
-	memset(event, 0, sizeof(*event));
-	event->len = len;
+	*event =
+		(struct wf_eq_event){ .ours = ours, .len = len, .space = event->space };
 	if (len)
 		memcpy(event->data, data, len);
 	return event;
+}
+
+/* Free the event, or keep it as the spare one. @lock is held. */
+static void event_give(struct wf_eq *eq, struct wf_eq_event *event)
+{
+	if (!eq->spare && event && event->space >= SPARE_SPACE)
+		eq->spare = event;
+	else
+		free(event);
 }
 
 static void free_unread(struct wf_eq_event *event)
@@ -69,9 +114,9 @@ static int enqueue(struct wf_eq *eq, struct wf_eq_event *event, size_t limit)
 		wf_list_push(&eq->events, &event->link);
 	eq->count += !err;
 	eq->overrun |= err == -FI_ENOMEM && limit == SIZE_MAX;
-	wf_unlock(&eq->lock);
 	if (err)
-		free(event);
+		event_give(eq, event);
+	wf_unlock(&eq->lock);
 	if (!err || err == -FI_ENOMEM)
 		wf_wait_signal(&eq->wait);
 	return err;
@@ -85,11 +130,9 @@ static ssize_t write_event(struct wf_eq *eq, uint32_t event, const void *buf,
 
 	if (eq->owner)
 		return fi_eq_write(eq->owner, event, buf, len, 0);
-	item = new_event(buf, len);
-	if (item) {
+	item = event_new(eq, ours, buf, len);
+	if (item)
 		item->event = event;
-		item->ours = ours;
-	}
 	err = enqueue(eq, item, limit);
 	return err ? err : (ssize_t)len;
 }
@@ -123,7 +166,8 @@ int wf_eq_write_err(struct wf_eq *eq, const struct fi_eq_err_entry *entry)
 
 	if (eq->owner)
 		return write_err_to_owner(eq, entry);
-	item = new_event(entry->err_data, entry->err_data ? entry->err_data_size : 0);
+	item = event_new(
+		eq, true, entry->err_data, entry->err_data ? entry->err_data_size : 0);
 	if (item) {
 		item->is_error = true;
 		item->error = *entry;
@@ -160,7 +204,7 @@ static void unlink_event(struct wf_eq *eq, struct wf_eq_event *event)
  * @lock is held. */
 static void forget_last(struct wf_eq *eq)
 {
-	free(eq->last);
+	event_give(eq, eq->last);
 	eq->last = NULL;
 }
 
@@ -183,7 +227,7 @@ static ssize_t take(
 		*event = head->event;
 	if (!(flags & FI_PEEK)) {
 		unlink_event(eq, head);
-		free(head);
+		event_give(eq, head);
 	}
 	return (ssize_t)count;
 }
@@ -262,4 +306,6 @@ void wf_eq_drop_all(struct wf_eq *eq)
 		free_unread(wf_list_entry(link, struct wf_eq_event, link));
 	wf_list_init(&eq->events);
 	forget_last(eq);
+	free(eq->spare);
+	eq->spare = NULL;
 }

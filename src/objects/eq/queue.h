@@ -15,7 +15,11 @@ ssize_t wf_eq_take(
 	struct wf_eq *eq, uint32_t *event, void *buf, size_t len, uint64_t flags);
 ssize_t wf_eq_take_err(struct wf_eq *eq, struct fi_eq_err_entry *buf, uint64_t flags);
 
-/* Free all events, with the fi_info of each FI_CONNREQ that was not read. */
+/* Allocate the event that is used when there is no memory. Returns 0 or -FI_ENOMEM. */
+int wf_eq_spare_init(struct wf_eq *eq);
+
+/* Free all events, the spare one too, with the fi_info of each FI_CONNREQ that was not
+ * read. */
 void wf_eq_drop_all(struct wf_eq *eq);
 
 /* True if @fid was opened by wf_eq_open of this library, false for a foreign EQ. */

@@ -265,8 +265,10 @@ int wf_local_peers_insert(struct wf_local_peers *peers, const union wf_sockaddr 
 	lock(peers);
 	ret = set(peers, *ret_below, source, addr);
 	unlock(peers);
-	if (ret)
-		(void)wf_av_remove_untold(peers->below, *ret_below);
+	if (!ret)
+		return 0;
+	(void)wf_av_remove_untold(peers->below, *ret_below);
+	*ret_below = FI_ADDR_NOTAVAIL;
 	return ret;
 }
 

@@ -196,6 +196,14 @@ static int find_links(void)
 	return ret;
 }
 
+static void forget_links(void)
+{
+	while (link_count) {
+		free_link(links[--link_count]);
+		lnx_templates[link_count] = NULL;
+	}
+}
+
 int lnx_links_init(void)
 {
 	int ret;
@@ -203,7 +211,10 @@ int lnx_links_init(void)
 	(void)pthread_mutex_lock(&init_lock);
 	if (!ready) {
 		init_result = find_links();
-		ready = true;
+		/* What lacks today, memory above all, is looked for again. */
+		ready = init_result != -FI_ENOMEM && (link_count || lnx_params.links);
+		if (init_result == -FI_ENOMEM)
+			forget_links();
 	}
 	ret = init_result;
 	(void)pthread_mutex_unlock(&init_lock);
@@ -212,10 +223,7 @@ int lnx_links_init(void)
 
 void lnx_links_done(void)
 {
-	while (link_count) {
-		free_link(links[--link_count]);
-		lnx_templates[link_count] = NULL;
-	}
+	forget_links();
 	ready = false;
 }
 

@@ -53,20 +53,23 @@ static void refused(const struct lnx_text *provider, const char *why)
 /* The version of the interface that introduced fi_peer(3). */
 static const uint32_t oldest_version = FI_VERSION(1, 17);
 
-/* Infos of @provider, the best first; NULL: there are none. */
-static struct fi_info *find_infos(
-	const struct lnx_text *provider, const struct lnx_text *domain)
+/* Infos of @provider, the best first; NULL: there are none. Returns 0 or -FI_ENOMEM. */
+static int find_infos(const struct lnx_text *provider, const struct lnx_text *domain,
+	struct fi_info **ret_list)
 {
-	struct fi_info *hints = new_hints(provider, domain), *list = NULL;
+	struct fi_info *hints = new_hints(provider, domain);
+	int ret;
 
+	*ret_list = NULL;
 	if (!hints)
-		return NULL;
-	if (wf_lower_find(oldest_version, hints, &list)) {
+		return -FI_ENOMEM;
+	ret = wf_lower_find(oldest_version, hints, ret_list);
+	if (ret) {
 		refused(provider, "it offers no FI_EP_RDM endpoint here");
-		list = NULL;
+		*ret_list = NULL;
 	}
 	fi_freeinfo(hints);
-	return list;
+	return ret == -FI_ENOMEM ? ret : 0;
 }
 
 /* Does the member accept @flags as default flags? It has to be asked with them, because
@@ -289,8 +292,8 @@ void lnx_members_free(struct lnx_members *found)
 static int add_offers(struct lnx_members *found, const struct lnx_text *provider,
 	const struct lnx_text *domain)
 {
-	struct fi_info *offers = find_infos(provider, domain);
-	int ret = 0;
+	struct fi_info *offers;
+	int ret = find_infos(provider, domain, &offers);
 
 	/* Some providers ignore the domain's name in the hints. */
 	for (struct fi_info *it = offers; it && !ret; it = it->next)
@@ -338,10 +341,11 @@ int lnx_members_find(
 void lnx_members_tell_none(const struct lnx_spec_provider *provider)
 {
 	const struct lnx_text *name = &provider->name, *domain = provider->domain;
-	struct fi_info *offers = find_infos(name, NULL);
+	struct fi_info *offers;
 	char word[FI_NAME_MAX] = "", hint[FI_NAME_MAX + 32];
 	struct wf_nearest nearest;
 
+	(void)find_infos(name, NULL, &offers);
 	if (offers && provider->domain_count)
 		(void)snprintf(
 			word, sizeof(word), "%.*s", (int)domain->len, domain->at);

@@ -102,7 +102,7 @@ static int tcp_setname(struct wf_ep *wf, const void *addr, size_t len)
 	if (ret)
 		return ret;
 	if (ep->peers && ep->peers->listener.fd >= 0) {
-		tcp_watch_set(ep, &ep->peers->watch, 0);
+		(void)tcp_watch_set(ep, &ep->peers->watch, 0);
 		tcp_listener_close(&ep->peers->listener);
 	}
 	ep->name = name;

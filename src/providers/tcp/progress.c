@@ -53,13 +53,14 @@ enum {
 	AWAKE = 256,
 };
 
-void tcp_watch_set(struct tcp_ep *ep, struct wf_watch *watch, uint32_t events)
+int tcp_watch_set(struct tcp_ep *ep, struct wf_watch *watch, uint32_t events)
 {
 	int ret = wf_watch_set(&ep->watches, watch, events);
 
 	if (ret)
 		tcp_log(FI_LOG_WARN, FI_LOG_EP_DATA, "cannot watch a socket: %s\n",
 			fi_strerror(-ret));
+	return ret;
 }
 
 static void flush_dirty(struct tcp_ep *ep)
@@ -156,7 +157,7 @@ static void forget_sleepers(struct tcp_ep *ep)
 	{
 		struct tcp_conn *conn = wf_list_entry(link, struct tcp_conn, hot_link);
 
-		tcp_watch_set(ep, &conn->watch, 0);
+		(void)tcp_watch_set(ep, &conn->watch, 0);
 	}
 }
 

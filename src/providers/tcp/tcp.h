@@ -165,7 +165,7 @@ size_t tcp_source_left(const struct tcp_source *from);
 /* progress.c. ep.lock is held. */
 void tcp_progress(struct wf_ep *ep);
 /* wf_watch_set; logs a failure. */
-void tcp_watch_set(struct tcp_ep *ep, struct wf_watch *watch, uint32_t events);
+int tcp_watch_set(struct tcp_ep *ep, struct wf_watch *watch, uint32_t events);
 
 /* wait.c */
 int tcp_wait_fd(struct wf_ep *ep);

@@ -57,14 +57,14 @@ bool tcp_arm(struct wf_ep *wf)
 
 		if (tcp_rx_goes_on(&conn->rx) && !tcp_rx_is_stopped(conn))
 			return false;
-		tcp_watch_set(ep, &conn->watch, tcp_conn_events(conn));
+		tcp_conn_watch(conn, tcp_conn_events(conn));
 	}
 	wf_list_foreach(dirty, &ep->dirty)
 	{
 		struct tcp_conn *conn =
 			wf_list_entry(dirty, struct tcp_conn, dirty_link);
 
-		tcp_watch_set(ep, &conn->watch, tcp_conn_events(conn));
+		tcp_conn_watch(conn, tcp_conn_events(conn));
 	}
 	wf_watches_set_timer(&ep->watches, next_deadline(ep));
 	return wf_local_arm(ep->below);

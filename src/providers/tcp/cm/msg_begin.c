@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "providers/tcp/cm/listen.h"
 #include "providers/tcp/cm/msg_cm.h"
+#include "sys/calls.h"
 
 /* What fi_connect, fi_accept and fi_shutdown start (struct wf_cm_ops). */
 
@@ -33,7 +34,12 @@ static int start_connecting(struct wf_cm *base, const void *data, size_t len)
 		return ret;
 	wf_progress_wake(&ep->ep.progress);
 	tcp_cm_start_active(&cm->cm, cm->watch.fd, &own, data, len);
-	tcp_watch_set(ep, &cm->watch, EPOLLOUT);
+	ret = tcp_watch_set(ep, &cm->watch, EPOLLOUT);
+	if (ret) {
+		(void)wf_sys_close(cm->watch.fd);
+		cm->watch.fd = -1;
+		return ret;
+	}
 	wf_watches_expect(&ep->watches, cm->cm.deadline_ns);
 	return 0;
 }

@@ -36,7 +36,7 @@ const union wf_sockaddr *tcp_msg_peer(const struct tcp_ep *ep)
 
 void tcp_msg_unwatch(struct tcp_ep *ep)
 {
-	tcp_watch_set(ep, &ep->cm->watch, 0);
+	(void)tcp_watch_set(ep, &ep->cm->watch, 0);
 }
 
 static void give_up(struct tcp_ep *ep, int err)
@@ -80,10 +80,10 @@ static void connected(struct tcp_ep *ep)
 void tcp_msg_went_on(struct tcp_ep *ep, int ret)
 {
 	if (!ret)
-		tcp_watch_set(ep, &ep->cm->watch, tcp_cm_events(&ep->cm->cm));
-	else if (ret < 0)
+		ret = tcp_watch_set(ep, &ep->cm->watch, tcp_cm_events(&ep->cm->cm));
+	if (ret < 0)
 		give_up(ep, -ret);
-	else
+	else if (ret)
 		connected(ep);
 }
 

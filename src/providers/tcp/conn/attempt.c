@@ -47,7 +47,7 @@ void tcp_attempt_drop(struct tcp_attempt *attempt)
 {
 	struct tcp_ep *ep = attempt->ep;
 
-	tcp_watch_set(ep, &attempt->base.watch, 0);
+	(void)tcp_watch_set(ep, &attempt->base.watch, 0);
 	if (attempt->base.watch.fd >= 0)
 		tcp_peers_close(ep, attempt->base.watch.fd);
 	attempt->base.watch.fd = -1;
@@ -87,11 +87,13 @@ static void denied(struct tcp_attempt *attempt)
 	tcp_attempt_drop(attempt);
 }
 
-/* The exchange continues with the next event of the socket, or ends at its deadline. */
-static void await_event(struct tcp_attempt *attempt)
+/* The exchange continues with the next event of the socket, or ends at its deadline.
+ * Returns 0 or a negative fi_errno: no event will be reported. */
+static int await_event(struct tcp_attempt *attempt)
 {
 	attempt->base.deadline_ns = attempt->cm.deadline_ns;
-	tcp_watch_set(attempt->ep, &attempt->base.watch, tcp_cm_events(&attempt->cm));
+	return tcp_watch_set(
+		attempt->ep, &attempt->base.watch, tcp_cm_events(&attempt->cm));
 }
 
 /* The exchange succeeded: the socket becomes a connection. */
@@ -104,7 +106,7 @@ static void become_conn(
 	int fd = attempt->base.watch.fd;
 
 	wire.have |= have;
-	tcp_watch_set(ep, &attempt->base.watch, 0);
+	(void)tcp_watch_set(ep, &attempt->base.watch, 0);
 	attempt->base.watch.fd = -1;
 	if (tcp_peer_connected(
 		    ep, peer, fd, attempt->cm.msg.ext.instance, &wire, identity)) {
@@ -153,8 +155,9 @@ static void active_ready(struct tcp_attempt *attempt)
 	int ret = tcp_cm_progress(&attempt->cm);
 
 	if (!ret) {
-		await_event(attempt);
-		return;
+		ret = await_event(attempt);
+		if (!ret)
+			return;
 	}
 	if (ret > 0)
 		ret = tcp_rdm_decode_reply(tcp_cm_data(&attempt->cm),
@@ -333,8 +336,9 @@ static void passive_finish(struct tcp_attempt *attempt, int ret)
 	struct tcp_rdm_hello hello, answer;
 
 	if (!ret) {
-		await_event(attempt);
-		return;
+		ret = await_event(attempt);
+		if (!ret)
+			return;
 	}
 	if (ret < 0 || attempt->cm.state != TCP_CM_CONNECTED) {
 		if (attempt->peer && !wf_list_empty(&attempt->peer->ip.remote.pending))
@@ -501,7 +505,11 @@ int tcp_attempt_start(struct tcp_ep *ep, struct tcp_peer *peer)
 	wf_remote_ref(&peer->ip.remote);
 	tcp_rdm_encode(data, &hello);
 	tcp_cm_start_active(&attempt->cm, fd, &own, data, sizeof(data));
-	await_event(attempt);
+	ret = await_event(attempt);
+	if (ret) {
+		active_failed(attempt, -ret);
+		return ret;
+	}
 	wf_watches_expect(&ep->watches, attempt->base.deadline_ns);
 	return 0;
 }

@@ -67,6 +67,14 @@ struct tcp_conn *tcp_conn_new(struct tcp_ep *ep, int fd,
 	return conn;
 }
 
+void tcp_conn_watch(struct tcp_conn *conn, uint32_t events)
+{
+	int ret = tcp_watch_set(conn->ep, &conn->watch, events);
+
+	if (ret)
+		tcp_conn_fail(conn, -ret);
+}
+
 void tcp_conn_start_reading(struct tcp_conn *conn)
 {
 	struct tcp_ep *ep = conn->ep;
@@ -75,7 +83,7 @@ void tcp_conn_start_reading(struct tcp_conn *conn)
 	if (may_be_hot(conn))
 		tcp_conn_make_hot(conn);
 	else
-		tcp_watch_set(ep, &conn->watch, EPOLLIN);
+		tcp_conn_watch(conn, EPOLLIN);
 }
 
 void tcp_conn_fail(struct tcp_conn *conn, int err)
@@ -131,7 +139,7 @@ void tcp_conn_end(struct tcp_conn *conn, int err)
 {
 	struct tcp_ep *ep = conn->ep;
 
-	tcp_watch_set(ep, &conn->watch, 0);
+	(void)tcp_watch_set(ep, &conn->watch, 0);
 	if (conn->peer)
 		tcp_peers_close(ep, conn->watch.fd);
 	else
@@ -200,8 +208,7 @@ void tcp_conn_make_hot(struct tcp_conn *conn)
 	/* While no thread sleeps, the socket is not in the epoll set: an event for each
 	 * segment costs more than the reads that it would save. A thread may sleep
 	 * while another one makes the connection: then the socket is added. */
-	tcp_watch_set(
-		ep, &conn->watch, ep->watches.sleepers ? tcp_conn_events(conn) : 0);
+	tcp_conn_watch(conn, ep->watches.sleepers ? tcp_conn_events(conn) : 0);
 }
 
 void tcp_conn_make_cold(struct tcp_conn *conn)
@@ -211,7 +218,7 @@ void tcp_conn_make_cold(struct tcp_conn *conn)
 	conn->hot = false;
 	ep->hot_count--;
 	wf_list_remove(&conn->hot_link);
-	tcp_watch_set(ep, &conn->watch, tcp_conn_events(conn));
+	tcp_conn_watch(conn, tcp_conn_events(conn));
 }
 
 uint32_t tcp_conn_events(struct tcp_conn *conn)

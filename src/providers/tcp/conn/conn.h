@@ -233,6 +233,10 @@ void tcp_conn_make_hot(struct tcp_conn *conn);
 void tcp_conn_make_cold(struct tcp_conn *conn);
 /* The epoll events that a sleeping thread has to wait for. */
 uint32_t tcp_conn_events(struct tcp_conn *conn);
+
+/* Have the epoll set report @events of the socket; the connection fails if it cannot.
+ */
+void tcp_conn_watch(struct tcp_conn *conn, uint32_t events);
 const union wf_sockaddr *tcp_conn_addr(const struct tcp_conn *conn);
 /* The peer's index in the AV, or FI_ADDR_NOTAVAIL. */
 fi_addr_t tcp_conn_index(struct tcp_conn *conn);

@@ -138,8 +138,10 @@ int tcp_peers_listen(struct tcp_ep *ep)
 	peers->listener.free_descriptor = tcp_attempt_free_descriptor;
 	ep->name = peers->listener.name;
 	peers->watch.fd = peers->listener.fd;
-	tcp_watch_set(ep, &peers->watch, EPOLLIN);
-	return 0;
+	ret = tcp_watch_set(ep, &peers->watch, EPOLLIN);
+	if (ret)
+		tcp_listener_close(&peers->listener);
+	return ret;
 }
 
 void tcp_peers_close(struct tcp_ep *ep, int fd)

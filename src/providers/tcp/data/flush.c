@@ -151,7 +151,7 @@ static void blocked(struct tcp_conn *conn)
 
 	add_dirty(conn);
 	if (!ep->manual || ep->watches.sleepers)
-		tcp_watch_set(ep, &conn->watch, tcp_conn_events(conn));
+		tcp_conn_watch(conn, tcp_conn_events(conn));
 }
 
 /* Cork the socket, so that the end of one record and the beginning of the next go in
@@ -165,14 +165,15 @@ static bool cork(struct tcp_conn *conn)
 	return true;
 }
 
-/* Write until all is sent (true) or the socket is full (false). */
+/* Write until all is sent (true), or the socket is full or there is no memory for
+ * acknowledgements (false). */
 static bool write_all(struct tcp_conn *conn, bool *ret_corked)
 {
 	while (!conn->err) {
 		if (!conn->cur)
 			tcp_tx_fill(conn);
 		if (!conn->cur && conn->staged == conn->flushed)
-			break;
+			return !conn->acks_due;
 		if (!*ret_corked)
 			*ret_corked = cork(conn);
 		if (!write_some(conn))
@@ -197,7 +198,7 @@ void tcp_tx_flush(struct tcp_conn *conn)
 		tcp_stage_put(conn);
 	wf_list_remove(&conn->dirty_link);
 	if (conn->watch.events & EPOLLOUT)
-		tcp_watch_set(conn->ep, &conn->watch, tcp_conn_events(conn));
+		tcp_conn_watch(conn, tcp_conn_events(conn));
 }
 
 /* Is the operation's completion reported? */

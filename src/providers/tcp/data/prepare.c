@@ -41,8 +41,10 @@ static int prepare_rts(struct tcp_conn *conn, struct tcp_tx *tx)
 {
 	unsigned int index = rts_index(conn);
 
-	if (!index || !tcp_slot_set(&conn->rts, index, tx))
+	if (!index)
 		return -FI_EAGAIN;
+	if (!tcp_slot_set(&conn->rts, index, tx))
+		return -FI_ENOMEM;
 	/* Without an acknowledgement the completion would only mean that the payload
 	 * was sent. */
 	if (wants_ack(tx) || tx->op_flags & FI_MATCH_COMPLETE)

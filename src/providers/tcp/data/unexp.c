@@ -70,7 +70,7 @@ void tcp_rx_resumed(struct tcp_conn *conn)
 	/* The socket was not in the epoll set meanwhile, and the set does not report
 	 * bytes that were read already: wake sleeping threads. */
 	if (conn->ep->watches.sleepers)
-		tcp_watch_set(conn->ep, &conn->watch, tcp_conn_events(conn));
+		tcp_conn_watch(conn, tcp_conn_events(conn));
 	tcp_wake_sleepers(conn->ep);
 }
 
