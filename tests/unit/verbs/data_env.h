@@ -84,6 +84,7 @@ static bool open_env(struct env *env, enum fi_ep_type type, uint64_t flags, bool
 	*env = (struct env){ .info = NULL };
 	fake_send_count = fake_recv_count = fake_wc_count = 0;
 	fake_notified = fake_events = fake_acked = 0;
+	fake_attr_count = 0;
 	fake_post_error = 0;
 	if (!get_info(env, type))
 		return false;
@@ -107,10 +108,19 @@ static void end_sends(const struct env *env)
 	source->run(source);
 }
 
+static void assert_nothing_lives(void)
+{
+	assert_int_equal(fake_opened, 0);
+	for (int kind = 0; kind < FAKE_KINDS; kind++)
+		assert_int_equal(fake_live[kind], 0);
+}
+
 static void close_env(struct env *env)
 {
-	end_sends(env);
-	assert_int_equal(fi_close(&env->fid->fid), 0);
+	if (env->fid) {
+		end_sends(env);
+		assert_int_equal(fi_close(&env->fid->fid), 0);
+	}
 	if (env->srx)
 		assert_int_equal(fi_close(&env->srx->fid), 0);
 	if (env->av)
@@ -119,7 +129,7 @@ static void close_env(struct env *env)
 	assert_int_equal(fi_close(&env->domain->fid), 0);
 	assert_int_equal(fi_close(&env->fabric->fid), 0);
 	fi_freeinfo(env->info);
-	assert_int_equal(fake_opened, 0);
+	assert_nothing_lives();
 }
 
 static inline ssize_t take(struct env *env, struct fi_cq_data_entry *entry)
