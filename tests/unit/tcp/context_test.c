@@ -14,7 +14,8 @@
 #include "providers/tcp/param.h"
 
 enum { LEN = 40, READ = 600, LONG = TCP_COPY_MAX + 100, RENDEZVOUS = 4096, OTHER = 2 };
-enum { TAG_CLOSED = 5, TAG_OTHER = 6 };
+enum { STAGE = 4096 }; /* bytes that are sent together */
+enum { TAG_CLOSED = 5, TAG_OTHER = 6, TAG_FILL = 7 };
 enum { BY_READ = 0xee, SCRIBBLE = 0x11 };
 
 /* ---- an endpoint with two transmit contexts ---- */
@@ -26,7 +27,7 @@ struct several {
 	fi_addr_t addr;
 	struct tcp_peer *peer;
 	int listener; /* at the address of the peer; accepts nothing */
-	uint8_t buf[LONG + RENDEZVOUS], operand[8], result[8], other[LEN];
+	uint8_t buf[LONG + RENDEZVOUS], operand[8], result[8], other[READ];
 	/* What the peer has seen: each tag at most once. */
 	unsigned int seen[TAG_OTHER + 1];
 	unsigned int ended_before; /* operations, when the context was closed */
@@ -180,7 +181,8 @@ static void answer(
 	memset(back, BY_READ, sizeof(back));
 	switch (rec->kind) {
 	case TCP_REC_TAGGED:
-		check_message(s, rec->tag, bytes, rec->payload_len);
+		if (rec->tag != TAG_FILL)
+			check_message(s, rec->tag, bytes, rec->payload_len);
 		break;
 	case TCP_REC_RDV_DATA:
 		check_message(s, TAG_CLOSED, bytes, rec->payload_len);
@@ -206,7 +208,11 @@ static void answer(
 	default:
 		break;
 	}
-	if (rec->flags & TCP_FLAG_ACK)
+	if (rec->flags & TCP_FLAG_MATCH) {
+		out.kind = TCP_REC_MATCHED;
+		out.id = rec->id;
+	}
+	if (rec->flags & (TCP_FLAG_ACK | TCP_FLAG_MATCH))
 		peer_record(&s->pair, &out, NULL);
 }
 
@@ -246,7 +252,7 @@ static int send_pieces(struct several *s, struct fid_ep *tx)
 	return (int)fi_tsendv(tx, iov, NULL, 3, s->addr, TAG_CLOSED, s);
 }
 
-static int send_acknowledged(struct several *s, struct fid_ep *tx)
+static int send_level(struct several *s, struct fid_ep *tx, uint64_t level)
 {
 	const struct iovec iov = { s->buf, LEN };
 	const struct fi_msg_tagged msg = { .msg_iov = &iov,
@@ -255,7 +261,17 @@ static int send_acknowledged(struct several *s, struct fid_ep *tx)
 		.tag = TAG_CLOSED,
 		.context = s };
 
-	return (int)fi_tsendmsg(tx, &msg, FI_DELIVERY_COMPLETE | FI_COMPLETION);
+	return (int)fi_tsendmsg(tx, &msg, level | FI_COMPLETION);
+}
+
+static int send_acknowledged(struct several *s, struct fid_ep *tx)
+{
+	return send_level(s, tx, FI_DELIVERY_COMPLETE);
+}
+
+static int send_matched(struct several *s, struct fid_ep *tx)
+{
+	return send_level(s, tx, FI_MATCH_COMPLETE);
 }
 
 static int send_rendezvous(struct several *s, struct fid_ep *tx)
@@ -297,6 +313,7 @@ static const struct op {
 	{ read_remote, false },
 	{ write_remote, false },
 	{ fetch, false },
+	{ send_matched, false },
 };
 
 static void start(struct several *s, const struct op *op)
@@ -352,7 +369,7 @@ static void check_ended(struct several *s)
 		assert_int_equal(e->err, 0);
 		if (e->context == s->other)
 			others++;
-		else
+		else if (e->context != &s->pair)
 			assert_true(i < s->ended_before);
 	}
 	assert_int_equal(others, 1);
@@ -376,7 +393,8 @@ static void check_rest(struct several *s, const struct op *op)
 	assert_true(wf_list_empty(&s->peer->ip.remote.pending));
 	assert_null(s->pair.conn->cur);
 	assert_int_equal(s->pair.conn->rts_count, 0);
-	open_tx(s, 0);
+	if (!s->tx[0])
+		open_tx(s, 0);
 	assert_int_equal(tx_left(s, 0), tx_left(s, 1));
 	/* And what uses the context now is not confused with it. */
 	memset(s->seen, 0, sizeof(s->seen));
@@ -410,14 +428,17 @@ static void waiting_for_a_connection(void **state)
 	}
 }
 
-/* Behind others, in a socket that takes nothing. */
+/* Before or behind others, in a socket that takes nothing; the context is opened again
+ * before or after they leave. */
 static void queued(void **state)
 {
 	struct several *s = &several;
 
 	(void)state;
 	for (size_t i = 0; i < WF_ARRAY_SIZE(ops); i++)
-		for (unsigned int before = 0; before < 2; before++) {
+		for (unsigned int k = 0; k < 4; k++) {
+			bool before = k & 1;
+
 			open_several(s);
 			connect_peer(s);
 			kernel.takes = 0;
@@ -428,8 +449,185 @@ static void queued(void **state)
 				start_other(s);
 			pair_progress(&s->pair);
 			close_first(s);
+			if (k & 2)
+				open_tx(s, 0);
 			kernel.takes = SIZE_MAX;
 			check_rest(s, &ops[i]);
+		}
+}
+
+/* Messages of the other context, until no record fits into the stage any more. */
+static void fill_stage(struct several *s)
+{
+	enum { LONGEST = 1000, ROOM = 40 /* the shortest record that follows */ };
+	static uint8_t bytes[LONGEST];
+	size_t left;
+
+	kernel.takes = 0;
+	do {
+		struct tcp_stage *stage = s->pair.conn->stage;
+
+		left = STAGE - (stage ? stage->tail : 0);
+		if (left < ROOM)
+			break;
+		assert_int_equal(
+			fi_tsend(s->tx[1], bytes, WF_MIN(left - 32, (size_t)LONGEST),
+				NULL, s->addr, TAG_FILL, &s->pair),
+			0);
+		assert_null(s->pair.conn->cur);
+	} while (true);
+}
+
+/* The first record that is not in the stage; the socket takes some bytes of it. */
+static void behind_a_full_stage(void **state)
+{
+	struct several *s = &several;
+
+	(void)state;
+	for (size_t i = 0; i < WF_ARRAY_SIZE(ops); i++)
+		for (size_t at = 0; at < 100; at++) {
+			open_several(s);
+			connect_peer(s);
+			fill_stage(s);
+			start(s, &ops[i]);
+			pair_progress(&s->pair);
+			assert_non_null(s->pair.conn->cur);
+			start_other(s);
+			kernel.takes =
+				s->pair.conn->staged - s->pair.conn->flushed + at;
+			pair_progress(&s->pair);
+			close_first(s);
+			kernel.takes = SIZE_MAX;
+			check_rest(s, &ops[i]);
+		}
+}
+
+/* An operation of the other context is partly sent, or its answer is partly there: it
+ * is not touched. */
+static void start_other_read(struct several *s)
+{
+	memset(s->other, 0, READ);
+	assert_int_equal(
+		fi_read(s->tx[1], s->other, READ, NULL, s->addr, 0, KEY, s->other), 0);
+}
+
+static void check_other_read(struct several *s)
+{
+	for (size_t i = 0; i < READ; i++)
+		assert_int_equal(s->other[i], BY_READ);
+	s->seen[TAG_OTHER] = 1;
+}
+
+static void the_other_is_partly_sent(void **state)
+{
+	struct several *s = &several;
+
+	(void)state;
+	for (size_t i = 0; i < WF_ARRAY_SIZE(ops); i++)
+		for (size_t at = 1; at < 40; at += 3) {
+			open_several(s);
+			connect_peer(s);
+			fill_stage(s);
+			start_other_read(s);
+			pair_progress(&s->pair);
+			assert_non_null(s->pair.conn->cur);
+			start(s, &ops[i]);
+			kernel.takes =
+				s->pair.conn->staged - s->pair.conn->flushed + at;
+			pair_progress(&s->pair);
+			close_first(s);
+			kernel.takes = SIZE_MAX;
+			play_peer(s);
+			check_other_read(s);
+			check_rest(s, &ops[i]);
+		}
+}
+
+/* ---- answers that arrive ---- */
+
+/* Bytes of an answer to a read or a fetching operation. */
+static struct bytes answer_of(struct several *s, const struct op *op)
+{
+	const struct tcp_record rec = {
+		.kind = op->start == fetch ? TCP_REC_ATOMIC_RESP : TCP_REC_READ_RESP,
+		.payload_len = op->start == fetch ? 8 : READ,
+	};
+	uint8_t payload[READ];
+	struct bytes bytes = { 0 };
+
+	memset(payload, BY_READ, sizeof(payload));
+	add_record(&bytes, &s->pair, &rec, payload);
+	return bytes;
+}
+
+/* Read up to the request that the answer is for. */
+static void take_request(struct several *s)
+{
+	uint8_t payload[LONG];
+	struct tcp_record rec;
+
+	do
+		assert_true(next_record(&s->pair, &rec, payload));
+	while (rec.kind != TCP_REC_READ && rec.kind != TCP_REC_FETCH);
+}
+
+static const struct op *const answered[] = { &ops[6], &ops[8] };
+
+/* Some bytes of the answer are there; no more of them reach the application, and the
+ * rest is dropped. */
+static void its_answer_arrives(void **state)
+{
+	struct several *s = &several;
+
+	(void)state;
+	for (size_t i = 0; i < WF_ARRAY_SIZE(answered); i++)
+		for (size_t at = 0; at < 100; at++) {
+			struct bytes bytes;
+
+			open_several(s);
+			connect_peer(s);
+			start(s, answered[i]);
+			pair_progress(&s->pair);
+			take_request(s);
+			bytes = answer_of(s, answered[i]);
+			at = WF_MIN(at, bytes.len - 1);
+			peer_send(&s->pair, bytes.at, at);
+			pair_progress(&s->pair);
+			close_first(s);
+			memset(s->result, SCRIBBLE, sizeof(s->result));
+			peer_send(&s->pair, bytes.at + at, bytes.len - at);
+			start_other(s);
+			check_rest(s, answered[i]);
+			if (at == bytes.len - 1)
+				break;
+		}
+}
+
+/* The first answer is that of the other context. */
+static void the_others_answer_arrives(void **state)
+{
+	struct several *s = &several;
+
+	(void)state;
+	for (size_t i = 0; i < WF_ARRAY_SIZE(answered); i++)
+		for (size_t at = 0; at < 100; at += 9) {
+			struct bytes bytes;
+
+			open_several(s);
+			connect_peer(s);
+			start_other_read(s);
+			pair_progress(&s->pair);
+			take_request(s);
+			start(s, answered[i]);
+			pair_progress(&s->pair);
+			bytes = answer_of(s, &ops[6]);
+			peer_send(&s->pair, bytes.at, at);
+			pair_progress(&s->pair);
+			close_first(s);
+			peer_send(&s->pair, bytes.at + at, bytes.len - at);
+			play_peer(s);
+			check_other_read(s);
+			check_rest(s, answered[i]);
 		}
 }
 
@@ -494,11 +692,16 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(waiting_for_a_connection),
 		cmocka_unit_test(queued),
+		cmocka_unit_test(behind_a_full_stage),
+		cmocka_unit_test(the_other_is_partly_sent),
+		cmocka_unit_test(its_answer_arrives),
+		cmocka_unit_test(the_others_answer_arrives),
 		cmocka_unit_test(partly_sent),
 		cmocka_unit_test(unanswered),
 		cmocka_unit_test(several_wait_for_a_connection),
 	};
 
 	tcp_params.rendezvous_size = RENDEZVOUS;
+	tcp_params.staging_size = STAGE;
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
