@@ -138,6 +138,13 @@ static void connect_peer(struct several *s)
 	assert_non_null(p->conn);
 }
 
+/* Progress that reads the socket, whatever the clock says. */
+static void progress(struct several *s)
+{
+	s->pair.tcp->set_again = 1;
+	pair_progress(&s->pair);
+}
+
 /* ---- the peer ---- */
 
 /* Read the next record, if there is one; it must be whole. */
@@ -223,7 +230,7 @@ static void play_peer(struct several *s)
 	unsigned int idle = 0;
 
 	while (idle < 3) {
-		pair_progress(&s->pair);
+		progress(s);
 		idle++;
 		while (next_record(&s->pair, &rec, bytes)) {
 			answer(s, &rec, bytes);
@@ -447,7 +454,7 @@ static void queued(void **state)
 			start(s, &ops[i]);
 			if (!before)
 				start_other(s);
-			pair_progress(&s->pair);
+			progress(s);
 			close_first(s);
 			if (k & 2)
 				open_tx(s, 0);
@@ -490,12 +497,12 @@ static void behind_a_full_stage(void **state)
 			connect_peer(s);
 			fill_stage(s);
 			start(s, &ops[i]);
-			pair_progress(&s->pair);
+			progress(s);
 			assert_non_null(s->pair.conn->cur);
 			start_other(s);
 			kernel.takes =
 				s->pair.conn->staged - s->pair.conn->flushed + at;
-			pair_progress(&s->pair);
+			progress(s);
 			close_first(s);
 			kernel.takes = SIZE_MAX;
 			check_rest(s, &ops[i]);
@@ -529,12 +536,12 @@ static void the_other_is_partly_sent(void **state)
 			connect_peer(s);
 			fill_stage(s);
 			start_other_read(s);
-			pair_progress(&s->pair);
+			progress(s);
 			assert_non_null(s->pair.conn->cur);
 			start(s, &ops[i]);
 			kernel.takes =
 				s->pair.conn->staged - s->pair.conn->flushed + at;
-			pair_progress(&s->pair);
+			progress(s);
 			close_first(s);
 			kernel.takes = SIZE_MAX;
 			play_peer(s);
@@ -587,16 +594,18 @@ static void its_answer_arrives(void **state)
 			open_several(s);
 			connect_peer(s);
 			start(s, answered[i]);
-			pair_progress(&s->pair);
+			progress(s);
 			take_request(s);
 			bytes = answer_of(s, answered[i]);
 			at = WF_MIN(at, bytes.len - 1);
 			peer_send(&s->pair, bytes.at, at);
-			pair_progress(&s->pair);
+			progress(s);
 			close_first(s);
 			memset(s->result, SCRIBBLE, sizeof(s->result));
-			peer_send(&s->pair, bytes.at + at, bytes.len - at);
+			/* First, because a socket pair cannot tell whether the peer
+			 * closed it behind unread bytes. */
 			start_other(s);
+			peer_send(&s->pair, bytes.at + at, bytes.len - at);
 			check_rest(s, answered[i]);
 			if (at == bytes.len - 1)
 				break;
@@ -616,13 +625,13 @@ static void the_others_answer_arrives(void **state)
 			open_several(s);
 			connect_peer(s);
 			start_other_read(s);
-			pair_progress(&s->pair);
+			progress(s);
 			take_request(s);
 			start(s, answered[i]);
-			pair_progress(&s->pair);
+			progress(s);
 			bytes = answer_of(s, &ops[6]);
 			peer_send(&s->pair, bytes.at, at);
-			pair_progress(&s->pair);
+			progress(s);
 			close_first(s);
 			peer_send(&s->pair, bytes.at + at, bytes.len - at);
 			play_peer(s);
@@ -644,7 +653,7 @@ static void partly_sent(void **state)
 			kernel.takes = at;
 			start(s, &ops[i]);
 			start_other(s);
-			pair_progress(&s->pair);
+			progress(s);
 			close_first(s);
 			kernel.takes = SIZE_MAX;
 			check_rest(s, &ops[i]);
@@ -661,7 +670,7 @@ static void unanswered(void **state)
 		open_several(s);
 		connect_peer(s);
 		start(s, &ops[i]);
-		pair_progress(&s->pair);
+		progress(s);
 		close_first(s);
 		start_other(s);
 		check_rest(s, &ops[i]);
