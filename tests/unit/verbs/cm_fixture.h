@@ -19,7 +19,7 @@
 #include "providers/verbs/device/device.h"
 #include "providers/verbs/param.h"
 
-enum { EVENTS = 8, STATES = 8, RD_ATOMIC = 16, RNR_TIMER = 12, QP_NUM = 77 };
+enum { EVENTS = 40, STATES = 8, RD_ATOMIC = 16, RNR_TIMER = 12, QP_NUM = 77 };
 
 /* ---- the libraries ---- */
 

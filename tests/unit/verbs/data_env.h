@@ -22,6 +22,9 @@ struct env {
 /* The owner of the CQ that is imported; NULL: the CQ is the application's. */
 static struct fid_peer_cq *cq_owner;
 
+/* Capabilities of the next endpoint; 0: all. */
+static uint64_t env_caps;
+
 static void *const desc = (void *)(uintptr_t)(VERBS_DESC_BIT | 5);
 
 static int ask_for(struct env *env, enum fi_ep_type type, uint32_t protocol)
@@ -34,6 +37,7 @@ static int ask_for(struct env *env, enum fi_ep_type type, uint32_t protocol)
 	hints->mode = FI_RX_CQ_DATA;
 	hints->domain_attr->mr_mode =
 		FI_MR_LOCAL | FI_MR_VIRT_ADDR | FI_MR_ALLOCATED | FI_MR_PROV_KEY;
+	hints->caps = env_caps;
 	err = verbs_fi.getinfo(FI_VERSION(2, 0), NULL, NULL, 0, hints, &env->info);
 	fi_freeinfo(hints);
 	return err;

@@ -218,6 +218,30 @@ static void test_own_name(void **state)
 	close_env(&env);
 }
 
+/* Numbers of queue pairs that an endpoint can have: of 24 bits, but not those of the
+ * subnet's management. */
+static void test_queue_pairs(void **state)
+{
+	static const struct {
+		uint32_t qpn;
+		int inserted;
+	} rows[] = { { 0, 0 }, { 1, 0 }, { 2, 1 }, { 0xffffff, 1 }, { 0x1000000, 0 },
+		{ UINT32_MAX, 0 } };
+	struct env env;
+
+	(void)state;
+	OPEN(FI_EP_DGRAM, 0, false);
+	for (size_t i = 0; i < WF_ARRAY_SIZE(rows); i++) {
+		struct verbs_ud_name name = name_of(rows[i].qpn, 0, true);
+		fi_addr_t addr = 0;
+
+		assert_int_equal(fi_av_insert(env.av, &name, 1, &addr, 0, NULL),
+			rows[i].inserted);
+		assert_int_equal(addr == FI_ADDR_NOTAVAIL, !rows[i].inserted);
+	}
+	close_env(&env);
+}
+
 static int setup(void **state)
 {
 	verbs_params.use_name_server = false;
@@ -233,6 +257,7 @@ int main(void)
 		cmocka_unit_test(test_signalled),
 		cmocka_unit_test(test_length),
 		cmocka_unit_test(test_own_name),
+		cmocka_unit_test(test_queue_pairs),
 	};
 
 	return cmocka_run_group_tests(tests, setup, fake_teardown);
