@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "fixture.h"
+#include "providers/hook_monitor/file.h"
 
 #include "../../log_lines.h"
 #include "../../time_limits.h"
