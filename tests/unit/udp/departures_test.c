@@ -181,6 +181,25 @@ static void full_while_messages_are_gathered(void **state)
 	host_close(&h);
 }
 
+/* No thread sleeps while messages are gathered that it could not send. */
+static void full_before_a_sleep(void **state)
+{
+	struct host h;
+
+	(void)state;
+	host_open(&h, (struct host_options){ .caps = FI_MSG });
+	gather(&h, 2, LEN);
+	fail_sends(EAGAIN, 2);
+	wf_lock(&h.udp->ep.lock);
+	assert_false(udp_arm(&h.udp->ep));
+	assert_false(udp_arm(&h.udp->ep));
+	assert_true(udp_arm(&h.udp->ep));
+	wf_unlock(&h.udp->ep.lock);
+	assert_int_equal(kernel.call_count, 1);
+	complete_sends(&h, 2);
+	host_close(&h);
+}
+
 /* A train that is refused is sent message by message; a message that is refused fails
  * alone. */
 static void refused_while_messages_are_gathered(void **state)
@@ -474,6 +493,7 @@ int main(void)
 		cmocka_unit_test(errors_of_sends),
 		cmocka_unit_test(errors_of_injects),
 		cmocka_unit_test(full_while_messages_are_gathered),
+		cmocka_unit_test(full_before_a_sleep),
 		cmocka_unit_test(refused_while_messages_are_gathered),
 		cmocka_unit_test(what_is_gathered),
 		cmocka_unit_test(as_many_as_a_train_has),
