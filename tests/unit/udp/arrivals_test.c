@@ -250,6 +250,59 @@ static void sockets_in_turn(void **state)
 	host_close(&h);
 }
 
+/* ---- sleeping ---- */
+
+static int wait_fd(struct host *h)
+{
+	int fd;
+
+	wf_lock(&h->udp->ep.lock);
+	fd = udp_wait_fd(&h->udp->ep);
+	wf_unlock(&h->udp->ep.lock);
+	assert_true(fd >= 0);
+	return fd;
+}
+
+static void arm(struct host *h)
+{
+	wf_lock(&h->udp->ep.lock);
+	assert_true(udp_arm(&h->udp->ep));
+	wf_unlock(&h->udp->ep.lock);
+}
+
+/* The sockets are watched while a receive is posted, whether that was before or after
+ * the descriptor was asked for; without one, until the next thread sleeps. */
+static void watched_while_receives_are_posted(void **state)
+{
+	(void)state;
+	for (unsigned int before = 0; before < 2; before++) {
+		struct host h;
+		int fd;
+
+		host_open(&h, (struct host_options){ .caps = FI_MSG, .no_wait = true });
+		assert_int_equal(h.udp->epfd, -1);
+		arm(&h);
+		if (before)
+			post_one(&h, SIZE);
+		fd = wait_fd(&h);
+		assert_int_equal(wait_fd(&h), fd);
+		assert_int_equal(h.udp->watched, before);
+		if (!before)
+			post_one(&h, SIZE);
+		assert_true(h.udp->watched);
+		arm(&h);
+		assert_true(h.udp->watched);
+		arrive_many(1, 0);
+		progress(&h);
+		assert_true(h.udp->watched);
+		arm(&h);
+		assert_false(h.udp->watched);
+		post_one(&h, SIZE);
+		assert_true(h.udp->watched);
+		host_close(&h);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -259,6 +312,7 @@ int main(void)
 		cmocka_unit_test(bursts),
 		cmocka_unit_test(no_receive_no_call),
 		cmocka_unit_test(sockets_in_turn),
+		cmocka_unit_test(watched_while_receives_are_posted),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -108,6 +108,8 @@ static void errors_of_sends(void **state)
 			err = failed(&h);
 			assert_int_equal(err.err, fatal_errors[i]);
 			assert_ptr_equal(err.op_context, bytes);
+			assert_int_equal(err.tag, 0);
+			assert_int_equal(err.len, 0);
 			assert_int_equal(err.flags, FI_SEND | FI_MSG);
 			quiet(&h);
 		}

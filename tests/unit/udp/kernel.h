@@ -303,6 +303,7 @@ struct host_options {
 	enum fi_progress progress;
 	bool sources; /* datagrams carry their source: wf_xfer_ops.tell_sources */
 	bool selective;
+	bool no_wait; /* no thread sleeps on the queue */
 };
 
 struct fi_provider *udp_prov_ini(void);
@@ -329,7 +330,7 @@ static inline struct fi_info *host_info(const struct host_options *o)
 static inline void host_open(struct host *h, struct host_options o)
 {
 	struct fi_cq_attr cq_attr = { .format = FI_CQ_FORMAT_TAGGED,
-		.wait_obj = FI_WAIT_FD };
+		.wait_obj = o.no_wait ? FI_WAIT_NONE : FI_WAIT_FD };
 	struct fi_av_attr av_attr = { .type = FI_AV_TABLE };
 	struct sockaddr_in peers[] = { name_of(PORT_A), name_of(PORT_B) };
 	uint64_t flags = FI_TRANSMIT | FI_RECV;

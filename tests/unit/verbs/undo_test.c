@@ -156,6 +156,18 @@ static uint32_t reserved(const struct env *env)
 	return verbs_cq_of(wf_container_of(env->cq, struct wf_cq, fid))->reserved;
 }
 
+/* A failure is reported, as if nothing had been before. */
+static void fail_receive(struct env *env)
+{
+	struct fid_ep *ep = env->srx ? env->srx : env->fid;
+	struct fi_cq_err_entry err;
+
+	assert_int_equal(fi_recv(ep, env->buf, 16, desc, 0, env->buf), 0);
+	fake_complete(fake_recvs[0].wr_id, IBV_WC_LOC_LEN_ERR, 0, 0);
+	assert_int_equal(take_error(env, &err), FI_ETRUNC);
+	assert_ptr_equal(err.op_context, env->buf);
+}
+
 /* Returns whether the call @n failed; false: there are fewer. */
 static bool fail_call(const struct shape *s, int n, bool retry)
 {
@@ -176,8 +188,10 @@ static bool fail_call(const struct shape *s, int n, bool retry)
 	/* What failed has left nothing behind: all can be closed, or gone on with. */
 	if (env.cq && !fake_live[FAKE_QP])
 		assert_int_equal(reserved(&env), 0);
-	if (retry)
+	if (retry) {
 		assert_int_equal(go_on(&env, s), 0);
+		fail_receive(&env);
+	}
 	close_opened(&env);
 	return true;
 }
@@ -200,6 +214,36 @@ static void test_each_call_fails(void **state)
 			 * queue pair and a state of it, at least. */
 			assert_in_range(n, 7, MOST_CALLS);
 		}
+}
+
+/* A shared context is as large as the device allows, and no larger. */
+static void test_shared_size(void **state)
+{
+	static const struct {
+		size_t size;
+		int ret;
+	} rows[] = { { 1, 0 }, { 15, 0 }, { 16, 0 }, { 17, -FI_EINVAL } };
+	struct env env;
+
+	(void)state;
+	OPEN(FI_EP_MSG, 0, false);
+	for (size_t i = 0; i < WF_ARRAY_SIZE(rows); i++) {
+		struct fi_rx_attr attr = { .size = rows[i].size };
+		struct fid_ep *srx;
+
+		assert_int_equal(
+			fi_srx_context(env.domain, &attr, &srx, NULL), rows[i].ret);
+		assert_int_equal(fake_live[FAKE_SRQ], !rows[i].ret);
+		if (rows[i].ret)
+			continue;
+		assert_int_equal(fake_srq_attr.attr.max_wr, rows[i].size);
+		fake_recv_count = 0;
+		for (size_t k = 0; k < rows[i].size; k++)
+			assert_int_equal(fi_recv(srx, env.buf, 1, desc, 0, NULL), 0);
+		assert_int_equal(fi_recv(srx, env.buf, 1, desc, 0, NULL), -FI_EAGAIN);
+		assert_int_equal(fi_close(&srx->fid), 0);
+	}
+	close_env(&env);
 }
 
 /* ---- space for completions ---- */
@@ -328,6 +372,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_attributes),
 		cmocka_unit_test(test_each_call_fails),
+		cmocka_unit_test(test_shared_size),
 		cmocka_unit_test(test_growth),
 		cmocka_unit_test(test_closed_with_receives),
 		cmocka_unit_test(test_shared_slots_come_back),
