@@ -295,6 +295,159 @@ static void test_wildcard(void **state)
 	}
 }
 
+/* ---- asleep ---- */
+
+/* Is the queue's descriptor readable, now or, if @wanted, soon? */
+static bool is_readable(struct net *net, bool wanted)
+{
+	struct pollfd pfd = { .events = POLLIN };
+
+	assert_int_equal(fi_control(&net->cq->fid, FI_GETWAIT, &pfd.fd), 0);
+	return poll(&pfd, 1, wanted ? PATIENCE_MS : 0) == 1;
+}
+
+/* Prepare to sleep; nothing is in the queue. */
+static void arm(struct net *net)
+{
+	struct fid *fid = &net->cq->fid;
+	struct fi_cq_tagged_entry e;
+
+	while (fi_trywait(net->fabric, &fid, 1) == -FI_EAGAIN) {
+		ssize_t ret = fi_cq_read(net->cq, &e, 1);
+
+		assert_true(ret == -FI_EAGAIN || (ret == 1 && e.flags & FI_SEND));
+	}
+	assert_false(is_readable(net, false));
+}
+
+/* The receive gets a datagram by this call, after the sleepers were woken. */
+static void must_wake(struct net *net, uint64_t flags)
+{
+	assert_true(is_readable(net, true));
+	assert_int_equal(must_receive(net, NULL).flags, FI_MSG | FI_RECV | flags);
+}
+
+static void inject_group(struct node *node, struct fid_mc *mc)
+{
+	struct iovec iov = { (void *)(uintptr_t) "all", 3 };
+	struct fi_msg msg = { .msg_iov = &iov, .iov_count = 1, .addr = fi_mc_addr(mc) };
+
+	assert_int_equal(fi_sendmsg(node->ep, &msg, FI_MULTICAST | FI_INJECT), 0);
+}
+
+/* A thread sleeps while groups are joined and left: it wakes for the datagrams of those
+ * that are joined and for its own, while a receive is posted. */
+static void test_asleep(void **state)
+{
+	enum { GROUPS = 3 };
+	struct net net, other;
+	struct node node, sender;
+	struct fid_mc *mcs[GROUPS], *out[GROUPS];
+	union group groups[GROUPS];
+	fi_addr_t to;
+	char buf[16];
+
+	net_open(&net, (struct net_options){
+			       .caps = FI_MSG | FI_MULTICAST, .wait_obj = FI_WAIT_FD });
+	net_open(&other, (struct net_options){ .caps = FI_MSG | FI_MULTICAST });
+	node_open(&node, &net);
+	node_open(&sender, &other);
+	assert_int_equal(fi_av_insert(other.av, &node.name, 1, &to, 0, NULL), 1);
+	for (int i = 0; i < GROUPS; i++) {
+		groups[i] = group_of(&node, 20 + i);
+		out[i] = join(&sender, &groups[i], FI_SEND);
+	}
+	for (int round = 0; round < 2; round++) {
+		/* With a receive posted before, and after. */
+		if (round)
+			must_post(&node, buf, 16, NULL);
+		arm(&net);
+		for (int i = 0; i < GROUPS; i++)
+			mcs[i] = join(&node, &groups[i], FI_RECV);
+		for (int i = 0; i < GROUPS; i++) {
+			inject_group(&sender, out[i]);
+			if (!round) {
+				arm(&net);
+				must_post(&node, buf, 16, NULL);
+			}
+			must_wake(&net, FI_MULTICAST);
+			if (round)
+				must_post(&node, buf, 16, NULL);
+			arm(&net);
+		}
+		/* The others still wake it after one was left. */
+		for (int i = 0; i < GROUPS; i++) {
+			assert_int_equal(fi_close(&mcs[i]->fid), 0);
+			assert_false(is_readable(&net, false));
+			inject_group(&sender, out[i]);
+			assert_false(is_readable(&net, false));
+			if (i + 1 < GROUPS)
+				inject_group(&sender, out[GROUPS - 1]);
+			else
+				must_send(&sender, to, "you", 3);
+			if (!round)
+				must_post(&node, buf, 16, NULL);
+			must_wake(&net, i + 1 < GROUPS ? FI_MULTICAST : 0);
+			if (round)
+				must_post(&node, buf, 16, NULL);
+			arm(&net);
+		}
+		if (round)
+			assert_int_equal(fi_cancel(&node.ep->fid, NULL), 0);
+	}
+	for (int i = 0; i < GROUPS; i++)
+		assert_int_equal(fi_close(&out[i]->fid), 0);
+	node_close(&sender);
+	node_close(&node);
+	net_close(&other);
+	net_close(&net);
+}
+
+/* Groups of more than the table first has, closed and joined in every order: each has a
+ * number of its own, and datagrams go to the one that is named. */
+static void test_numbers(void **state)
+{
+	enum { GROUPS = 9 };
+	struct net net;
+	struct node node;
+	struct fid_mc *mcs[GROUPS];
+	union group groups[GROUPS];
+	char buf[16];
+
+	net_open(&net, (struct net_options){ .caps = FI_MSG | FI_MULTICAST });
+	node_open(&node, &net);
+	for (int i = 0; i < GROUPS; i++) {
+		groups[i] = group_of(&node, 40 + i);
+		mcs[i] = join(&node, &groups[i], i % 2 ? 0 : FI_SEND);
+		assert_int_equal(fi_mc_addr(mcs[i]), i);
+	}
+	/* A number that is free is used again, the lowest first. */
+	for (int i = 0; i < GROUPS; i += 3) {
+		struct fi_msg msg = { .addr = (fi_addr_t)i };
+
+		assert_int_equal(fi_close(&mcs[i]->fid), 0);
+		assert_int_equal(fi_sendmsg(node.ep, &msg, FI_MULTICAST), -FI_EINVAL);
+	}
+	for (int i = 0; i < GROUPS; i += 3) {
+		mcs[i] = join(&node, &groups[i], 0);
+		assert_int_equal(fi_mc_addr(mcs[i]), i);
+	}
+	for (int i = 0; i < GROUPS; i++) {
+		bool heard = i % 2 || i % 3 == 0;
+
+		must_post(&node, buf, 16, NULL);
+		inject_group(&node, mcs[i]);
+		if (!heard)
+			must_send(&node, node.addr, "you", 3);
+		assert_int_equal(must_receive(&net, NULL).flags,
+			FI_MSG | FI_RECV | (heard ? FI_MULTICAST : 0));
+	}
+	for (int i = 0; i < GROUPS; i++)
+		assert_int_equal(fi_close(&mcs[i]->fid), 0);
+	node_close(&node);
+	net_close(&net);
+}
+
 static void test_refusals(void **state)
 {
 	struct net net;
@@ -350,6 +503,8 @@ int main(void)
 		cmocka_unit_test(test_directions),
 		cmocka_unit_test(test_groups),
 		cmocka_unit_test(test_wildcard),
+		cmocka_unit_test(test_asleep),
+		cmocka_unit_test(test_numbers),
 		cmocka_unit_test(test_refusals),
 	};
 

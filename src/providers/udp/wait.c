@@ -10,11 +10,10 @@
  * and is empty otherwise: a socket with datagrams that no receive can take would wake
  * sleepers without end.
  *
- * udp_arm() makes the set agree with the posted receives before a thread sleeps. A
- * receive that is posted while a thread sleeps puts the sockets back, and epoll reports
- * datagrams that wait in them at once. The sockets stay in the set when the last
- * receive is used up, because the application mostly posts the next one before it
- * sleeps again.
+ * A receive that is posted puts the sockets into the set, also while a thread sleeps,
+ * and epoll reports datagrams that wait in them at once. The sockets stay in the set
+ * when the last receive is used up, because the application mostly posts the next one
+ * before it sleeps; if it did not, udp_arm() takes them out.
  */
 
 int udp_wait_fd(struct wf_ep *wf)
@@ -67,11 +66,7 @@ bool udp_arm(struct wf_ep *wf)
 	/* Another thread may have gathered messages since the last progress call. */
 	if (!udp_burst_flush(ep))
 		return false;
-	if (ep->epfd < 0)
-		return true;
-	if (ep->rx_head != ep->rx_tail)
-		udp_watch(ep);
-	else
+	if (ep->epfd >= 0 && ep->rx_head == ep->rx_tail)
 		udp_unwatch(ep);
 	return true;
 }

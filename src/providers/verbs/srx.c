@@ -27,7 +27,7 @@ static int create(struct verbs_srx *srx, const struct verbs_domain *domain)
 	srx->srq = VERBS_IBV(create_srq(domain->pd, &init));
 	if (!srx->srq)
 		return verbs_failed(FI_LOG_EP_CTRL, "ibv_create_srq", errno);
-	srx->size = srx->left = (uint32_t)size;
+	srx->size = (uint32_t)size;
 	return 0;
 }
 
@@ -105,10 +105,8 @@ static ssize_t put(struct verbs_srx *srx, const struct wf_op *op, bool bare,
 		.bare = bare,
 	};
 	ret = post(srx, wr);
-	if (!ret) {
+	if (!ret)
 		srx->free = srx->next[slot];
-		srx->left--;
-	}
 	return ret;
 }
 
@@ -138,7 +136,6 @@ struct verbs_wr verbs_srx_take(struct verbs_srx *srx, uint32_t number)
 	wr = srx->slots[number];
 	srx->next[number] = srx->free;
 	srx->free = number;
-	srx->left++;
 	wf_unlock(&srx->ctx->ep.lock);
 	return wr;
 }

@@ -14,9 +14,9 @@ struct verbs_srx {
 	struct wf_srx_ctx *ctx;
 	struct ibv_srq *srq;
 	struct verbs_wr *slots;
-	uint32_t *next;      /* for each free slot the next free one */
-	uint32_t free;       /* first free slot; equal to @size if there is none */
-	uint32_t size, left; /* number of slots, and number of free slots */
+	uint32_t *next; /* for each free slot the next free one */
+	uint32_t free;  /* first free slot; equal to @size if there is none */
+	uint32_t size;  /* number of slots */
 };
 
 extern const struct wf_shared_rx_ops verbs_shared_rx;

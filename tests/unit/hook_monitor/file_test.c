@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "fixture.h"
+#include "providers/hook_monitor/file.h"
 
 #include "../../log_lines.h"
 #include "../../time_limits.h"
@@ -95,6 +96,29 @@ static void lingering(void **state)
 	open_all();
 	close_all();
 	assert_int_equal(count_files(), 1);
+}
+
+/* After the last sample there is none, whatever is asked for. */
+static void nothing_after_the_end(void **state)
+{
+	uint64_t last;
+
+	mon_params.linger = 1;
+	open_all();
+	assert_int_equal(fi_send(fx.ep, NULL, 100, NULL, 0, NULL), 0);
+	mon_files_end();
+	read_file();
+	last = fx.layout.answered;
+	assert_int_equal(newest()->ended, 1);
+	mon_params.tick_max = 1;
+	want(last + 5);
+	assert_int_equal(fi_send(fx.ep, NULL, 100, NULL, 0, NULL), 0);
+	read_file();
+	assert_int_equal(fx.layout.answered, last);
+	assert_int_equal(newest()->ended, 1);
+	close_all();
+	read_file();
+	assert_int_equal(fx.layout.answered, last);
 }
 
 /* A process that exits with an open fabric. */
@@ -294,6 +318,7 @@ int main(void)
 		TEST(samples_are_changes),
 		TEST(ticks),
 		TEST(last_sample),
+		TEST(nothing_after_the_end),
 		TEST(lingering),
 		TEST(the_process_ends),
 		TEST(garbage),

@@ -90,6 +90,7 @@ static void assert_same_record(const struct tcp_record *a, const struct tcp_reco
 	assert_int_equal(a->tag, b->tag);
 	assert_int_equal(a->msg_len, b->msg_len);
 	assert_int_equal(a->id, b->id);
+	assert_int_equal(a->context, b->context);
 	assert_int_equal(a->span, b->span);
 	assert_int_equal(a->err, b->err);
 	assert_memory_equal(a->seg, b->seg, a->seg_count * sizeof(a->seg[0]));

@@ -22,6 +22,9 @@ struct env {
 /* The owner of the CQ that is imported; NULL: the CQ is the application's. */
 static struct fid_peer_cq *cq_owner;
 
+/* Capabilities of the next endpoint; 0: all. */
+static uint64_t env_caps;
+
 static void *const desc = (void *)(uintptr_t)(VERBS_DESC_BIT | 5);
 
 static int ask_for(struct env *env, enum fi_ep_type type, uint32_t protocol)
@@ -34,6 +37,7 @@ static int ask_for(struct env *env, enum fi_ep_type type, uint32_t protocol)
 	hints->mode = FI_RX_CQ_DATA;
 	hints->domain_attr->mr_mode =
 		FI_MR_LOCAL | FI_MR_VIRT_ADDR | FI_MR_ALLOCATED | FI_MR_PROV_KEY;
+	hints->caps = env_caps;
 	err = verbs_fi.getinfo(FI_VERSION(2, 0), NULL, NULL, 0, hints, &env->info);
 	fi_freeinfo(hints);
 	return err;
@@ -84,6 +88,7 @@ static bool open_env(struct env *env, enum fi_ep_type type, uint64_t flags, bool
 	*env = (struct env){ .info = NULL };
 	fake_send_count = fake_recv_count = fake_wc_count = 0;
 	fake_notified = fake_events = fake_acked = 0;
+	fake_attr_count = 0;
 	fake_post_error = 0;
 	if (!get_info(env, type))
 		return false;
@@ -107,10 +112,19 @@ static void end_sends(const struct env *env)
 	source->run(source);
 }
 
+static void assert_nothing_lives(void)
+{
+	assert_int_equal(fake_opened, 0);
+	for (int kind = 0; kind < FAKE_KINDS; kind++)
+		assert_int_equal(fake_live[kind], 0);
+}
+
 static void close_env(struct env *env)
 {
-	end_sends(env);
-	assert_int_equal(fi_close(&env->fid->fid), 0);
+	if (env->fid) {
+		end_sends(env);
+		assert_int_equal(fi_close(&env->fid->fid), 0);
+	}
 	if (env->srx)
 		assert_int_equal(fi_close(&env->srx->fid), 0);
 	if (env->av)
@@ -119,7 +133,7 @@ static void close_env(struct env *env)
 	assert_int_equal(fi_close(&env->domain->fid), 0);
 	assert_int_equal(fi_close(&env->fabric->fid), 0);
 	fi_freeinfo(env->info);
-	assert_int_equal(fake_opened, 0);
+	assert_nothing_lives();
 }
 
 static inline ssize_t take(struct env *env, struct fi_cq_data_entry *entry)

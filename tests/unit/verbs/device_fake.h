@@ -22,7 +22,7 @@
  * complete when the test decides. The functions in this file replace lib.c.
  */
 
-enum { FAKE_POSTS = 64, FAKE_MAX_CQE = 256, FAKE_QP_NUM = 40 };
+enum { FAKE_POSTS = 64, FAKE_SGES = 4, FAKE_MAX_CQE = 256, FAKE_QP_NUM = 40 };
 
 struct verbs_lib verbs_lib;
 
@@ -40,14 +40,54 @@ static struct rdma_event_channel fake_rdma_channel;
 static struct rdma_cm_id fake_id;
 
 static struct ibv_send_wr fake_sends[FAKE_POSTS];
-static struct ibv_sge fake_send_sge[FAKE_POSTS];
+static struct ibv_sge fake_send_sge[FAKE_POSTS];             /* the first buffer */
+static struct ibv_sge fake_send_sges[FAKE_POSTS][FAKE_SGES]; /* all buffers */
 static struct ibv_recv_wr fake_recvs[FAKE_POSTS];
-static struct ibv_sge fake_recv_sge[FAKE_POSTS][2];
+static struct ibv_sge fake_recv_sge[FAKE_POSTS][FAKE_SGES];
 static unsigned int fake_send_count, fake_recv_count;
 static struct ibv_wc fake_wc[FAKE_POSTS];
 static unsigned int fake_wc_count;
 static unsigned int fake_notified, fake_events, fake_acked, fake_opened;
 static int fake_post_error;
+
+/* Objects of the device that exist. */
+enum fake_kind {
+	FAKE_PD,
+	FAKE_MR,
+	FAKE_CHANNEL,
+	FAKE_CQ,
+	FAKE_SRQ,
+	FAKE_QP,
+	FAKE_AH,
+	FAKE_CM_CHANNEL,
+	FAKE_KINDS
+};
+static int fake_live[FAKE_KINDS];
+/* Number of calls that create or change an object until one of them fails; negative:
+ * none fails. */
+static int fake_successes = -1;
+
+static bool fake_refuses(void)
+{
+	if (fake_successes < 0 || fake_successes--)
+		return false;
+	errno = ENOMEM;
+	return true;
+}
+
+static void *fake_made(enum fake_kind kind, void *object)
+{
+	if (fake_refuses())
+		return NULL;
+	fake_live[kind]++;
+	return object;
+}
+
+static int fake_ended(enum fake_kind kind)
+{
+	assert_true(fake_live[kind]-- > 0);
+	return 0;
+}
 
 bool verbs_lib_any_device(void)
 {
@@ -79,6 +119,8 @@ static const char *fake_get_device_name(struct ibv_device *device)
 
 static struct ibv_context *fake_open_device(struct ibv_device *device)
 {
+	if (fake_refuses())
+		return NULL;
 	fake_context.device = device;
 	fake_opened++;
 	return &fake_context;
@@ -92,6 +134,7 @@ static int fake_close_device(struct ibv_context *context)
 }
 
 static uint32_t fake_vendor;
+static enum ibv_atomic_cap fake_atomic_cap = IBV_ATOMIC_HCA;
 static int fake_query_device(struct ibv_context *context, struct ibv_device_attr *attr)
 {
 	(void)context;
@@ -106,13 +149,14 @@ static int fake_query_device(struct ibv_context *context, struct ibv_device_attr
 		.max_srq = 4,
 		.max_srq_wr = 16,
 		.max_cqe = FAKE_MAX_CQE,
-		.atomic_cap = IBV_ATOMIC_HCA,
+		.atomic_cap = fake_atomic_cap,
 		.fw_ver = "1.2.3",
 	};
 	return 0;
 }
 
 static enum ibv_port_state fake_port_state = IBV_PORT_ACTIVE;
+static uint8_t fake_link_layer = IBV_LINK_LAYER_ETHERNET;
 static int fake_query_port(
 	struct ibv_context *context, uint8_t port, struct _compat_ibv_port_attr *compat)
 {
@@ -125,7 +169,9 @@ static int fake_query_port(
 	attr->max_msg_sz = 1 << 20;
 	attr->active_speed = 32;
 	attr->active_width = 2;
-	attr->link_layer = IBV_LINK_LAYER_ETHERNET;
+	attr->link_layer = fake_link_layer;
+	attr->lid = 0x1234;
+	attr->sm_sl = 3;
 	return 0;
 }
 
@@ -144,13 +190,13 @@ static int fake_query_gid(
 static struct ibv_pd *fake_alloc_pd(struct ibv_context *context)
 {
 	(void)context;
-	return &fake_pd;
+	return fake_made(FAKE_PD, &fake_pd);
 }
 
 static int fake_dealloc_pd(struct ibv_pd *pd)
 {
 	(void)pd;
-	return 0;
+	return fake_ended(FAKE_PD);
 }
 
 static int fake_access;
@@ -161,18 +207,20 @@ static struct ibv_mr *fake_reg_mr(
 	(void)addr;
 	(void)length;
 	fake_access = access;
-	return &fake_mr;
+	return fake_made(FAKE_MR, &fake_mr);
 }
 
 static int fake_dereg_mr(struct ibv_mr *mr)
 {
 	(void)mr;
-	return 0;
+	return fake_ended(FAKE_MR);
 }
 
 static struct ibv_comp_channel *fake_create_comp_channel(struct ibv_context *context)
 {
 	(void)context;
+	if (!fake_made(FAKE_CHANNEL, &fake_channel))
+		return NULL;
 	fake_channel.fd = eventfd(0, EFD_CLOEXEC);
 	return &fake_channel;
 }
@@ -180,7 +228,7 @@ static struct ibv_comp_channel *fake_create_comp_channel(struct ibv_context *con
 static int fake_destroy_comp_channel(struct ibv_comp_channel *channel)
 {
 	close(channel->fd);
-	return 0;
+	return fake_ended(FAKE_CHANNEL);
 }
 
 static struct ibv_cq *fake_create_cq(struct ibv_context *context, int cqe, void *cq_ctx,
@@ -191,12 +239,14 @@ static struct ibv_cq *fake_create_cq(struct ibv_context *context, int cqe, void 
 	(void)vector;
 	fake_cq.context = context;
 	fake_cq.cqe = cqe;
-	return &fake_cq;
+	return fake_made(FAKE_CQ, &fake_cq);
 }
 
 static int fake_resize_cq(struct ibv_cq *cq, int cqe)
 {
 	assert_true(cqe <= FAKE_MAX_CQE);
+	if (fake_refuses())
+		return errno;
 	cq->cqe = cqe;
 	return 0;
 }
@@ -204,7 +254,7 @@ static int fake_resize_cq(struct ibv_cq *cq, int cqe)
 static int fake_destroy_cq(struct ibv_cq *cq)
 {
 	(void)cq;
-	return 0;
+	return fake_ended(FAKE_CQ);
 }
 
 static int fake_get_cq_event(
@@ -225,18 +275,19 @@ static void fake_ack_cq_events(struct ibv_cq *cq, unsigned int count)
 	fake_acked += count;
 }
 
+static struct ibv_srq_init_attr fake_srq_attr;
 static struct ibv_srq *fake_create_srq(
 	struct ibv_pd *pd, struct ibv_srq_init_attr *attr)
 {
 	(void)pd;
-	(void)attr;
-	return &fake_srq;
+	fake_srq_attr = *attr;
+	return fake_made(FAKE_SRQ, &fake_srq);
 }
 
 static int fake_destroy_srq(struct ibv_srq *srq)
 {
 	(void)srq;
-	return 0;
+	return fake_ended(FAKE_SRQ);
 }
 
 /* Queue pairs accept at most 100 bytes inline. */
@@ -250,16 +301,26 @@ static struct ibv_qp *fake_create_qp(struct ibv_pd *pd, struct ibv_qp_init_attr 
 	fake_qp_attr = *attr;
 	fake_qp.context = &fake_context;
 	fake_qp.qp_num = FAKE_QP_NUM;
-	return &fake_qp;
+	return fake_made(FAKE_QP, &fake_qp);
 }
 
 static enum ibv_qp_state fake_state;
 static int fake_modify_error;
+/* The calls of ibv_modify_qp that succeeded. */
+static struct ibv_qp_attr fake_attrs[FAKE_POSTS];
+static int fake_masks[FAKE_POSTS];
+static unsigned int fake_attr_count;
 static int fake_modify_qp(struct ibv_qp *qp, struct ibv_qp_attr *attr, int mask)
 {
 	(void)qp;
 	if (fake_modify_error)
 		return fake_modify_error;
+	if (fake_refuses())
+		return errno;
+	if (fake_attr_count < FAKE_POSTS) {
+		fake_masks[fake_attr_count] = mask;
+		fake_attrs[fake_attr_count++] = *attr;
+	}
 	if (mask & IBV_QP_STATE)
 		fake_state = attr->qp_state;
 	return 0;
@@ -272,28 +333,33 @@ static int fake_query_pkey(
 	(void)port;
 	(void)index;
 	*pkey = 0xffff;
-	return 0;
+	return fake_refuses() ? -1 : 0;
 }
 
+static struct ibv_ah_attr fake_ah_attr;
 static struct ibv_ah *fake_create_ah(struct ibv_pd *pd, struct ibv_ah_attr *attr)
 {
 	static struct ibv_ah ah;
 
 	(void)pd;
-	(void)attr;
-	return &ah;
+	fake_ah_attr = *attr;
+	return fake_made(FAKE_AH, &ah);
 }
 
 static int fake_destroy_ah(struct ibv_ah *ah)
 {
 	(void)ah;
-	return 0;
+	return fake_ended(FAKE_AH);
 }
 
+/* Returns the receives from fake_recvs[fake_flush_from] on. */
+static unsigned int fake_flush_from = FAKE_POSTS;
+static void fake_flush(void);
 static int fake_destroy_qp(struct ibv_qp *qp)
 {
 	(void)qp;
-	return 0;
+	fake_flush();
+	return fake_ended(FAKE_QP);
 }
 
 static int fake_get_async_event(struct ibv_context *context, struct ibv_async_event *ev)
@@ -320,6 +386,9 @@ static int fake_post_send(
 		return fake_post_error;
 	assert_true(fake_send_count < FAKE_POSTS);
 	fake_sends[fake_send_count] = *wr;
+	assert_true(wr->num_sge <= FAKE_SGES);
+	for (int i = 0; i < wr->num_sge; i++)
+		fake_send_sges[fake_send_count][i] = wr->sg_list[i];
 	if (wr->num_sge)
 		fake_send_sge[fake_send_count] = wr->sg_list[0];
 	fake_send_count++;
@@ -331,11 +400,14 @@ static int fake_post_recv(
 {
 	(void)qp;
 	*bad = wr;
+	if (fake_post_error)
+		return fake_post_error;
 	assert_true(fake_recv_count < FAKE_POSTS);
-	for (int i = 0; i < wr->num_sge && i < 2; i++)
+	assert_true(wr->num_sge <= FAKE_SGES);
+	for (int i = 0; i < wr->num_sge; i++)
 		fake_recv_sge[fake_recv_count][i] = wr->sg_list[i];
 	fake_recvs[fake_recv_count++] = *wr;
-	return fake_post_error;
+	return 0;
 }
 
 static int fake_post_srq_recv(
@@ -345,11 +417,14 @@ static int fake_post_srq_recv(
 	return fake_post_recv(NULL, wr, bad);
 }
 
+static bool fake_poll_fails;
 static int fake_poll_cq(struct ibv_cq *cq, int max, struct ibv_wc *wc)
 {
 	int count = (int)WF_MIN(fake_wc_count, (unsigned int)max);
 
 	(void)cq;
+	if (fake_poll_fails)
+		return -1;
 	memcpy(wc, fake_wc, (size_t)count * sizeof(*wc));
 	fake_wc_count -= (unsigned int)count;
 	memmove(fake_wc, fake_wc + count, fake_wc_count * sizeof(*wc));
@@ -378,6 +453,14 @@ static inline void fake_complete(uint64_t wr_id, enum ibv_wc_status status,
 	};
 }
 
+static void fake_flush(void)
+{
+	for (; fake_flush_from < fake_recv_count; fake_flush_from++)
+		fake_complete(
+			fake_recvs[fake_flush_from].wr_id, IBV_WC_WR_FLUSH_ERR, 0, 0);
+	fake_flush_from = FAKE_POSTS;
+}
+
 /* ---- the connection manager: every address belongs to the device ---- */
 
 /* A channel can be opened only after the soft limit of descriptors has been raised. */
@@ -392,6 +475,8 @@ static struct rdma_event_channel *fake_create_event_channel(void)
 		errno = EMFILE;
 		return NULL;
 	}
+	if (!fake_made(FAKE_CM_CHANNEL, &fake_rdma_channel))
+		return NULL;
 	fake_rdma_channel.fd = eventfd(0, EFD_CLOEXEC);
 	return &fake_rdma_channel;
 }
@@ -399,6 +484,7 @@ static struct rdma_event_channel *fake_create_event_channel(void)
 static void fake_destroy_event_channel(struct rdma_event_channel *channel)
 {
 	close(channel->fd);
+	(void)fake_ended(FAKE_CM_CHANNEL);
 }
 
 static int fake_create_id(struct rdma_event_channel *channel, struct rdma_cm_id **ret,

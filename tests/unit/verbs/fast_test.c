@@ -208,6 +208,35 @@ static void test_others(void **state)
 	close_env(&env);
 }
 
+/* An endpoint of one direction has the fast path of that. */
+static void test_directions(void **state)
+{
+	static const struct {
+		uint64_t caps;
+		bool sends, receives;
+	} rows[] = { { FI_MSG | FI_SEND, true, false },
+		{ FI_MSG | FI_RECV, false, true },
+		{ FI_MSG | FI_SEND | FI_RECV, true, true }, { FI_RMA, false, false } };
+
+	(void)state;
+	for (size_t i = 0; i < WF_ARRAY_SIZE(rows); i++) {
+		struct env env;
+
+		env_caps = rows[i].caps;
+		OPEN(FI_EP_MSG, 0, false);
+		count_general(&env);
+		assert_int_equal(send_len(&env, 1, NULL) == 0, rows[i].sends);
+		assert_int_equal(fi_inject(env.fid, env.buf, 1, 0) == 0, rows[i].sends);
+		assert_int_equal(fi_recv(env.fid, env.buf, 16, desc, 0, NULL) == 0,
+			rows[i].receives);
+		assert_int_equal(general_sends + general_injects + general_recvs, 0);
+		assert_int_equal(fake_send_count, rows[i].sends ? 2 : 0);
+		assert_int_equal(fake_recv_count, rows[i].receives);
+		close_env(&env);
+	}
+	env_caps = 0;
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -217,6 +246,7 @@ int main(void)
 		cmocka_unit_test(test_counter),
 		cmocka_unit_test(test_receives),
 		cmocka_unit_test(test_others),
+		cmocka_unit_test(test_directions),
 	};
 
 	return cmocka_run_group_tests(tests, fake_setup, fake_teardown);
