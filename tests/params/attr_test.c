@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Parameters that fi_getinfo shows: sizes, and what is offered. */
+#include <ifaddrs.h>
+#include <net/if.h>
 #include <string.h>
+#include <sys/socket.h>
 
 #include <rdma/fabric.h>
 #include <rdma/fi_errno.h>
@@ -15,6 +18,7 @@ struct question {
 	enum fi_ep_type type;
 	uint64_t caps;
 	enum fi_progress progress;
+	const char *links; /* of lnx; NULL: it is not asked */
 };
 
 static int ask(const struct question *question, struct fi_info **ret)
@@ -23,6 +27,8 @@ static int ask(const struct question *question, struct fi_info **ret)
 	int err;
 
 	assert_non_null(hints);
+	if (question->links)
+		(void)setenv("FI_LNX_PROV_LINKS", question->links, 1);
 	hints->fabric_attr->prov_name = strdup(question->provider);
 	hints->ep_attr->type = question->type;
 	hints->caps = question->caps;
@@ -50,6 +56,8 @@ static int ask(const struct question *question, struct fi_info **ret)
 FIELD(tx_size, info->tx_attr->size)
 FIELD(rx_size, info->rx_attr->size)
 FIELD(inject_size, info->tx_attr->inject_size)
+FIELD(is_ordered, info->tx_attr->msg_order != 0)
+FIELD(links_shm, strstr(info->domain_attr->name, "shm") != NULL)
 
 /* Is there an answer? */
 static long offered(const struct effect *effect)
@@ -87,15 +95,18 @@ static long told(const struct effect *effect)
 	return log_lines_have(effect->with);
 }
 
-static const struct question tcp = { "tcp", FI_EP_RDM, FI_MSG, FI_PROGRESS_UNSPEC },
-			     tcp_auto = { "tcp", FI_EP_RDM, FI_MSG, FI_PROGRESS_AUTO },
-			     tcp_far = { "tcp", FI_EP_RDM, FI_MSG | FI_REMOTE_COMM,
-				     FI_PROGRESS_UNSPEC },
-			     udp_far = { "udp", FI_EP_DGRAM, FI_MSG | FI_REMOTE_COMM,
-				     FI_PROGRESS_UNSPEC },
-			     shm = { "shm", FI_EP_RDM, FI_MSG, FI_PROGRESS_UNSPEC },
-			     rxm = { "tcp;ofi_rxm", FI_EP_RDM, FI_MSG,
-				     FI_PROGRESS_UNSPEC };
+/* What to link for two ways to other machines; empty: this one reaches none. */
+static char two_rails[64];
+
+static const struct question
+	tcp = { "tcp", FI_EP_RDM, FI_MSG, FI_PROGRESS_UNSPEC },
+	tcp_auto = { "tcp", FI_EP_RDM, FI_MSG, FI_PROGRESS_AUTO },
+	tcp_far = { "tcp", FI_EP_RDM, FI_MSG | FI_REMOTE_COMM, FI_PROGRESS_UNSPEC },
+	udp_far = { "udp", FI_EP_DGRAM, FI_MSG | FI_REMOTE_COMM, FI_PROGRESS_UNSPEC },
+	shm = { "shm", FI_EP_RDM, FI_MSG, FI_PROGRESS_UNSPEC },
+	rxm = { "tcp;ofi_rxm", FI_EP_RDM, FI_MSG, FI_PROGRESS_UNSPEC },
+	lnx = { "lnx", FI_EP_RDM, FI_TAGGED, FI_PROGRESS_UNSPEC, "shm+tcp:lo" },
+	rails = { "lnx", FI_EP_RDM, FI_TAGGED, FI_PROGRESS_UNSPEC, two_rails };
 
 static const struct effect sizes[] = {
 	{ "FI_TCP_TX_SIZE", { { NULL, 65536 }, { "32", 32 } }, tx_size, &tcp },
@@ -112,8 +123,12 @@ static const struct effect offers[] = {
 	{ "FI_TCP_DISABLE_AUTO_PROGRESS", { { "no", 1 }, { "yes", 0 } }, offered,
 		&tcp_auto },
 	{ "FI_TCP_IFACE", { { NULL, 0 }, { "lo", 1 } }, on_loopback, &tcp_far },
+	{ "FI_LNX_DISABLE_SHM", { { NULL, 1 }, { "yes", 0 } }, links_shm, &lnx },
 	{ "FI_UDP_IFACE", { { NULL, 0 }, { "lo", 1 } }, on_loopback, &udp_far },
 };
+
+static const struct effect selection = { "FI_LNX_MULTI_RAIL_SELECTION",
+	{ { "per_peer", 1 }, { "PER_MSG", 0 } }, is_ordered, &rails };
 
 /* What this library does not do is told, and what it does anyhow is not. */
 static const struct effect refused[] = {
@@ -149,6 +164,29 @@ static void what_is_offered(void **state)
 	effect_check_all(offers, COUNT(offers));
 }
 
+/* Two ways over one interface, as messages take them in turn. */
+static void find_rails(void)
+{
+	struct ifaddrs *list, *it;
+
+	assert_int_equal(getifaddrs(&list), 0);
+	for (it = list; it; it = it->ifa_next)
+		if (it->ifa_flags & IFF_UP && !(it->ifa_flags & IFF_LOOPBACK) &&
+			it->ifa_addr && it->ifa_addr->sa_family == AF_INET)
+			(void)snprintf(two_rails, sizeof(two_rails),
+				"tcp:%s+tcp;ofi_rxm:%s", it->ifa_name, it->ifa_name);
+	freeifaddrs(list);
+}
+
+static void rails_in_turn_keep_no_order(void **state)
+{
+	(void)state;
+	find_rails();
+	if (!*two_rails)
+		skip();
+	effect_check(&selection);
+}
+
 static void what_is_not_here_is_told(void **state)
 {
 	(void)state;
@@ -160,6 +198,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(sizes_of_answers),
 		cmocka_unit_test(what_is_offered),
+		cmocka_unit_test(rails_in_turn_keep_no_order),
 		cmocka_unit_test(what_is_not_here_is_told),
 	};
 

@@ -3,7 +3,7 @@
  * Preloaded into the programs of a test: to them, the variable that WEFT_IGNORED names
  * is not set. See ignored.py.
  */
-#include <stddef.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -17,7 +17,7 @@ static char *value_of(const char *name)
 	return NULL;
 }
 
-char *getenv(const char *name)
+__attribute__((visibility("default"))) char *getenv(const char *name)
 {
 	const char *ignored = value_of("WEFT_IGNORED");
 

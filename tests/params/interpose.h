@@ -11,6 +11,8 @@
 #include <sys/socket.h>
 #include <sys/uio.h>
 
+#include "sys/compiler.h"
+
 static struct {
 	unsigned long sends; /* calls that send */
 	size_t recv_max;     /* most bytes that one call asks for in one buffer */
@@ -32,7 +34,7 @@ static inline void interpose_sent(const void *from)
 		interposed.from_watched = true;
 }
 
-ssize_t send(int fd, const void *buf, size_t len, int flags)
+WF_EXPORT ssize_t send(int fd, const void *buf, size_t len, int flags)
 {
 	ssize_t (*next)(int, const void *, size_t, int) = dlsym(RTLD_NEXT, "send");
 
@@ -41,7 +43,7 @@ ssize_t send(int fd, const void *buf, size_t len, int flags)
 	return next(fd, buf, len, flags);
 }
 
-ssize_t sendmsg(int fd, const struct msghdr *msg, int flags)
+WF_EXPORT ssize_t sendmsg(int fd, const struct msghdr *msg, int flags)
 {
 	ssize_t (*next)(int, const struct msghdr *, int) = dlsym(RTLD_NEXT, "sendmsg");
 
@@ -51,7 +53,7 @@ ssize_t sendmsg(int fd, const struct msghdr *msg, int flags)
 	return next(fd, msg, flags);
 }
 
-ssize_t recv(int fd, void *buf, size_t len, int flags)
+WF_EXPORT ssize_t recv(int fd, void *buf, size_t len, int flags)
 {
 	ssize_t (*next)(int, void *, size_t, int) = dlsym(RTLD_NEXT, "recv");
 

@@ -26,8 +26,8 @@ static void open_peer(struct peer *peer)
 
 	setup(&peer->end);
 	raw_open(&peer->raw);
-	assert_int_equal(fi_av_insert(peer->end.av, &peer->raw.addr, 1, &peer->addr, 0,
-				 NULL),
+	assert_int_equal(
+		fi_av_insert(peer->end.av, &peer->raw.addr, 1, &peer->addr, 0, NULL),
 		1);
 	assert_int_equal(
 		fi_send(peer->end.ep, bytes, SMALL, NULL, peer->addr, peer), 0);
@@ -110,6 +110,74 @@ static long read_together(const struct effect *effect)
 	return calls < MESSAGES / 2;
 }
 
+/* Take everything that the peer was sent; the last acknowledgement of it, if any, is
+ * *@ret. */
+static bool last_ack(struct raw *raw, struct rdm_end *end, struct rxd_ack *ret)
+{
+	uint8_t packet[PACKET_MAX];
+	bool any = false;
+	size_t len;
+
+	while ((len = raw_get_within(raw, end, packet, 0)))
+		any |= packet[1] == RXD_ACK && rxd_ack_read(packet, len, false, ret);
+	return any;
+}
+
+/* Of peers that nobody knows and that have each sent a message: how many are taken? */
+static long strangers(const struct effect *effect)
+{
+	enum { STRANGERS = 4, POLLS = 200 };
+	struct raw raw[STRANGERS];
+	uint8_t packet[PACKET_MAX];
+	struct rdm_end end;
+	long taken = 0;
+
+	(void)effect;
+	setup(&end);
+	for (int i = 0; i < STRANGERS; i++) {
+		struct rxd_cts cts;
+		bool answered = false;
+		size_t len;
+
+		raw_open(&raw[i]);
+		raw_rts(&raw[i], &end, &raw[i].addr, 0);
+		for (int k = 0; k < POLLS && !answered; k++) {
+			len = raw_get_within(&raw[i], &end, packet, 0);
+			answered = len && rxd_cts_read(packet, len, 0, &cts);
+		}
+		if (!answered)
+			continue;
+		taken++;
+		raw[i].index = (uint32_t)cts.index;
+		raw_msg(&raw[i], &end, raw[i].next++, bytes, SMALL);
+		(void)raw_get(&raw[i], &end, RXD_ACK, packet);
+	}
+	return taken;
+}
+
+/* Are messages of a MiB taken that no receive waits for? */
+static long takes_much(const struct effect *effect)
+{
+	enum { LEN = 1400, MESSAGES = (1 << 20) / LEN, POLLS = 200 };
+	static uint8_t data[LEN];
+	struct rxd_ack ack = { 0 };
+	struct rdm_end end;
+	struct raw raw;
+
+	(void)effect;
+	setup(&end);
+	raw_open(&raw);
+	raw_greet(&raw, &end);
+	for (int i = 0; i < MESSAGES; i++) {
+		raw_msg(&raw, &end, raw.next++, data, LEN);
+		for (int k = 0; k < POLLS && ack.next < raw.next; k++)
+			(void)last_ack(&raw, &end, &ack);
+		if (ack.next < raw.next)
+			return false;
+	}
+	return true;
+}
+
 /* Does the endpoint want packets with a CRC from a peer of this library? */
 static long wants_crc(const struct effect *effect)
 {
@@ -129,7 +197,8 @@ static long wants_crc(const struct effect *effect)
 	return cts.ext.wants_seals;
 }
 
-/* What the flows of the endpoint do on a loss, which tests/unit/rxd/flow_test.c shows. */
+/* What the flows of the endpoint do on a loss, which tests/unit/rxd/flow_test.c shows.
+ */
 static long is_westwood(const struct effect *effect)
 {
 	struct rdm_end end;
@@ -145,6 +214,9 @@ static const struct effect effects[] = {
 	{ "FI_OFI_RXD_RETRY", { { NULL, 1 }, { "0", 0 } }, comes_again, NULL },
 	{ "FI_OFI_RXD_SPIN_COUNT", { { NULL, 1 }, { "1", 0 } }, read_together, NULL },
 	{ "FI_OFI_RXD_SPIN_COUNT", { { "0", 1 }, { "2", 0 } }, read_together, NULL },
+	{ "FI_OFI_RXD_MAX_PEERS", { { NULL, 4 }, { "2", 2 } }, strangers, NULL },
+	{ "FI_OFI_RXD_UNEXPECTED_SIZE", { { NULL, 1 }, { "1048576", 0 } }, takes_much,
+		NULL },
 	{ "FI_OFI_RXD_CRC", { { NULL, 0 }, { "1", 1 } }, wants_crc, NULL },
 	{ "FI_OFI_RXD_CONGESTION", { { NULL, 1 }, { "cubic", 0 } }, is_westwood, NULL },
 };

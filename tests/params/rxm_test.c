@@ -12,6 +12,9 @@
 
 enum { MESSAGES = 32, LEN_MAX = 1 << 20 };
 
+/* Kinds of records of tcp. */
+enum { MESSAGE = 0, READ = 2 };
+
 static uint8_t out[LEN_MAX];
 
 struct peer {
@@ -34,8 +37,7 @@ static void open_peer(struct peer *peer)
 		&port);
 	name = peer->end.addr;
 	name.sin_port = htons(port);
-	assert_int_equal(
-		fi_av_insert(peer->end.av, &name, 1, &peer->addr, 0, NULL), 1);
+	assert_int_equal(fi_av_insert(peer->end.av, &name, 1, &peer->addr, 0, NULL), 1);
 }
 
 /* The kind of the first packet of a message that is as long as the effect tells. */
@@ -47,8 +49,7 @@ static long kind_of_packet(const struct effect *effect)
 	struct peer peer;
 
 	open_peer(&peer);
-	assert_int_equal(
-		fi_tsend(peer.end.ep, out, len, NULL, peer.addr, 7, &peer), 0);
+	assert_int_equal(fi_tsend(peer.end.ep, out, len, NULL, peer.addr, 7, &peer), 0);
 	assert_int_equal(get(&peer.end, peer.fd, head, sizeof(head)), sizeof(head));
 	return head[KIND_AT];
 }
@@ -63,11 +64,30 @@ static long leaves_directly(const struct effect *effect)
 	(void)effect;
 	open_peer(&peer);
 	interpose_watch(out, LEN);
-	assert_int_equal(
-		fi_tsend(peer.end.ep, out, LEN, NULL, peer.addr, 7, &peer), 0);
+	assert_int_equal(fi_tsend(peer.end.ep, out, LEN, NULL, peer.addr, 7, &peer), 0);
 	while (step(&peer.end, &entry) != 1)
 		;
 	return interposed.from_watched;
+}
+
+/* What the endpoint does about a long message of the peer: the kind of its record. */
+static long asks_for_payload(const struct effect *effect)
+{
+	enum { KIND_AT = 1 };
+	uint8_t head[CORE_LEN];
+	struct peer peer;
+	uint64_t id;
+	int fd;
+
+	(void)effect;
+	open_peer(&peer);
+	fd = join(&peer.end, &id);
+	assert_int_equal(
+		fi_trecv(peer.end.ep, out, LEN_MAX, NULL, FI_ADDR_UNSPEC, 7, 0, &peer),
+		0);
+	packet(fd, id, RDV("0000010000000000", "0000010000000000", "0100000000000000"));
+	assert_int_equal(get(&peer.end, fd, head, sizeof(head)), sizeof(head));
+	return head[KIND_AT];
 }
 
 /* Are the completions of many sends read in fewer calls than there are sends? */
@@ -100,6 +120,8 @@ static const struct effect sent[] = {
 		&long_message },
 	{ "FI_OFI_RXM_SAR_LIMIT", { { NULL, 2 }, { "1048576", 1 } }, kind_of_packet,
 		&huge_message },
+	{ "FI_OFI_RXM_USE_RNDV_WRITE", { { NULL, READ }, { "yes", MESSAGE } },
+		asks_for_payload, NULL },
 	{ "FI_OFI_RXM_ENABLE_DIRECT_SEND", { { NULL, 1 }, { "no", 0 } },
 		leaves_directly, NULL },
 	{ "FI_OFI_RXM_COMP_PER_PROGRESS", { { NULL, 1 }, { "1", 0 } },

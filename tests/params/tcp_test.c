@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Parameters of tcp, as sockets of a peer, and the endpoint's own, show them. */
+#include <dirent.h>
+
+#include "../loopback.h"
 #include "../tcp/raw_far.h"
 
 #include "effect.h"
@@ -26,8 +29,8 @@ static struct rdm *open_end(void)
 /* A connection to a peer of this library that is a socket. */
 static int connected_to_ours(struct rdm *rdm, struct far *far)
 {
-	struct bytes request, text = hex("03 01 0008 " CM_OURS LITTLE
-					 "81 00 0000 00000202");
+	struct bytes request,
+		text = hex("03 01 0008 " CM_OURS LITTLE "81 00 0000 00000202");
 	bool sent = false;
 	int fd;
 
@@ -173,6 +176,92 @@ static long gives_up(const struct effect *effect)
 	return given_up;
 }
 
+/* Does a send to a host that refuses connections fail in a few calls? */
+static long refused_at_once(const struct effect *effect)
+{
+	enum { POLLS = 1000 };
+	struct rdm *rdm = open_end();
+	struct sockaddr_in name = rdm->t.name;
+	fi_addr_t addr;
+
+	(void)effect;
+	name.sin_port = htons(unheard_port(2000));
+	assert_int_equal(fi_av_insert(rdm->t.av, &name, 1, &addr, 0, NULL), 1);
+	assert_int_equal(fi_tsend(rdm->t.ep, out, 8, NULL, addr, 9, NULL), 0);
+	for (int i = 0; i < POLLS && !rdm->t.failed_count; i++)
+		drive(&rdm->t);
+	return rdm->t.failed_err == FI_ECONNREFUSED;
+}
+
+static int threads(void)
+{
+	DIR *tasks = opendir("/proc/self/task");
+	int count = 0;
+
+	assert_non_null(tasks);
+	while (readdir(tasks))
+		count++;
+	(void)closedir(tasks);
+	return count;
+}
+
+/* Is there a thread for an operation that is kept? */
+static long has_thread(const struct effect *effect)
+{
+	struct rdm *rdm = open_end();
+	bool sent = false;
+	struct far far;
+	int before = threads();
+
+	(void)effect;
+	/* The connection is taken, and never made. */
+	open_lower(rdm, &far);
+	(void)accept_from(rdm, &far, &sent, 1);
+	assert_true(sent);
+	return threads() > before;
+}
+
+/* A message from one to the other endpoint of this process. */
+static void deliver(struct rdm_end end[2], fi_addr_t addr)
+{
+	struct fi_cq_tagged_entry entry;
+	char in[8];
+	int done = 0;
+
+	assert_int_equal(
+		fi_trecv(end[1].ep, in, sizeof(in), NULL, FI_ADDR_UNSPEC, 1, 0, end),
+		0);
+	assert_int_equal(fi_tsend(end[0].ep, out, sizeof(in), NULL, addr, 1, end), 0);
+	while (done < 2)
+		for (int i = 0; i < 2; i++)
+			done += fi_cq_read(end[i].cq, &entry, 1) == 1;
+}
+
+/* Do messages between endpoints that know each other go through sockets? */
+static long use_sockets(const struct effect *effect)
+{
+	enum { BEFORE = 100, IDLE_CALLS = 1000, MESSAGES = 20 };
+	struct fi_cq_tagged_entry entry;
+	struct rdm_end end[2];
+	fi_addr_t addr;
+
+	(void)effect;
+	for (int i = 0; i < 2; i++)
+		loopback_open(&end[i], "tcp", FI_MSG | FI_TAGGED);
+	for (int i = 1; i >= 0; i--)
+		assert_int_equal(
+			fi_av_insert(end[i].av, &end[!i].addr, 1, &addr, 0, NULL), 1);
+	for (int i = 0; i < BEFORE; i++)
+		deliver(end, addr);
+	for (int i = 0; i < IDLE_CALLS; i++)
+		for (int k = 0; k < 2; k++)
+			assert_int_equal(fi_cq_read(end[k].cq, &entry, 1), -FI_EAGAIN);
+	interposed.sends = 0;
+	for (int i = 0; i < MESSAGES; i++)
+		deliver(end, addr);
+	return interposed.sends >= MESSAGES;
+}
+
 static const bool ours = true, others;
 static const int nodelay = TCP_NODELAY, keep_idle = TCP_KEEPIDLE;
 static const char *const high[] = { "FI_TCP_PORT_HIGH_RANGE", "21099" },
@@ -199,6 +288,10 @@ static const struct effect connections[] = {
 	{ "FI_TCP_PORT_HIGH_RANGE", { { "0", 0 }, { "21099", 1 } }, port_in_range,
 		low },
 	{ "FI_TCP_REPLY_TIMEOUT", { { NULL, 0 }, { "1", 1 } }, gives_up, NULL },
+	{ "FI_TCP_REFUSED_TIMEOUT", { { "3600000", 0 }, { "0", 1 } }, refused_at_once,
+		NULL },
+	{ "FI_TCP_LOCAL", { { NULL, 0 }, { "tcp", 1 } }, use_sockets, NULL },
+	{ "FI_BACKGROUND_PROGRESS", { { "no", 0 }, { "yes", 1 } }, has_thread, NULL },
 };
 
 static void records_of_messages(void **state)
