@@ -95,6 +95,22 @@ static long told(const struct effect *effect)
 	return log_lines_have(effect->with);
 }
 
+/* Does the log tell of the text, when a fabric has the monitor in front? */
+static long monitor_told(const struct effect *effect)
+{
+	static const struct question any = { "tcp", FI_EP_RDM, FI_MSG,
+		FI_PROGRESS_UNSPEC };
+	struct fid_fabric *fabric;
+	struct fi_info *info;
+
+	(void)setenv("FI_HOOK", "monitor", 1);
+	log_lines_start();
+	assert_int_equal(ask(&any, &info), 0);
+	assert_int_equal(fi_fabric(info->fabric_attr, &fabric, NULL), 0);
+	fi_freeinfo(info);
+	return log_lines_have(effect->with);
+}
+
 /* What to link for two ways to other machines; empty: this one reaches none. */
 static char two_rails[64];
 
@@ -124,6 +140,9 @@ static const struct effect offers[] = {
 		&tcp_auto },
 	{ "FI_TCP_IFACE", { { NULL, 0 }, { "lo", 1 } }, on_loopback, &tcp_far },
 	{ "FI_LNX_DISABLE_SHM", { { NULL, 1 }, { "yes", 0 } }, links_shm, &lnx },
+	{ "FI_OFI_HOOK_MONITOR_BASEPATH",
+		{ { "/nonexistent/a", 0 }, { "/nonexistent/b", 1 } }, monitor_told,
+		"/nonexistent/b" },
 	{ "FI_UDP_IFACE", { { NULL, 0 }, { "lo", 1 } }, on_loopback, &udp_far },
 };
 

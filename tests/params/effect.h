@@ -9,10 +9,12 @@
  */
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
 #include <cmocka.h>
@@ -31,6 +33,14 @@ struct effect {
 	effect_scene scene;
 	const void *with; /* what the scene needs to know */
 };
+
+/* Is the variable set to that value? */
+static inline bool effect_is(const struct effect *effect, const char *value)
+{
+	const char *set = getenv(effect->name);
+
+	return set && !strcmp(set, value);
+}
 
 static inline void effect_child(const struct effect *effect, const char *value, int to)
 {

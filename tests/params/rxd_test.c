@@ -110,6 +110,28 @@ static long read_together(const struct effect *effect)
 	return calls < MESSAGES / 2;
 }
 
+/* Does a message to a peer that does not answer fail? In few calls, where the effect
+ * sets an hour. */
+static long fails_in_time(const struct effect *effect)
+{
+	enum { POLLS = 1000 };
+	bool never = effect_is(effect, "3600");
+	uint64_t end = now_ms() + limit_ms(2 * WAIT_MS);
+	struct fi_cq_tagged_entry entry;
+	struct rdm_end env;
+	struct raw raw;
+	fi_addr_t addr;
+	int ret = 0;
+
+	setup(&env);
+	raw_open(&raw);
+	assert_int_equal(fi_av_insert(env.av, &raw.addr, 1, &addr, 0, NULL), 1);
+	assert_int_equal(fi_send(env.ep, bytes, SMALL, NULL, addr, &raw), 0);
+	for (int i = 0; !ret && (never ? i < POLLS : now_ms() < end); i++)
+		ret = step(&env, &entry);
+	return -ret;
+}
+
 /* Take everything that the peer was sent; the last acknowledgement of it, if any, is
  * *@ret. */
 static bool last_ack(struct raw *raw, struct rdm_end *end, struct rxd_ack *ret)
@@ -214,6 +236,8 @@ static const struct effect effects[] = {
 	{ "FI_OFI_RXD_RETRY", { { NULL, 1 }, { "0", 0 } }, comes_again, NULL },
 	{ "FI_OFI_RXD_SPIN_COUNT", { { NULL, 1 }, { "1", 0 } }, read_together, NULL },
 	{ "FI_OFI_RXD_SPIN_COUNT", { { "0", 1 }, { "2", 0 } }, read_together, NULL },
+	{ "FI_OFI_RXD_PEER_TIMEOUT", { { "3600", 0 }, { "1", FI_ECONNREFUSED } },
+		fails_in_time, NULL },
 	{ "FI_OFI_RXD_MAX_PEERS", { { NULL, 4 }, { "2", 2 } }, strangers, NULL },
 	{ "FI_OFI_RXD_UNEXPECTED_SIZE", { { NULL, 1 }, { "1048576", 0 } }, takes_much,
 		NULL },

@@ -3,8 +3,10 @@
 #include <fcntl.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <time.h>
 
 #include "../rdm_end.h"
+#include "../time_limits.h"
 #include "copies.h"
 #include "effect.h"
 #include "providers/shm/shm.h"
@@ -200,6 +202,31 @@ static long fails_at_once(const struct effect *effect)
 	return false;
 }
 
+/* Does a send to an endpoint that does not answer fail? In few calls, where the effect
+ * sets an hour. */
+static long fails_in_time(const struct effect *effect)
+{
+	bool never = effect_is(effect, "3600000");
+	time_t end = time(NULL) + limit_ms(20000) / 1000;
+	struct fi_cq_err_entry err = { 0 };
+	struct fi_cq_tagged_entry entry;
+	struct pair pair;
+
+	open_end(&pair.a);
+	open_end(&pair.b);
+	assert_int_equal(
+		fi_av_insert(pair.a.av, pair.b.name, 1, &pair.b_addr, 0, NULL), 1);
+	assert_int_equal(fi_tsend(pair.a.ep, out, 8, NULL, pair.b_addr, 1, &pair), 0);
+	for (int i = 0; never ? i < POLLS : time(NULL) < end; i++) {
+		if (fi_cq_read(pair.a.cq, &entry, 1) != -FI_EAVAIL)
+			continue;
+		assert_int_equal(fi_cq_readerr(pair.a.cq, &err, 0), 1);
+		assert_int_equal(err.err, FI_ETIMEDOUT);
+		return true;
+	}
+	return false;
+}
+
 static const struct effect effects[] = {
 	{ "FI_SHM_EAGER_SIZE", { { "1999", 0 }, { "2000", 1 } }, completes_early,
 		NULL },
@@ -215,6 +242,8 @@ static const struct effect effects[] = {
 	{ "FI_SHM_UNEXPECTED_SIZE", { { NULL, 2048 }, { "1048576", 1 } },
 		unexpected_limit, NULL },
 	{ "FI_SHM_ANSWER_SIZE", { { NULL, 64 }, { "1048576", 1 } }, answer_limit,
+		NULL },
+	{ "FI_SHM_CONNECT_TIMEOUT", { { "3600000", 0 }, { "1", 1 } }, fails_in_time,
 		NULL },
 	{ "FI_SHM_REFUSED_TIMEOUT", { { "3600000", 0 }, { "0", 1 } }, fails_at_once,
 		NULL },

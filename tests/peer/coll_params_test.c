@@ -103,8 +103,7 @@ static long copies_directly(const struct effect *effect)
 static long finds_out(const struct effect *effect)
 {
 	enum { POLLS = 500 };
-	const char *value = getenv(effect->name);
-	bool never = value && !strcmp(value, "3600000");
+	bool never = effect_is(effect, "3600000");
 	struct coll_mc mc[NODES_MAX];
 	struct coll_rig *rig;
 	void *context;

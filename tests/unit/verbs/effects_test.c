@@ -10,6 +10,7 @@ static void begin(struct env *env)
 {
 	*env = (struct env){ .info = NULL };
 	verbs_params_init();
+	(void)verbs_devices(true);
 }
 
 /* A field of the first answer. */
