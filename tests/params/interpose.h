@@ -2,7 +2,7 @@
 #ifndef PARAMS_INTERPOSE_H
 #define PARAMS_INTERPOSE_H
 
-/* The calls for sockets that the library makes, counted in one process. The program's
+/* Calls that the library makes, counted in one process. The program's
  * functions come before those of the C library. */
 #include <dlfcn.h>
 #include <stdbool.h>
@@ -10,8 +10,12 @@
 #include <stdint.h>
 #include <sys/socket.h>
 #include <sys/uio.h>
+#include <time.h>
 
 #include "sys/compiler.h"
+
+/* Of the thread that asks. */
+static _Thread_local unsigned long interposed_sleeps;
 
 static struct {
 	unsigned long sends; /* calls that send */
@@ -60,6 +64,15 @@ WF_EXPORT ssize_t recv(int fd, void *buf, size_t len, int flags)
 	if (len > interposed.recv_max)
 		interposed.recv_max = len;
 	return next(fd, buf, len, flags);
+}
+
+WF_EXPORT int nanosleep(const struct timespec *time, struct timespec *left)
+{
+	int (*next)(const struct timespec *, struct timespec *) =
+		dlsym(RTLD_NEXT, "nanosleep");
+
+	interposed_sleeps++;
+	return next(time, left);
 }
 
 #endif

@@ -2,6 +2,7 @@
 /* Parameters of tcp, as sockets of a peer, and the endpoint's own, show them. */
 #include <dirent.h>
 
+#include "../log_lines.h"
 #include "../loopback.h"
 #include "../tcp/raw_far.h"
 
@@ -221,6 +222,39 @@ static long has_thread(const struct effect *effect)
 	return threads() > before;
 }
 
+/* Does closing wait for an injected message that cannot leave? */
+static long closing_waits(const struct effect *effect)
+{
+	struct rdm *rdm = open_end();
+	bool sent = false;
+	struct far far;
+
+	(void)effect;
+	open_lower(rdm, &far);
+	(void)accept_from(rdm, &far, &sent, 1);
+	assert_int_equal(fi_tinject(rdm->t.ep, out, 8, far.addr, 1), 0);
+	interposed_sleeps = 0;
+	assert_int_equal(fi_close(&rdm->t.ep->fid), 0);
+	return interposed_sleeps > 0;
+}
+
+/* Does closing tell that the limit of its time is none? The peer hangs up meanwhile. */
+static long closing_tells(const struct effect *effect)
+{
+	struct rdm *rdm;
+	bool sent = false;
+	struct far far;
+
+	(void)setenv("FI_TCP_REFUSED_TIMEOUT", "0", 1);
+	rdm = open_end();
+	open_lower(rdm, &far);
+	close_far(&far, accept_from(rdm, &far, &sent, 1));
+	assert_int_equal(fi_tinject(rdm->t.ep, out, 8, far.addr, 1), 0);
+	log_lines_start();
+	assert_int_equal(fi_close(&rdm->t.ep->fid), 0);
+	return log_lines_have(effect->with);
+}
+
 /* A message from one to the other endpoint of this process. */
 static void deliver(struct rdm_end end[2], fi_addr_t addr)
 {
@@ -291,6 +325,9 @@ static const struct effect connections[] = {
 	{ "FI_TCP_REFUSED_TIMEOUT", { { "3600000", 0 }, { "0", 1 } }, refused_at_once,
 		NULL },
 	{ "FI_TCP_LOCAL", { { NULL, 0 }, { "tcp", 1 } }, use_sockets, NULL },
+	{ "FI_FLUSH_TIMEOUT", { { "0", 0 }, { "50", 1 } }, closing_waits, NULL },
+	{ "FI_FLUSH_TIMEOUT", { { "5000", 0 }, { "-1", 1 } }, closing_tells,
+		"FI_FLUSH_TIMEOUT is -1: possible 0 to" },
 	{ "FI_BACKGROUND_PROGRESS", { { "no", 0 }, { "yes", 1 } }, has_thread, NULL },
 };
 
