@@ -61,7 +61,7 @@ static long what_is_told(const struct effect *effect)
 	struct rdm_end end;
 
 	(void)setenv("FI_HOOK", "monitor", 1);
-	(void)setenv("FI_OFI_HOOK_MONITOR_BASEPATH", "/nonexistent", 1);
+	(void)setenv("FI_OFI_HOOK_MONITOR_BASEPATH", "/nonexistent/mon", 1);
 	log_lines_start();
 	loopback_open(&end, "tcp", FI_MSG | FI_TAGGED);
 	rdm_end_close(&end);
