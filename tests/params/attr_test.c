@@ -121,6 +121,7 @@ static const struct question
 	udp_far = { "udp", FI_EP_DGRAM, FI_MSG | FI_REMOTE_COMM, FI_PROGRESS_UNSPEC },
 	shm = { "shm", FI_EP_RDM, FI_MSG, FI_PROGRESS_UNSPEC },
 	rxm = { "tcp;ofi_rxm", FI_EP_RDM, FI_MSG, FI_PROGRESS_UNSPEC },
+	lnx_default = { "lnx", FI_EP_RDM, FI_TAGGED, FI_PROGRESS_UNSPEC },
 	lnx = { "lnx", FI_EP_RDM, FI_TAGGED, FI_PROGRESS_UNSPEC, "shm+tcp:lo" },
 	rails = { "lnx", FI_EP_RDM, FI_TAGGED, FI_PROGRESS_UNSPEC, two_rails };
 
@@ -140,6 +141,7 @@ static const struct effect offers[] = {
 		&tcp_auto },
 	{ "FI_TCP_IFACE", { { NULL, 0 }, { "lo", 1 } }, on_loopback, &tcp_far },
 	{ "FI_LNX_DISABLE_SHM", { { NULL, 1 }, { "yes", 0 } }, links_shm, &lnx },
+	{ "FI_LNX_DISABLE_SHM", { { NULL, 1 }, { "yes", 0 } }, offered, &lnx_default },
 	{ "FI_OFI_HOOK_MONITOR_BASEPATH",
 		{ { "/nonexistent/a", 0 }, { "/nonexistent/b", 1 } }, monitor_told,
 		"/nonexistent/b" },

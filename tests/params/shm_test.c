@@ -6,7 +6,6 @@
 #include <time.h>
 
 #include "../rdm_end.h"
-#include "../time_limits.h"
 #include "copies.h"
 #include "effect.h"
 #include "providers/shm/shm.h"
@@ -213,7 +212,7 @@ static long fails_at_once(const struct effect *effect)
 static long fails_in_time(const struct effect *effect)
 {
 	bool never = effect_is(effect, "3600000");
-	time_t end = time(NULL) + limit_ms(20000) / 1000;
+	time_t end = time(NULL) + 20; /* the default is more */
 	struct fi_cq_err_entry err = { 0 };
 	struct fi_cq_tagged_entry entry;
 	struct pair pair;
