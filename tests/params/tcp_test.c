@@ -296,7 +296,7 @@ static long use_sockets(const struct effect *effect)
 	return interposed.sends >= MESSAGES;
 }
 
-static const bool ours = true, others;
+static const bool ours = true, others = false;
 static const int nodelay = TCP_NODELAY, keep_idle = TCP_KEEPIDLE;
 static const char *const high[] = { "FI_TCP_PORT_HIGH_RANGE", "21099" },
 			 *const low[] = { "FI_TCP_PORT_LOW_RANGE", "21000" };

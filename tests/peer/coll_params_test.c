@@ -7,6 +7,7 @@
 #include "../params/copies.h"
 #include "../params/effect.h"
 #include "coll_rig.h"
+#include "sys/clock.h"
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
@@ -102,7 +103,7 @@ static long copies_directly(const struct effect *effect)
 /* A member waits for one that has left: does it find out? */
 static long finds_out(const struct effect *effect)
 {
-	enum { POLLS = 500 };
+	enum { MORE_THAN_DEFAULT_MS = 700 };
 	bool never = effect_is(effect, "3600000");
 	struct coll_mc mc[NODES_MAX];
 	struct coll_rig *rig;
@@ -115,7 +116,7 @@ static long finds_out(const struct effect *effect)
 	assert_int_equal(start(FI_BARRIER, &rig->node[0], &mc[0], 0), 0);
 	if (!never)
 		return coll_rig_wait(rig, &rig->node[0], &context) < 0;
-	for (int i = 0; i < POLLS; i++) {
+	for (uint64_t end = wf_deadline_ns(MORE_THAN_DEFAULT_MS); !wf_expired(end);) {
 		struct fi_cq_tagged_entry entry;
 
 		if (fi_cq_read(rig->node[0].cq, &entry, 1) != -FI_EAGAIN)
