@@ -68,8 +68,8 @@ struct reply {
 
 enum { EAGER_AT = CM_LEN + 8, EAGER_MAX = 16384 };
 
-/* A connection request with the data of release 1.17, its size of buffers, and @more_len
- * bytes behind it, from the port *@ret_port. Returns the socket. */
+/* A connection request with the data of release 1.17, its size of buffers, and
+ * @more_len bytes behind it, from the port *@ret_port. Returns the socket. */
 static inline int request_sized(struct rdm_end *env, uint32_t buffer_size,
 	const void *more, size_t more_len, struct reply *ret, uint16_t *ret_port)
 {
