@@ -10,7 +10,8 @@
 
 #include "sys/compiler.h"
 
-static unsigned long copies;
+/* A thread of the library may copy as well. */
+static _Atomic unsigned long copies;
 
 /* The few bytes that prove who a process is are no copy. */
 enum { COPY_MIN = 65 };

@@ -18,9 +18,10 @@
 static _Thread_local unsigned long interposed_sleeps;
 
 static struct {
-	unsigned long sends; /* calls that send */
-	size_t recv_max;     /* most bytes that one call asks for in one buffer */
-	bool from_watched;   /* Something was sent out of the watched bytes. */
+	/* A thread of the library makes calls as well. */
+	_Atomic unsigned long sends; /* calls that send */
+	_Atomic size_t recv_max;   /* most bytes that one call asks for in one buffer */
+	_Atomic bool from_watched; /* Something was sent out of the watched bytes. */
 	const uint8_t *watched, *watched_end;
 } interposed;
 
