@@ -14,8 +14,8 @@ ROOT = os.path.join(TOP, "build", "mutate")
 # that others do not.
 # The suites that run with AddressSanitizer, which notices what is not given back; others
 # have programs that were not built with it.
-SANITIZED = {"conformance", "fault", "lnx", "peer", "personas", "rxd", "rxm", "tcp", "udp",
-             "unit"}
+SANITIZED = {"conformance", "fault", "lnx", "params", "peer", "personas", "rxd", "rxm", "tcp",
+             "udp", "unit"}
 SANITIZER = ["-Db_sanitize=address,undefined", "-Db_lundef=false"]
 SANITIZER_ENV = {
     "ASAN_OPTIONS": "detect_leaks=1:abort_on_error=0:detect_stack_use_after_return=1",

@@ -66,10 +66,12 @@ struct reply {
 	size_t len;
 };
 
-/* A connection request with the data of release 1.17 and @more_len bytes behind it,
- * from the port *@ret_port. Returns the socket. */
-static inline int request(struct rdm_end *env, const void *more, size_t more_len,
-	struct reply *ret, uint16_t *ret_port)
+enum { EAGER_AT = CM_LEN + 8, EAGER_MAX = 16384 };
+
+/* A connection request with the data of release 1.17, its size of buffers, and
+ * @more_len bytes behind it, from the port *@ret_port. Returns the socket. */
+static inline int request_sized(struct rdm_end *env, uint32_t buffer_size,
+	const void *more, size_t more_len, struct reply *ret, uint16_t *ret_port)
 {
 	static uint16_t port = 1100;
 	struct bytes request =
@@ -82,6 +84,7 @@ static inline int request(struct rdm_end *env, const void *more, size_t more_len
 	/* Another peer each time. */
 	*ret_port = port = unheard_port(port + 1);
 	memcpy(request.at + CM_LEN + 4, &port, sizeof(port));
+	memcpy(request.at + EAGER_AT, &buffer_size, sizeof(buffer_size));
 	request.at[3] = (uint8_t)(REQUEST_LEN + more_len);
 	assert_int_equal(connect(fd, (void *)&env->addr, sizeof(env->addr)), 0);
 	put(fd, request.at, request.len);
@@ -93,6 +96,13 @@ static inline int request(struct rdm_end *env, const void *more, size_t more_len
 	assert_true(ret->len >= ACCEPT_LEN && ret->len <= sizeof(ret->data));
 	assert_int_equal(get(env, fd, ret->data, ret->len), ret->len);
 	return fd;
+}
+
+/* The same with the size of buffers that all have by default. */
+static inline int request(struct rdm_end *env, const void *more, size_t more_len,
+	struct reply *ret, uint16_t *ret_port)
+{
+	return request_sized(env, EAGER_MAX, more, more_len, ret, ret_port);
 }
 
 /* The id of the connection in packets to the endpoint. */

@@ -30,6 +30,7 @@ static struct {
 	bool preferred;              /* The file comes before the environment. */
 	int open_errno;              /* errno of opening the file; 0: it was opened */
 	unsigned int first_bad_line; /* number of a line, from 1; 0: none is bad */
+	bool bad_preference;         /* FI_PREFER_SYSCONFIG is no truth value */
 } conf;
 
 static pthread_once_t conf_once = PTHREAD_ONCE_INIT;
@@ -148,7 +149,8 @@ static void read_file(const char *path)
 	prefer = getenv("FI_PREFER_SYSCONFIG");
 	if (!prefer)
 		prefer = file_value("FI_PREFER_SYSCONFIG");
-	conf.preferred = prefer && wf_conf_parse_bool(prefer, &value) && value;
+	conf.bad_preference = prefer && !wf_conf_parse_bool(prefer, &value);
+	conf.preferred = prefer && !conf.bad_preference && value;
 }
 
 static void read_installed_file(void)
@@ -199,4 +201,8 @@ void wf_conf_report(void)
 	if (conf.first_bad_line)
 		wf_log_notice(&wf_core_prov, "%s line %u is not VAR=value, ignored",
 			CONF_FILE, conf.first_bad_line);
+	if (conf.bad_preference)
+		wf_log_notice(&wf_core_prov,
+			"FI_PREFER_SYSCONFIG is not one of 0/1, no/yes, off/on, "
+			"false/true: the environment comes first");
 }

@@ -70,7 +70,8 @@ static bool receive_all(struct rxd_ep *ep)
 	size_t count, total = 0;
 
 	do {
-		count = rxd_below_receive(ep, packets, BATCH);
+		count = rxd_below_receive(
+			ep, packets, WF_MIN(limit - total, (size_t)BATCH));
 		if (!count)
 			break;
 		ep->now_ns = wf_now_ns();

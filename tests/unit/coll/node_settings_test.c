@@ -44,24 +44,26 @@ static const struct row {
 	enum fi_collective_op kind;
 	struct size edge, beyond;
 } rows[] = {
-	{ "DEGREE", "2", is_tree, false, false, FI_ALLREDUCE, { 5, 513 }, { 5, 512 } },
-	{ "TREE_MEMBERS", "5", is_tree, false, false, FI_ALLREDUCE, { 4, 8 },
-		{ 5, 8 } },
-	{ "TREE_OVERSUBSCRIBED_MEMBERS", "5", is_tree, false, true, FI_ALLREDUCE,
+	{ "FI_OFF_COLL_DEGREE", "2", is_tree, false, false, FI_ALLREDUCE, { 5, 513 },
+		{ 5, 512 } },
+	{ "FI_OFF_COLL_TREE_MEMBERS", "5", is_tree, false, false, FI_ALLREDUCE,
 		{ 4, 8 }, { 5, 8 } },
-	{ "TREE_SIZE", "800", is_tree, true, false, FI_ALLREDUCE, { 32, 100 },
-		{ 32, 101 } },
-	{ "SHARE_MEMBERS", "5", shares, true, false, FI_ALLREDUCE, { 5, 1024 },
-		{ 4, 1024 } },
-	{ "SHARE_SIZE", "800", shares, false, false, FI_REDUCE, { 3, 99 }, { 3, 100 } },
-	{ "CHUNK_SIZE", "512", is_divided, false, false, FI_ALLREDUCE, { 2, 64 },
-		{ 2, 65 } },
-	{ "DIRECT_SIZE", "800", is_direct, false, false, FI_BROADCAST, { 2, 99 },
-		{ 2, 100 } },
-	{ "DIRECT_OVERSUBSCRIBED_SIZE", "800", is_direct, false, true, FI_ALLTOALL,
-		{ 3, 99 }, { 3, 100 } },
-	{ "STREAM_SIZE", "6400", streams, false, false, FI_ALLGATHER, { 4, 49 },
-		{ 4, 50 } },
+	{ "FI_OFF_COLL_TREE_OVERSUBSCRIBED_MEMBERS", "5", is_tree, false, true,
+		FI_ALLREDUCE, { 4, 8 }, { 5, 8 } },
+	{ "FI_OFF_COLL_TREE_SIZE", "800", is_tree, true, false, FI_ALLREDUCE,
+		{ 32, 100 }, { 32, 101 } },
+	{ "FI_OFF_COLL_SHARE_MEMBERS", "5", shares, true, false, FI_ALLREDUCE,
+		{ 5, 1024 }, { 4, 1024 } },
+	{ "FI_OFF_COLL_SHARE_SIZE", "800", shares, false, false, FI_REDUCE, { 3, 99 },
+		{ 3, 100 } },
+	{ "FI_OFF_COLL_CHUNK_SIZE", "512", is_divided, false, false, FI_ALLREDUCE,
+		{ 2, 64 }, { 2, 65 } },
+	{ "FI_OFF_COLL_DIRECT_SIZE", "800", is_direct, false, false, FI_BROADCAST,
+		{ 2, 99 }, { 2, 100 } },
+	{ "FI_OFF_COLL_DIRECT_OVERSUBSCRIBED_SIZE", "800", is_direct, false, true,
+		FI_ALLTOALL, { 3, 99 }, { 3, 100 } },
+	{ "FI_OFF_COLL_STREAM_SIZE", "6400", streams, false, false, FI_ALLGATHER,
+		{ 4, 49 }, { 4, 50 } },
 };
 
 static struct coll_setting defaults[COLL_NODE_SETTINGS];
@@ -190,16 +192,16 @@ static void values_that_are_ignored(void **state)
 	static const struct {
 		const char *param, *value;
 	} bad[] = {
-		{ "DEGREE", "65" },
-		{ "TREE_MEMBERS", "1" },
-		{ "TREE_OVERSUBSCRIBED_MEMBERS", "1" },
-		{ "TREE_SIZE", "32769" },
-		{ "SHARE_MEMBERS", "1" },
-		{ "SHARE_SIZE", "56" },
-		{ "CHUNK_SIZE", "63" },
-		{ "CHUNK_SIZE", "32769" },
-		{ "DIRECT_SIZE", "56" },
-		{ "DIRECT_OVERSUBSCRIBED_SIZE", "0" },
+		{ "FI_OFF_COLL_DEGREE", "65" },
+		{ "FI_OFF_COLL_TREE_MEMBERS", "1" },
+		{ "FI_OFF_COLL_TREE_OVERSUBSCRIBED_MEMBERS", "1" },
+		{ "FI_OFF_COLL_TREE_SIZE", "32769" },
+		{ "FI_OFF_COLL_SHARE_MEMBERS", "1" },
+		{ "FI_OFF_COLL_SHARE_SIZE", "56" },
+		{ "FI_OFF_COLL_CHUNK_SIZE", "63" },
+		{ "FI_OFF_COLL_CHUNK_SIZE", "32769" },
+		{ "FI_OFF_COLL_DIRECT_SIZE", "56" },
+		{ "FI_OFF_COLL_DIRECT_OVERSUBSCRIBED_SIZE", "0" },
 	};
 
 	(void)state;

@@ -9,12 +9,9 @@
 /* Settings of the engines by the parameters of the provider. */
 struct fi_provider coll_fi = { .name = "off_coll" };
 
-/* Read the parameters while FI_OFF_COLL_@name is @value. */
-static inline void params_set(const char *name, const char *value)
+/* Read the parameters while the variable has that value. */
+static inline void params_set(const char *variable, const char *value)
 {
-	char variable[64];
-
-	(void)snprintf(variable, sizeof(variable), "FI_OFF_COLL_%s", name);
 	assert_int_equal(setenv(variable, value, 1), 0);
 	coll_params_init();
 	assert_int_equal(unsetenv(variable), 0);
@@ -35,13 +32,13 @@ static inline int params_changed(const struct coll_setting *settings,
 }
 
 /* Of a value that is not possible no setting changes. */
-static inline void params_check_ignored(const char *name, const char *value,
+static inline void params_check_ignored(const char *variable, const char *value,
 	const struct coll_setting *settings, const struct coll_setting *before,
 	int count)
 {
 	int which;
 
-	params_set(name, value);
+	params_set(variable, value);
 	assert_int_equal(params_changed(settings, before, count, &which), 0);
 }
 

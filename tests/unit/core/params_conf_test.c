@@ -12,6 +12,7 @@
 #include "core/params/conf.h"
 #include "core/init.h"
 #include "core/params/param.h"
+#include "sys/compiler.h"
 
 static struct fi_provider tcp = { .name = "tcp" };
 
@@ -121,6 +122,26 @@ static void shapes_of_lines(void **state)
 	assert_non_null(strstr(capture_end(), " line 5 is not VAR=value"));
 }
 
+/* Neither first nor second: the environment stays first, and it is told. */
+static void preference_that_is_none(void **state)
+{
+	static const struct {
+		const char *value;
+		bool told;
+	} rows[] = { { "maybe", true }, { "no", false }, { "yes", false } };
+
+	for (size_t i = 0; i < WF_ARRAY_SIZE(rows); i++) {
+		setenv("FI_PREFER_SYSCONFIG", rows[i].value, 1);
+		setenv("FI_TCP_IFACE", "eth0", 1);
+		use_text("FI_TCP_IFACE=ib0\n");
+		expect_iface(strcmp(rows[i].value, "yes") ? "eth0" : "ib0");
+		capture_start();
+		wf_conf_report();
+		assert_int_equal(strstr(capture_end(), "FI_PREFER_SYSCONFIG") != NULL,
+			rows[i].told);
+	}
+}
+
 /* Bytes of all sorts are only more or less sensible text. */
 static void rubbish(void **state)
 {
@@ -188,6 +209,7 @@ int main(void)
 		cmocka_unit_test_setup(file_may_be_preferred, setup),
 		cmocka_unit_test_setup(listed_values_include_the_file, setup),
 		cmocka_unit_test_setup(shapes_of_lines, setup),
+		cmocka_unit_test_setup(preference_that_is_none, setup),
 		cmocka_unit_test_setup(rubbish, setup),
 		cmocka_unit_test_setup(absent_file_is_no_problem, setup),
 		cmocka_unit_test_setup(unknown_names_in_the_file, setup),

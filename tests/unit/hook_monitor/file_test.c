@@ -306,6 +306,10 @@ static void parameters(void **state)
 	assert_true(log_lines_have("FI_OFI_HOOK_MONITOR_TICK_MAX is -1"));
 	mon_params_done();
 	assert_string_equal(mon_params.basepath, "/dev/shm/ofi");
+	(void)setenv("FI_OFI_HOOK_MONITOR_TICK_MAX", "7", 1);
+	mon_params_read();
+	assert_int_equal(mon_params.tick_max, 7);
+	mon_params_done();
 }
 
 int main(void)

@@ -194,6 +194,24 @@ static void refused(void **state)
 	close_table();
 }
 
+/* FI_SHM_DISABLE_MAPPING at this end only: what the peer publishes is not accessed. */
+static void not_with_the_setting(void **state)
+{
+	struct pair *p = *state;
+
+	open_table(p);
+	segs = 2;
+	assert_performed(p);
+	close_table();
+	pair_again(p);
+	open_table(p);
+	segs = 2;
+	shm_params.disable_mapping = 1;
+	assert_true(is_requested(p));
+	shm_params.disable_mapping = 0;
+	close_table();
+}
+
 /* A region that is closed, or whose owner ends the connection, in the middle. */
 static void closed_meanwhile(void **state)
 {
@@ -565,6 +583,7 @@ int main(void)
 		PAIR_TEST(in_parts_and_requests),
 		PAIR_TEST(performed),
 		PAIR_TEST(refused),
+		PAIR_TEST(not_with_the_setting),
 		PAIR_TEST(closed_meanwhile),
 		PAIR_TEST(not_the_table),
 		PAIR_TEST(garbage),

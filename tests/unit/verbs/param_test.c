@@ -49,23 +49,23 @@ static struct fid_logging logger = { .ops = &log_ops };
 /* Number variables: a value that is followed, where it goes, and one out of range. */
 #define NUMBER(name_, good_, member_, bad_)                                            \
 	{                                                                              \
-		"FI_VERBS_" name_, #good_, bad_, good_, &verbs_params.member_          \
+		name_, #good_, bad_, good_, &verbs_params.member_                      \
 	}
 static const struct number {
 	const char *name, *good, *bad;
 	size_t value;
 	const size_t *at;
 } numbers[] = {
-	NUMBER("TX_SIZE", 17, tx_size, "0"),
-	NUMBER("RX_SIZE", 18, rx_size, "0"),
-	NUMBER("TX_IOV_LIMIT", 3, tx_iov_limit, "0"),
-	NUMBER("RX_IOV_LIMIT", 2, rx_iov_limit, "1000"),
-	NUMBER("INLINE_SIZE", 64, inline_size, "1000000"),
-	NUMBER("MIN_RNR_TIMER", 31, min_rnr_timer, "32"),
-	NUMBER("CQREAD_BUNCH_SIZE", 16, cq_bunch, "0"),
-	NUMBER("GID_IDX", 255, gid_index, "256"),
-	NUMBER("NAME_SERVER_PORT", 4000, name_server_port, "0"),
-	NUMBER("DGRAM_NAME_SERVER_PORT", 4001, name_server_port, "65536"),
+	NUMBER("FI_VERBS_TX_SIZE", 17, tx_size, "0"),
+	NUMBER("FI_VERBS_RX_SIZE", 18, rx_size, "0"),
+	NUMBER("FI_VERBS_TX_IOV_LIMIT", 3, tx_iov_limit, "0"),
+	NUMBER("FI_VERBS_RX_IOV_LIMIT", 2, rx_iov_limit, "1000"),
+	NUMBER("FI_VERBS_INLINE_SIZE", 64, inline_size, "1000000"),
+	NUMBER("FI_VERBS_MIN_RNR_TIMER", 31, min_rnr_timer, "32"),
+	NUMBER("FI_VERBS_CQREAD_BUNCH_SIZE", 16, cq_bunch, "0"),
+	NUMBER("FI_VERBS_GID_IDX", 255, gid_index, "256"),
+	NUMBER("FI_VERBS_NAME_SERVER_PORT", 4000, name_server_port, "0"),
+	NUMBER("FI_VERBS_DGRAM_NAME_SERVER_PORT", 4001, name_server_port, "65536"),
 };
 
 /* Truth values, with the one that is not the default. */

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "objects/endpoint/life/flush.h"
 
+#include <limits.h>
 #include <rdma/providers/fi_prov.h>
 #include <sched.h>
 #include <unistd.h>
 
 #include "objects/endpoint/log.h"
 #include "objects/endpoint/scalable/scalable.h"
+#include "objects/notice.h"
 #include "sys/calls.h"
 #include "sys/clock.h"
 
@@ -183,8 +185,14 @@ static uint64_t deadline(const struct wf_ep *ep)
 {
 	int usual_ms = ep->xfer->flush_ms ? ep->xfer->flush_ms : TIMEOUT_MS, ms;
 
-	if (fi_param_get_int(NULL, "flush_timeout", &ms) || ms < 0)
+	if (fi_param_get_int(NULL, "flush_timeout", &ms))
 		ms = usual_ms;
+	if (ms < 0) {
+		wf_notice(ep->domain->prov->fi,
+			"FI_FLUSH_TIMEOUT is %d: possible 0 to %d; %d is used", ms,
+			INT_MAX, usual_ms);
+		ms = usual_ms;
+	}
 	return wf_deadline_ns(ms);
 }
 
