@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * A loadable provider of connections: those of tcp, in front of whose posts it stands.
- * It refuses the posts that the test names (stream_module.h). To a layer above it is a
+ * It refuses the posts that the test names (refused_posts.h). To a layer above it is a
  * provider of another library, whose protocol is none of streams: so each connection
  * has buffers of its own, and peers count credits. With TESTMSG_MR_LOCAL in the
  * environment the buffers of operations have to be registered.
  *
  * Objects are those of tcp, with other tables of functions. One thread at a time.
  */
-#include "stream_module.h"
+#include "../refused_posts.h"
 
 #include <stdbool.h>
 #include <stdlib.h>
@@ -30,16 +30,6 @@ static const struct fi_ops_mr *tcp_mr;
 static const struct fi_ops *tcp_end;
 static const struct fi_ops_msg *tcp_msg;
 static const struct fi_ops_rma *tcp_rma;
-
-/* Counts a post. 0, or the error that it is refused with. */
-static int refused(enum post_kind kind)
-{
-	struct posts *posts = &testmsg_posts;
-
-	posts->of_kind[kind]++;
-	posts->count++;
-	return posts->count - posts->from < posts->length ? posts->err : 0;
-}
 
 static bool needs_descs(void)
 {
@@ -104,7 +94,7 @@ static struct fi_ops_mr region_ops = {
 
 static ssize_t end_sendmsg(struct fid_ep *ep, const struct fi_msg *msg, uint64_t flags)
 {
-	int err = refused(POST_SEND);
+	int err = posts_refused(&testmsg_posts, POST_SEND);
 
 	if (!described(msg->msg_iov, msg->desc, msg->iov_count))
 		return -FI_EINVAL;
@@ -113,7 +103,7 @@ static ssize_t end_sendmsg(struct fid_ep *ep, const struct fi_msg *msg, uint64_t
 
 static ssize_t end_inject(struct fid_ep *ep, const void *buf, size_t len, fi_addr_t to)
 {
-	int err = refused(POST_INJECT);
+	int err = posts_refused(&testmsg_posts, POST_INJECT);
 
 	return err ? err : tcp_msg->inject(ep, buf, len, to);
 }
@@ -122,7 +112,7 @@ static ssize_t end_recv(struct fid_ep *ep, void *buf, size_t len, void *desc,
 	fi_addr_t from, void *context)
 {
 	const struct iovec iov = { buf, len };
-	int err = refused(POST_RECV);
+	int err = posts_refused(&testmsg_posts, POST_RECV);
 
 	if (!described(&iov, &desc, 1))
 		return -FI_EINVAL;
@@ -132,7 +122,7 @@ static ssize_t end_recv(struct fid_ep *ep, void *buf, size_t len, void *desc,
 static ssize_t end_readmsg(
 	struct fid_ep *ep, const struct fi_msg_rma *msg, uint64_t flags)
 {
-	int err = refused(POST_READ);
+	int err = posts_refused(&testmsg_posts, POST_READ);
 
 	if (!described(msg->msg_iov, msg->desc, msg->iov_count))
 		return -FI_EINVAL;
@@ -142,7 +132,7 @@ static ssize_t end_readmsg(
 static ssize_t end_writemsg(
 	struct fid_ep *ep, const struct fi_msg_rma *msg, uint64_t flags)
 {
-	int err = refused(POST_WRITE);
+	int err = posts_refused(&testmsg_posts, POST_WRITE);
 
 	if (!described(msg->msg_iov, msg->desc, msg->iov_count))
 		return -FI_EINVAL;
