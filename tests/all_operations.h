@@ -77,7 +77,9 @@ struct row_state {
 };
 
 static struct rdm_end left, right;
+/* Of in[] and out[] at both ends. */
 static struct fid_mr *regions[4];
+static bool has_descs;
 static fi_addr_t to_left, to_right;
 static uint8_t in[ROWS][LONG], out[ROWS][LONG];
 static struct row_state states[ROWS];
@@ -86,7 +88,8 @@ static struct row_state states[ROWS];
 
 static inline void expose(struct rdm_end *end, struct fid_mr **ret)
 {
-	const uint64_t access = FI_REMOTE_READ | FI_REMOTE_WRITE;
+	const uint64_t access = FI_SEND | FI_RECV | FI_READ | FI_WRITE |
+				FI_REMOTE_READ | FI_REMOTE_WRITE;
 
 	assert_int_equal(fi_mr_reg(end->domain, in, sizeof(in), access, 0, KEY_IN, 0,
 				 &ret[0], NULL),
@@ -96,12 +99,14 @@ static inline void expose(struct rdm_end *end, struct fid_mr **ret)
 		0);
 }
 
-static inline void open_both(const char *provider)
+/* @mr_mode: with FI_MR_LOCAL, operations have descriptors. */
+static inline void open_both(const char *provider, int mr_mode)
 {
 	const uint64_t caps = FI_MSG | FI_TAGGED | FI_RMA | FI_ATOMIC;
 
-	loopback_open(&left, provider, caps);
-	loopback_open(&right, provider, caps);
+	has_descs = mr_mode & FI_MR_LOCAL;
+	loopback_open_mr(&left, provider, caps, mr_mode);
+	loopback_open_mr(&right, provider, caps, mr_mode);
 	assert_int_equal(fi_av_insert(left.av, &right.addr, 1, &to_right, 0, NULL), 1);
 	assert_int_equal(fi_av_insert(right.av, &left.addr, 1, &to_left, 0, NULL), 1);
 	expose(&left, regions);
@@ -193,6 +198,14 @@ static inline void prepare(size_t i)
 	}
 }
 
+/* Descriptors of buffers in in[] or @is_out, at one end; NULL: they need none. */
+static inline void **descs(bool is_left, bool is_out, void *ret[3])
+{
+	for (int i = 0; i < 3; i++)
+		ret[i] = fi_mr_desc(regions[2 * !is_left + is_out]);
+	return has_descs ? ret : NULL;
+}
+
 static inline ssize_t post_receive(size_t i)
 {
 	const struct row *row = &rows[i];
@@ -201,9 +214,10 @@ static inline ssize_t post_receive(size_t i)
 		{ in[i] + row->len / 3, row->len / 2 },
 		{ in[i] + row->len / 3 + row->len / 2,
 			row->len - row->len / 3 - row->len / 2 } };
+	void *desc[3];
 
-	return fi_trecvv(
-		end->ep, iov, NULL, 3, FI_ADDR_UNSPEC, TAG + i, 0, &states[i].rx);
+	return fi_trecvv(end->ep, iov, descs(row->back, false, desc), 3, FI_ADDR_UNSPEC,
+		TAG + i, 0, &states[i].rx);
 }
 
 static inline ssize_t post_atomic(size_t i, struct fid_ep *ep, fi_addr_t to)
@@ -231,18 +245,20 @@ static inline ssize_t post_one(size_t i)
 	fi_addr_t to = row->back ? to_left : to_right;
 	const struct iovec iov[2] = { { out[i], row->len / 2 },
 		{ out[i] + row->len / 2, row->len - row->len / 2 } };
-	void *context = &states[i].tx;
+	void *context = &states[i].tx, *desc[3];
+	void **of_out = descs(!row->back, true, desc);
 
 	switch (row->kind) {
 	case SEND:
-		return fi_tsendv(ep, iov, NULL, 2, to, TAG + i, context);
+		return fi_tsendv(ep, iov, of_out, 2, to, TAG + i, context);
 	case INJECT:
 		return fi_tinject(ep, out[i], row->len, to, TAG + i);
 	case WRITE:
-		return fi_writev(ep, iov, NULL, 2, to, i * LONG, KEY_IN, context);
+		return fi_writev(ep, iov, of_out, 2, to, i * LONG, KEY_IN, context);
 	case READ:
-		return fi_read(
-			ep, in[i], row->len, NULL, to, i * LONG, KEY_OUT, context);
+		(void)descs(!row->back, false, desc);
+		return fi_read(ep, in[i], row->len, has_descs ? *desc : NULL, to,
+			i * LONG, KEY_OUT, context);
 	default:
 		return post_atomic(i, ep, to);
 	}

@@ -20,6 +20,12 @@ struct posts {
 	int err;
 };
 
+/* Regions that were registered, and those that are still open; exported as
+ * "<name>_regions" by a provider that counts them. */
+struct region_counts {
+	unsigned int made, open;
+};
+
 /* Counts a post. 0, or the error that it is refused with. */
 static inline int posts_refused(struct posts *posts, enum post_kind kind)
 {
@@ -28,16 +34,16 @@ static inline int posts_refused(struct posts *posts, enum post_kind kind)
 	return posts->count - posts->from < posts->length ? posts->err : 0;
 }
 
-/* The variable "<name>_posts" of the provider @name in the directory @dir, where
+/* The variable "<name>_<what>" of the provider @name in the directory @dir, where
  * fi_getinfo finds the provider from now on. NULL: there is none. */
-static inline struct posts *posts_of(const char *dir, const char *name)
+static inline void *exported(const char *dir, const char *name, const char *what)
 {
 	char path[PATH_MAX], symbol[64];
 	void *module;
 
 	setenv("FI_PROVIDER_PATH", dir, 1);
 	(void)snprintf(path, sizeof(path), "%s/lib%s-fi.so", dir, name);
-	(void)snprintf(symbol, sizeof(symbol), "%s_posts", name);
+	(void)snprintf(symbol, sizeof(symbol), "%s_%s", name, what);
 	module = dlopen(path, RTLD_NOW | RTLD_LOCAL);
 	return module ? dlsym(module, symbol) : NULL;
 }

@@ -14,7 +14,7 @@ static struct posts *posts;
 
 static void open_pair(void)
 {
-	open_both("testdgram;ofi_rxd");
+	open_both("testdgram;ofi_rxd", 0);
 }
 
 static void refuse(unsigned int from, unsigned int length, int err)
@@ -82,7 +82,7 @@ int main(int argc, char **argv)
 
 	if (argc > 2)
 		setenv("TESTDGRAM_NO_INJECT", "1", 1);
-	posts = posts_of(argc > 1 ? argv[1] : ".", "testdgram");
+	posts = exported(argc > 1 ? argv[1] : ".", "testdgram", "posts");
 	if (!posts)
 		return 1;
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -22,12 +22,13 @@
 #include <rdma/providers/fi_prov.h>
 
 __attribute__((visibility("default"))) struct posts testmsg_posts;
+__attribute__((visibility("default"))) struct region_counts testmsg_regions;
 
 /* The tables of tcp. */
 static const struct fi_ops_fabric *tcp_fabric;
 static const struct fi_ops_domain *tcp_domain;
 static const struct fi_ops_mr *tcp_mr;
-static const struct fi_ops *tcp_end;
+static const struct fi_ops *tcp_end, *tcp_region;
 static const struct fi_ops_msg *tcp_msg;
 static const struct fi_ops_rma *tcp_rma;
 
@@ -38,7 +39,6 @@ static bool needs_descs(void)
 
 /* Descriptors: what the regions cover, the last ones of them. */
 static struct iovec covered[1 << 16];
-static unsigned int regions;
 
 static bool covers(const struct iovec *region, const struct iovec *iov)
 {
@@ -56,13 +56,28 @@ static bool described(const struct iovec *iov, void *const *desc, size_t count)
 	return true;
 }
 
-/* Gives the region that tcp made a descriptor. */
+static int region_close(struct fid *fid)
+{
+	testmsg_regions.open--;
+	return tcp_region->close(fid);
+}
+
+/* Counts the region that tcp made, and gives it a descriptor. */
 static int describe(int ret, const void *buf, size_t len, struct fid_mr *mr)
 {
-	struct iovec *region = &covered[regions++ % (1 << 16)];
+	struct iovec *region = &covered[testmsg_regions.made % (1 << 16)];
+	static struct fi_ops ops;
 
-	if (ret || !needs_descs())
+	if (ret)
 		return ret;
+	testmsg_regions.made++;
+	testmsg_regions.open++;
+	tcp_region = mr->fid.ops;
+	ops = *tcp_region;
+	ops.close = region_close;
+	mr->fid.ops = &ops;
+	if (!needs_descs())
+		return 0;
 	*region = (struct iovec){ (void *)(uintptr_t)buf, len };
 	mr->mem_desc = region;
 	return 0;
