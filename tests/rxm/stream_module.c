@@ -29,8 +29,26 @@ static const struct fi_ops_fabric *tcp_fabric;
 static const struct fi_ops_domain *tcp_domain;
 static const struct fi_ops_mr *tcp_mr;
 static const struct fi_ops *tcp_end, *tcp_region;
-static const struct fi_ops_msg *tcp_msg;
-static const struct fi_ops_rma *tcp_rma;
+
+/* An endpoint that is enabled, and its tables; NULL: none. */
+struct end {
+	struct fid_ep *ep;
+	const struct fi_ops_msg *msg;
+	const struct fi_ops_rma *rma;
+};
+
+enum { ENDS = 64 };
+
+static struct end ends[ENDS];
+
+/* The entry of @ep, or a free one for NULL. */
+static struct end *end_of(const struct fid_ep *ep)
+{
+	for (int i = 0; i < ENDS; i++)
+		if (ends[i].ep == ep)
+			return &ends[i];
+	abort();
+}
 
 static bool needs_descs(void)
 {
@@ -113,14 +131,14 @@ static ssize_t end_sendmsg(struct fid_ep *ep, const struct fi_msg *msg, uint64_t
 
 	if (!described(msg->msg_iov, msg->desc, msg->iov_count))
 		return -FI_EINVAL;
-	return err ? err : tcp_msg->sendmsg(ep, msg, flags);
+	return err ? err : end_of(ep)->msg->sendmsg(ep, msg, flags);
 }
 
 static ssize_t end_inject(struct fid_ep *ep, const void *buf, size_t len, fi_addr_t to)
 {
 	int err = posts_refused(&testmsg_posts, POST_INJECT);
 
-	return err ? err : tcp_msg->inject(ep, buf, len, to);
+	return err ? err : end_of(ep)->msg->inject(ep, buf, len, to);
 }
 
 static ssize_t end_recv(struct fid_ep *ep, void *buf, size_t len, void *desc,
@@ -131,7 +149,7 @@ static ssize_t end_recv(struct fid_ep *ep, void *buf, size_t len, void *desc,
 
 	if (!described(&iov, &desc, 1))
 		return -FI_EINVAL;
-	return err ? err : tcp_msg->recv(ep, buf, len, desc, from, context);
+	return err ? err : end_of(ep)->msg->recv(ep, buf, len, desc, from, context);
 }
 
 static ssize_t end_readmsg(
@@ -141,7 +159,7 @@ static ssize_t end_readmsg(
 
 	if (!described(msg->msg_iov, msg->desc, msg->iov_count))
 		return -FI_EINVAL;
-	return err ? err : tcp_rma->readmsg(ep, msg, flags);
+	return err ? err : end_of(ep)->rma->readmsg(ep, msg, flags);
 }
 
 static ssize_t end_writemsg(
@@ -151,7 +169,7 @@ static ssize_t end_writemsg(
 
 	if (!described(msg->msg_iov, msg->desc, msg->iov_count))
 		return -FI_EINVAL;
-	return err ? err : tcp_rma->writemsg(ep, msg, flags);
+	return err ? err : end_of(ep)->rma->writemsg(ep, msg, flags);
 }
 
 /* Calls that the tables lack end in a crash, which is noticed. */
@@ -175,11 +193,18 @@ static int end_control(struct fid *fid, int command, void *arg)
 
 	if (ret || command != FI_ENABLE)
 		return ret;
-	tcp_msg = ep->msg;
-	tcp_rma = ep->rma;
+	*end_of(NULL) = (struct end){ ep, ep->msg, ep->rma };
 	ep->msg = &end_msg;
 	ep->rma = &end_rma;
 	return 0;
+}
+
+static int end_close(struct fid *fid)
+{
+	for (int i = 0; i < ENDS; i++)
+		if (ends[i].ep && &ends[i].ep->fid == fid)
+			ends[i].ep = NULL;
+	return tcp_end->close(fid);
 }
 
 static struct fi_info *for_tcp(const struct fi_info *from)
@@ -213,6 +238,7 @@ static int open_end(struct fid_domain *domain, struct fi_info *from,
 	tcp_end = (*ret_ep)->fid.ops;
 	fid_ops = *tcp_end;
 	fid_ops.control = end_control;
+	fid_ops.close = end_close;
 	(*ret_ep)->fid.ops = &fid_ops;
 	return 0;
 }
