@@ -47,11 +47,7 @@ static void note_arrival(
 {
 	if (sent->resent && now_ns - sent->at_ns < out->rtt.min)
 		return;
-	if (out->any_arrived && sent->order <= out->arrived_order)
-		return;
-	out->any_arrived = true;
-	out->arrived_order = sent->order;
-	out->arrived_at_ns = sent->at_ns;
+	out->arrived_order = WF_MAX(out->arrived_order, sent->order);
 }
 
 static void arrived(
@@ -155,7 +151,7 @@ static void detect_losses(struct rxd_flow *flow, unsigned int rounds, uint64_t n
 	out->loss_ns = UINT64_MAX;
 	/* Without a gap all packets were sent after those that arrived, in both orders.
 	 */
-	if (!out->any_arrived || board->una == board->next ||
+	if (board->una == board->next ||
 		(board->una >= out->early_end &&
 			rxd_board_at(board, board->una)->order > out->arrived_order))
 		return;

@@ -32,7 +32,6 @@ static void reset_outgoing(struct rxd_flow *flow, uint64_t number)
 	out->window = flow->config->window;
 	out->blocked = false;
 	out->rounds = out->repeats = out->unasked = 0;
-	out->any_arrived = false;
 	out->early_end = 0;
 	out->recovered_order = out->board.order;
 	out->timeout_ns = out->loss_ns = UINT64_MAX;
