@@ -58,6 +58,9 @@ struct hand {
 	size_t path;
 	ssize_t bytes; /* of a packet of a transfer */
 	bool survive;
+	/* acked, failed, deliver and restarted start as many transfers of one packet.
+	 */
+	unsigned int starts;
 };
 
 static inline struct hand *hand_of(struct rxd_flow *flow)
@@ -191,11 +194,22 @@ static inline ssize_t hand_send_control(
 	return (ssize_t)len;
 }
 
+static inline void hand_start(struct hand *h, uint64_t count);
+
+static inline void hand_called(struct hand *h)
+{
+	if (!h->starts)
+		return;
+	h->starts--;
+	hand_start(h, 1);
+}
+
 static inline void hand_acked(struct rxd_flow *flow, struct rxd_xfer *xfer)
 {
 	struct hand *h = hand_of(flow);
 
 	hand_log(h, "done%u", hand_id(h, xfer));
+	hand_called(h);
 }
 
 static inline void hand_failed(struct rxd_flow *flow, struct rxd_xfer *xfer, int err)
@@ -203,6 +217,7 @@ static inline void hand_failed(struct rxd_flow *flow, struct rxd_xfer *xfer, int
 	struct hand *h = hand_of(flow);
 
 	hand_log(h, "fail%u:%d", hand_id(h, xfer), err);
+	hand_called(h);
 }
 
 static inline int64_t hand_deliver(struct rxd_flow *flow, const struct rxd_base *base,
@@ -214,12 +229,14 @@ static inline int64_t hand_deliver(struct rxd_flow *flow, const struct rxd_base 
 	(void)len;
 	assert_int_equal(base->flags & (RXD_FLAG_EXT | RXD_FLAG_ACK_NOW), 0);
 	assert_int_equal(base->seq, flow->in.next);
+	hand_called(h);
 	return h->delivers;
 }
 
 static inline void hand_restarted(struct rxd_flow *flow)
 {
 	hand_log(hand_of(flow), "restart");
+	hand_called(hand_of(flow));
 }
 
 static inline bool hand_survives(struct rxd_flow *flow, struct rxd_xfer *xfer)

@@ -322,6 +322,171 @@ static void a_cancel(void **state)
 	hand_done(&h);
 }
 
+/* The loss of what was sent after the window shrank shrinks it again, from the first
+ * packet on. */
+static void the_next_round_of_losses(void **state)
+{
+	struct hand h;
+	uint64_t sent;
+
+	(void)state;
+	in_flight(&h, true, &sent);
+	hand_ack(&h, 1, 7);
+	hand_start(&h, 3);
+	hand_expect(&h, "1! 21 22 23");
+	/* 21 to 23 overtake 1, which was sent again before them; those between them are
+	 * lost, too, and belong to the first round. */
+	hand_ack(&h, 1, UINT64_C(0x700007));
+	assert_int_equal(h.flow.out.cc.cwnd, (uint64_t)WIDE * 7 / 10 * 7 / 10);
+	hand_done(&h);
+}
+
+/* Losses that show after two timeouts: all packets were lost for long. */
+static void losses_after_timeouts(void **state)
+{
+	struct hand h;
+	uint64_t sent;
+
+	(void)state;
+	for (unsigned int rounds = 1; rounds <= 3; rounds++) {
+		in_flight(&h, true, &sent);
+		for (unsigned int i = 0; i < rounds; i++)
+			hand_run_at(&h, h.flow.out.timeout_ns);
+		assert_int_equal(h.flow.out.cc.cwnd, WIDE);
+		hand_give_ack(&h, 2, 0x100, HAND_WINDOW, 0);
+		assert_int_equal(h.flow.out.cc.cwnd,
+			rounds < 2 ? (uint64_t)WIDE * 7 / 10 : 2 * HAND_BYTES);
+		hand_done(&h);
+	}
+}
+
+/* With Westwood, five losses of a round in slow start do not end it, and the window
+ * does not become smaller than what the path delivers. */
+static void losses_of_a_lossy_path(void **state)
+{
+	struct hand h;
+	uint64_t sent;
+
+	(void)state;
+	for (unsigned int losses = 4; losses <= 7; losses++) {
+		in_flight(&h, true, &sent);
+		h.config.westwood = true;
+		h.flow.out.delivery.round_order = UINT64_MAX;
+		hand_give_ack(&h, 1, UINT64_C(1) << (losses + 1), HAND_WINDOW, 0);
+		assert_int_equal(h.flow.out.board.lost, losses);
+		assert_int_equal(h.flow.out.cc.cwnd == WIDE, losses < 6);
+		assert_int_equal(h.flow.out.start_losses, WF_MIN(losses, 6u));
+		hand_done(&h);
+	}
+	/* Behind slow start each one counts; a round that ends forgives those before.
+	 */
+	in_flight(&h, true, &sent);
+	h.config.westwood = true;
+	h.flow.out.cc.ssthresh = WIDE;
+	hand_give_ack(&h, 1, 7, HAND_WINDOW, 0);
+	assert_true(h.flow.out.cc.cwnd < WIDE);
+	hand_done(&h);
+	in_flight(&h, true, &sent);
+	h.config.westwood = true;
+	h.flow.out.start_losses = 5;
+	hand_give_ack(&h, 2, 1, HAND_WINDOW, 0);
+	assert_int_equal(h.flow.out.start_losses, 0);
+	assert_int_equal(h.flow.out.delivery.first_sent_ns, sent);
+	hand_done(&h);
+}
+
+/* Which transmission of a packet that was sent twice arrived is known when its last one
+ * is as old as the shortest round trip. */
+static void the_transmission_that_arrived(void **state)
+{
+	struct hand h;
+	uint64_t sent;
+
+	(void)state;
+	for (int old = 0; old < 2; old++) {
+		in_flight(&h, true, &sent);
+		hand_ack(&h, 1, 7);
+		hand_expect(&h, "1!");
+		/* Packet 0 had the order 0, and the last one of 20 the order 20. */
+		assert_int_equal(h.flow.out.arrived_order, 4);
+		h.now += HAND_RTT - 1 + (uint64_t)old;
+		hand_give_ack(&h, 2, 3, HAND_WINDOW, 0);
+		assert_int_equal(h.flow.out.arrived_order, old ? 21 : 4);
+		hand_done(&h);
+	}
+	/* One that was sent once, however soon. */
+	in_flight(&h, true, &sent);
+	h.now = sent + 1;
+	hand_give_ack(&h, 2, 0, HAND_WINDOW, 0);
+	assert_int_equal(h.flow.out.arrived_order, 1);
+	assert_int_equal(h.flow.out.rtt.min, 1);
+	hand_done(&h);
+}
+
+/* Everything arrived after a timeout, at a peer of another library: nothing is lost. */
+static void a_timeout_without_a_loss(void **state)
+{
+	struct hand h;
+
+	(void)state;
+	hand_open(&h, false);
+	hand_start(&h, 1);
+	hand_run_at(&h, h.flow.out.timeout_ns);
+	hand_give_ack(&h, 2, 0, HAND_WINDOW, 0);
+	assert_int_equal(h.flow.out.cc.cwnd, 14600);
+	assert_true(h.flow.out.cc.ssthresh == UINT64_MAX);
+	hand_done(&h);
+}
+
+/* Operations that start transfers: these wait until the flow runs. */
+static void transfers_that_are_started_meanwhile(void **state)
+{
+	struct hand h;
+
+	(void)state;
+	hand_open(&h, true);
+	hand_start(&h, 1);
+	h.starts = 1;
+	hand_give_ack(&h, 2, 0, HAND_WINDOW, 0);
+	hand_expect(&h, "1 done1");
+	hand_run(&h);
+	hand_expect(&h, "2");
+	h.starts = 1;
+	hand_data(&h, 0);
+	hand_expect(&h, "done2");
+	hand_run(&h);
+	hand_expect(&h, "3");
+	h.starts = 1;
+	hand_give_ack(&h, 3, 0, HAND_WINDOW, FI_EACCES);
+	hand_expect(&h, "fail3:13");
+	hand_run(&h);
+	hand_expect(&h, "skip3+1 4");
+	h.starts = 1;
+	hand_start(&h, 1);
+	rxd_flow_left(&h.flow);
+	hand_expect(&h, "5 restart fail4:104 fail5:104");
+	hand_run(&h);
+	hand_expect(&h, "rts");
+	/* The flow is not left as if an operation were being called. */
+	hand_give_cts(&h, hand_cts(&h, true));
+	hand_run(&h);
+	hand_expect(&h, "0");
+	hand_done(&h);
+	/* A window that stays closed: failed is called by a timer. */
+	hand_open(&h, false);
+	hand_start(&h, 1);
+	hand_give_ack(&h, 1, 0, 0, 0);
+	while (h.flow.out.rounds < 12)
+		hand_run_at(&h, h.flow.out.timeout_ns);
+	hand_forget(&h);
+	h.starts = 1;
+	h.flow.greeting.asking = false;
+	h.flow.greeting.at_ns = UINT64_MAX;
+	hand_run_at(&h, h.flow.out.timeout_ns);
+	hand_expect(&h, "fail1:121 1");
+	hand_done(&h);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -335,6 +500,12 @@ int main(void)
 		cmocka_unit_test(a_refused_transfer),
 		cmocka_unit_test(a_full_queue_below),
 		cmocka_unit_test(a_cancel),
+		cmocka_unit_test(the_next_round_of_losses),
+		cmocka_unit_test(losses_after_timeouts),
+		cmocka_unit_test(losses_of_a_lossy_path),
+		cmocka_unit_test(the_transmission_that_arrived),
+		cmocka_unit_test(a_timeout_without_a_loss),
+		cmocka_unit_test(transfers_that_are_started_meanwhile),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -83,7 +83,6 @@ static void finish_transfers(struct rxd_flow *flow)
 		if (xfer->first + xfer->count > out->board.una)
 			break;
 		wf_list_remove(&xfer->link);
-		xfer->begun = false;
 		flow->config->ops->acked(flow, xfer);
 	}
 	flow->busy = false;
@@ -275,7 +274,6 @@ static void refuse(struct rxd_flow *flow, int err)
 	if (out->current == xfer)
 		out->current = NULL;
 	wf_list_remove(&xfer->link);
-	xfer->begun = false;
 	flow->busy = true;
 	flow->config->ops->failed(flow, xfer, err);
 	flow->busy = false;

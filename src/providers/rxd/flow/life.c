@@ -95,12 +95,9 @@ static void fail_all(struct rxd_flow *flow, struct wf_list *xfers, int err)
 	struct wf_list *item;
 
 	flow->busy = true;
-	while ((item = wf_list_pop(xfers))) {
-		struct rxd_xfer *xfer = wf_list_entry(item, struct rxd_xfer, link);
-
-		xfer->begun = false;
-		flow->config->ops->failed(flow, xfer, err);
-	}
+	while ((item = wf_list_pop(xfers)))
+		flow->config->ops->failed(
+			flow, wf_list_entry(item, struct rxd_xfer, link), err);
 	flow->busy = false;
 }
 
