@@ -18,6 +18,8 @@ struct posts {
 	 * negative fi_errno. The first one has the number 1. */
 	unsigned int from, length;
 	int err;
+	/* Messages for which the peer had no receive, where that is counted. */
+	unsigned int overruns;
 };
 
 /* Regions that were registered, and those that are still open; exported as

@@ -8,7 +8,8 @@
  *
  * With a second argument "write" the sender writes long messages; with "local" the
  * buffers of operations below have to be registered, and with "given" the application
- * does that; with "shared" connections share receive buffers.
+ * does that; with "shared" connections share receive buffers; with "joined" messages
+ * below have one buffer.
  */
 #include "../all_operations.h"
 #include "../refused_posts.h"
@@ -30,6 +31,14 @@ static void close_pair(void)
 	assert_int_equal(registered->open, 0);
 }
 
+/* All arrive, and no end sends more than the other one has buffers for. */
+static void await_all(void)
+{
+	run_until(all_arrived);
+	if (!getenv("FI_OFI_RXM_USE_SRX"))
+		assert_int_equal(posts->overruns, 0);
+}
+
 /* Refuse @length posts from number @from on. */
 static void refuse(unsigned int from, unsigned int length, int err)
 {
@@ -43,7 +52,7 @@ static unsigned int count_posts(void)
 {
 	refuse(0, 0, 0);
 	start_all();
-	run_until(all_arrived);
+	await_all();
 	return posts->count;
 }
 
@@ -84,7 +93,7 @@ static void a_full_queue_delays_only(void **state)
 		for (unsigned int k = 1; k <= count; k++) {
 			refuse(k, lengths[n], -FI_EAGAIN);
 			start_all();
-			run_until(all_arrived);
+			await_all();
 		}
 	close_pair();
 }
@@ -100,7 +109,7 @@ static void a_queue_is_full_when_a_connection_begins(void **state)
 		refuse(k, 1, -FI_EAGAIN);
 		open_pair();
 		start_all();
-		run_until(all_arrived);
+		await_all();
 		close_pair();
 	}
 }
@@ -163,6 +172,8 @@ int main(int argc, char **argv)
 		setenv("FI_OFI_RXM_USE_RNDV_WRITE", "1", 1);
 	if (!strcmp(how, "shared"))
 		setenv("FI_OFI_RXM_USE_SRX", "1", 1);
+	if (!strcmp(how, "joined"))
+		setenv("TESTMSG_ONE_BUFFER", "1", 1);
 	if (!strcmp(how, "local") || !strcmp(how, "given"))
 		setenv("TESTMSG_MR_LOCAL", "1", 1);
 	if (!strcmp(how, "given"))

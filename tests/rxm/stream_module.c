@@ -4,12 +4,14 @@
  * It refuses the posts that the test names (refused_posts.h). To a layer above it is a
  * provider of another library, whose protocol is none of streams: so each connection
  * has buffers of its own, and peers count credits. With TESTMSG_MR_LOCAL in the
- * environment the buffers of operations have to be registered.
+ * environment the buffers of operations have to be registered; with TESTMSG_ONE_BUFFER
+ * messages have one buffer.
  *
  * Objects are those of tcp, with other tables of functions. One thread at a time.
  */
 #include "../refused_posts.h"
 
+#include <netinet/in.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
@@ -35,6 +37,7 @@ struct end {
 	struct fid_ep *ep;
 	const struct fi_ops_msg *msg;
 	const struct fi_ops_rma *rma;
+	unsigned int posted, sent; /* receives, and messages */
 };
 
 enum { ENDS = 64 };
@@ -50,9 +53,41 @@ static struct end *end_of(const struct fid_ep *ep)
 	abort();
 }
 
+/* The other end of the connection of @end, in this process; NULL: not known. */
+static struct end *other_of(const struct end *end)
+{
+	struct sockaddr_in peer = { 0 }, name;
+	size_t len = sizeof(peer);
+
+	if (fi_getpeer(end->ep, &peer, &len))
+		return NULL;
+	for (int i = 0; i < ENDS; i++) {
+		len = sizeof(name);
+		if (ends[i].ep && !fi_getname(&ends[i].ep->fid, &name, &len) &&
+			name.sin_port == peer.sin_port)
+			return &ends[i];
+	}
+	return NULL;
+}
+
+/* A message is sent. Has the other end a receive for it? */
+static void count_sent(const struct fid_ep *ep)
+{
+	struct end *end = end_of(ep), *other = other_of(end);
+
+	end->sent++;
+	if (other)
+		testmsg_posts.overruns += other->posted < end->sent;
+}
+
 static bool needs_descs(void)
 {
 	return getenv("TESTMSG_MR_LOCAL");
+}
+
+static bool takes_one_buffer(void)
+{
+	return getenv("TESTMSG_ONE_BUFFER");
 }
 
 /* Descriptors: what the regions cover, the last ones of them. */
@@ -129,16 +164,25 @@ static ssize_t end_sendmsg(struct fid_ep *ep, const struct fi_msg *msg, uint64_t
 {
 	int err = posts_refused(&testmsg_posts, POST_SEND);
 
-	if (!described(msg->msg_iov, msg->desc, msg->iov_count))
+	if (!described(msg->msg_iov, msg->desc, msg->iov_count) ||
+		(takes_one_buffer() && msg->iov_count > 1))
 		return -FI_EINVAL;
-	return err ? err : end_of(ep)->msg->sendmsg(ep, msg, flags);
+	if (!err)
+		err = (int)end_of(ep)->msg->sendmsg(ep, msg, flags);
+	if (!err)
+		count_sent(ep);
+	return err;
 }
 
 static ssize_t end_inject(struct fid_ep *ep, const void *buf, size_t len, fi_addr_t to)
 {
 	int err = posts_refused(&testmsg_posts, POST_INJECT);
 
-	return err ? err : end_of(ep)->msg->inject(ep, buf, len, to);
+	if (!err)
+		err = (int)end_of(ep)->msg->inject(ep, buf, len, to);
+	if (!err)
+		count_sent(ep);
+	return err;
 }
 
 static ssize_t end_recv(struct fid_ep *ep, void *buf, size_t len, void *desc,
@@ -149,7 +193,10 @@ static ssize_t end_recv(struct fid_ep *ep, void *buf, size_t len, void *desc,
 
 	if (!described(&iov, &desc, 1))
 		return -FI_EINVAL;
-	return err ? err : end_of(ep)->msg->recv(ep, buf, len, desc, from, context);
+	if (!err)
+		err = (int)end_of(ep)->msg->recv(ep, buf, len, desc, from, context);
+	end_of(ep)->posted += !err;
+	return err;
 }
 
 static ssize_t end_readmsg(
@@ -193,7 +240,7 @@ static int end_control(struct fid *fid, int command, void *arg)
 
 	if (ret || command != FI_ENABLE)
 		return ret;
-	*end_of(NULL) = (struct end){ ep, ep->msg, ep->rma };
+	*end_of(NULL) = (struct end){ .ep = ep, .msg = ep->msg, .rma = ep->rma };
 	ep->msg = &end_msg;
 	ep->rma = &end_rma;
 	return 0;
@@ -215,6 +262,9 @@ static struct fi_info *for_tcp(const struct fi_info *from)
 		return NULL;
 	info->ep_attr->type = FI_EP_MSG;
 	info->ep_attr->protocol = FI_PROTO_UNSPEC;
+	/* RMA operations may have more. */
+	if (takes_one_buffer())
+		info->tx_attr->iov_limit = 4;
 	free(info->fabric_attr->prov_name);
 	info->fabric_attr->prov_name = strdup("tcp");
 	return info;
@@ -326,6 +376,8 @@ static int module_getinfo(uint32_t version, const char *node, const char *servic
 		free(info->fabric_attr->prov_name);
 		info->fabric_attr->prov_name = NULL;
 		info->ep_attr->protocol = FI_PROTO_RDMA_CM_IB_RC;
+		if (takes_one_buffer())
+			info->tx_attr->iov_limit = 1;
 		if (needs_descs())
 			info->domain_attr->mr_mode |= FI_MR_LOCAL;
 	}
