@@ -68,7 +68,7 @@ struct reply {
 
 /* Connect and send a request with the data of release 1.17 and @more_len bytes behind
  * it, of a peer at @port. Returns the socket. */
-static inline int ask(
+static inline int send_request(
 	struct rdm_end *env, uint16_t port, const void *more, size_t more_len)
 {
 	struct bytes request =
@@ -107,7 +107,7 @@ static inline int request(struct rdm_end *env, const void *more, size_t more_len
 	int fd;
 
 	*ret_port = port = unheard_port(port + 1);
-	fd = ask(env, port, more, more_len);
+	fd = send_request(env, port, more, more_len);
 	get_reply(env, fd, ret);
 	return fd;
 }

@@ -28,7 +28,7 @@ static void open_back(struct back *back, uint16_t port)
 
 static int meet(struct back *back)
 {
-	int fd = ask(&back->env, back->port, NULL, 0);
+	int fd = send_request(&back->env, back->port, NULL, 0);
 	struct reply reply;
 
 	get_reply(&back->env, fd, &reply);
@@ -122,7 +122,7 @@ static void a_message_waits_for_the_peer(void **state)
 		assert_int_equal(step(&back.env, &entry), 0);
 	assert_int_equal(
 		fi_tsend(back.env.ep, "wxyz", 4, NULL, back.addr, TAG, &tx), 0);
-	fd = ask(&back.env, back.port, NULL, 0);
+	fd = send_request(&back.env, back.port, NULL, 0);
 	assert_int_equal(
 		get(&back.env, fd, bytes, CM_LEN + ACCEPT_LEN), CM_LEN + ACCEPT_LEN);
 	assert_int_equal(get(&back.env, fd, bytes, PACKET), PACKET);
