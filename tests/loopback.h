@@ -9,8 +9,9 @@
 
 #include "rdm_end.h"
 
-static inline void loopback_open(
-	struct rdm_end *end, const char *provider, uint64_t caps)
+/* @mr_mode: as in fi_info(3). */
+static inline void loopback_open_mr(
+	struct rdm_end *end, const char *provider, uint64_t caps, int mr_mode)
 {
 	struct fi_info *hints = fi_allocinfo(), *info;
 
@@ -18,12 +19,19 @@ static inline void loopback_open(
 	hints->ep_attr->type = FI_EP_RDM;
 	hints->caps = caps;
 	hints->mode = FI_CONTEXT | FI_CONTEXT2;
+	hints->domain_attr->mr_mode = mr_mode;
 	hints->addr_format = FI_SOCKADDR_IN;
 	assert_int_equal(fi_getinfo(FI_VERSION(1, 20), "127.0.0.1", NULL, FI_SOURCE,
 				 hints, &info),
 		0);
 	fi_freeinfo(hints);
 	rdm_end_open(end, info, 0, FI_WAIT_NONE);
+}
+
+static inline void loopback_open(
+	struct rdm_end *end, const char *provider, uint64_t caps)
+{
+	loopback_open_mr(end, provider, caps, 0);
 }
 
 #endif

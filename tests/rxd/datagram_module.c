@@ -4,7 +4,9 @@
  * only the public headers. It does what a layer above must not take amiss: fi_sendmsg
  * writes a completion also where none was asked for, with the context that it got;
  * completions have no flags; a datagram that was cut has its true length; and there are
- * neither multi-receive buffers nor descriptors to wait on.
+ * neither multi-receive buffers nor descriptors to wait on. It refuses the posts that
+ * the test names (refused_posts.h), and injects nothing with TESTDGRAM_NO_INJECT in the
+ * environment.
  */
 #include <arpa/inet.h>
 #include <errno.h>
@@ -18,6 +20,10 @@
 #include <rdma/fi_endpoint.h>
 #include <rdma/fi_errno.h>
 #include <rdma/providers/fi_prov.h>
+
+#include "../refused_posts.h"
+
+__attribute__((visibility("default"))) struct posts testdgram_posts;
 
 enum { RX_SIZE = 64, QUEUE = 4096, PEERS = 64, MTU = 1472 };
 
@@ -199,6 +205,10 @@ static int open_queue(struct fid_domain *domain, struct fi_cq_attr *attr,
 static ssize_t post(
 	struct end *end, const struct iovec *iov, size_t count, void *context)
 {
+	int err = posts_refused(&testdgram_posts, POST_RECV);
+
+	if (err)
+		return err;
 	if (count != 1 || end->head - end->tail == RX_SIZE)
 		return count == 1 ? -FI_EAGAIN : -FI_EINVAL;
 	end->posted[end->head % RX_SIZE] = *iov;
@@ -226,8 +236,12 @@ static ssize_t end_sendmsg(struct fid_ep *fid, const struct fi_msg *msg, uint64_
 		.msg_namelen = sizeof(end->book->names[0]),
 		.msg_iov = (struct iovec *)(uintptr_t)msg->msg_iov,
 		.msg_iovlen = msg->iov_count };
-	ssize_t n = sendmsg(end->fd, &hdr, 0);
+	int err = posts_refused(&testdgram_posts, POST_SEND);
+	ssize_t n;
 
+	if (err)
+		return err;
+	n = sendmsg(end->fd, &hdr, 0);
 	if (n < 0)
 		return -errno;
 	complete(end->queue, msg->context, (size_t)n, FI_ADDR_NOTAVAIL);
@@ -237,9 +251,13 @@ static ssize_t end_sendmsg(struct fid_ep *fid, const struct fi_msg *msg, uint64_
 static ssize_t end_inject(struct fid_ep *fid, const void *buf, size_t len, fi_addr_t to)
 {
 	struct end *end = (struct end *)fid;
-	ssize_t n = sendto(end->fd, buf, len, 0,
-		(struct sockaddr *)&end->book->names[to], sizeof(end->book->names[to]));
+	int err = posts_refused(&testdgram_posts, POST_INJECT);
+	ssize_t n;
 
+	if (err)
+		return err;
+	n = sendto(end->fd, buf, len, 0, (struct sockaddr *)&end->book->names[to],
+		sizeof(end->book->names[to]));
 	return n < 0 ? -errno : 0;
 }
 
@@ -366,7 +384,7 @@ static int module_getinfo(uint32_t version, const char *node, const char *servic
 	info->ep_attr->max_msg_size = MTU;
 	info->ep_attr->tx_ctx_cnt = info->ep_attr->rx_ctx_cnt = 1;
 	info->tx_attr->caps = FI_MSG | FI_SEND;
-	info->tx_attr->inject_size = MTU;
+	info->tx_attr->inject_size = getenv("TESTDGRAM_NO_INJECT") ? 0 : MTU;
 	info->tx_attr->iov_limit = 8;
 	info->tx_attr->size = info->rx_attr->size = RX_SIZE;
 	info->rx_attr->caps = FI_MSG | FI_RECV | FI_SOURCE;

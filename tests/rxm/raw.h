@@ -68,21 +68,17 @@ struct reply {
 
 enum { EAGER_AT = CM_LEN + 8, EAGER_MAX = 16384 };
 
-/* A connection request with the data of release 1.17, its size of buffers, and
- * @more_len bytes behind it, from the port *@ret_port. Returns the socket. */
-static inline int request_sized(struct rdm_end *env, uint32_t buffer_size,
-	const void *more, size_t more_len, struct reply *ret, uint16_t *ret_port)
+/* Connect and send a request with the data of release 1.17, its size of buffers, and
+ * @more_len bytes behind it, of a peer at @port. Returns the socket. */
+static inline int send_request(struct rdm_end *env, uint32_t buffer_size, uint16_t port,
+	const void *more, size_t more_len)
 {
-	static uint16_t port = 1100;
 	struct bytes request =
 		hex("03 00 0018 00000000 0000000000000000 0000000000000000"
 		    "0100000000000000"
 		    "01 02 04 03 0000 02 00 00400000 00100000 05000000 7f1b0000");
-	uint8_t head[CM_LEN];
 	int fd = socket(AF_INET, SOCK_STREAM, 0);
 
-	/* Another peer each time. */
-	*ret_port = port = unheard_port(port + 1);
 	memcpy(request.at + CM_LEN + 4, &port, sizeof(port));
 	memcpy(request.at + EAGER_AT, &buffer_size, sizeof(buffer_size));
 	request.at[3] = (uint8_t)(REQUEST_LEN + more_len);
@@ -90,11 +86,32 @@ static inline int request_sized(struct rdm_end *env, uint32_t buffer_size,
 	put(fd, request.at, request.len);
 	if (more_len)
 		put(fd, more, more_len);
+	return fd;
+}
+
+/* The endpoint accepts the request. */
+static inline void get_reply(struct rdm_end *env, int fd, struct reply *ret)
+{
+	uint8_t head[CM_LEN];
+
 	assert_int_equal(get(env, fd, head, sizeof(head)), sizeof(head));
 	assert_int_equal(head[1], 1);
 	ret->len = (size_t)head[2] << 8 | head[3];
 	assert_true(ret->len >= ACCEPT_LEN && ret->len <= sizeof(ret->data));
 	assert_int_equal(get(env, fd, ret->data, ret->len), ret->len);
+}
+
+/* A connection request that is accepted, with @more_len bytes behind it, from the port
+ * *@ret_port, of another peer each time. Returns the socket. */
+static inline int request_sized(struct rdm_end *env, uint32_t buffer_size,
+	const void *more, size_t more_len, struct reply *ret, uint16_t *ret_port)
+{
+	static uint16_t port = 1100;
+	int fd;
+
+	*ret_port = port = unheard_port(port + 1);
+	fd = send_request(env, buffer_size, port, more, more_len);
+	get_reply(env, fd, ret);
 	return fd;
 }
 

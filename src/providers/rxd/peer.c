@@ -97,8 +97,6 @@ static int own_name(struct rxd_ep *ep)
 	size_t len = sizeof(name);
 	int ret = fi_getname(&ep->below.fid->fid, name, &len);
 
-	if (!ret && len > RXD_NAME_SIZE)
-		ret = -FI_ETOOSMALL;
 	memcpy(ep->config.name, name, RXD_NAME_SIZE);
 	return wf_lower_result(&ep->domain->below, FI_LOG_EP_CTRL, "fi_getname", ret);
 }

@@ -37,7 +37,8 @@ static struct rxm_buf *buf_of(struct rxm_call *call)
 	return wf_container_of(call, struct rxm_buf, call);
 }
 
-static void post(struct rxm_buf *buf)
+/* False: it cannot be posted now, and is in ep->idle. */
+static bool post(struct rxm_buf *buf)
 {
 	struct rxm_bufs *bufs = buf->bufs;
 	void *desc = bufs->mr ? fi_mr_desc(bufs->mr) : NULL;
@@ -48,12 +49,20 @@ static void post(struct rxm_buf *buf)
 			  : fi_recv(bufs->target, buf->data, bufs->buf_size, desc,
 				    FI_ADDR_UNSPEC, &buf->call.scratch);
 	if (wf_likely(!ret))
-		return;
+		return true;
 	wf_list_push(&bufs->ep->idle, &buf->call.link);
 	if (ret != -FI_EAGAIN)
 		rxm_log(FI_LOG_INFO, FI_LOG_EP_DATA,
 			"a receive buffer cannot be posted: %s\n",
 			fi_strerror((int)-ret));
+	return false;
+}
+
+/* Post a buffer again; the peer of its connection gets a credit for it. */
+static void repost(struct rxm_buf *buf)
+{
+	if (wf_likely(post(buf)) && buf->call.conn)
+		rxm_credit_reposted(buf->call.conn);
 }
 
 void rxm_bufs_post_idle(struct rxm_ep *ep)
@@ -64,17 +73,15 @@ void rxm_bufs_post_idle(struct rxm_ep *ep)
 	while ((link = wf_list_pop(&ep->idle)))
 		wf_list_push(&idle, link);
 	while ((link = wf_list_pop(&idle)))
-		post(buf_of(wf_list_entry(link, struct rxm_call, link)));
+		repost(buf_of(wf_list_entry(link, struct rxm_call, link)));
 }
 
 void rxm_bufs_post_withheld(struct rxm_conn *conn)
 {
 	struct wf_list *link;
 
-	while ((link = wf_list_pop(&conn->withheld))) {
-		post(buf_of(wf_list_entry(link, struct rxm_call, link)));
-		rxm_credit_reposted(conn);
-	}
+	while ((link = wf_list_pop(&conn->withheld)))
+		repost(buf_of(wf_list_entry(link, struct rxm_call, link)));
 }
 
 /* The connection of a packet; in a shared context the id in the packet tells it. NULL:
@@ -146,7 +153,7 @@ void rxm_bufs_deliver_raw(struct rxm_ep *ep)
 		link = wf_list_pop(&ep->data.held_raw);
 		buf = buf_of(wf_list_entry(link, struct rxm_call, link));
 		deliver(buf, &buf->entry);
-		post(buf);
+		repost(buf);
 	}
 }
 
@@ -179,9 +186,7 @@ static void received(
 		wf_list_push(&conn->withheld, &buf->call.link);
 		return;
 	}
-	post(buf);
-	if (conn)
-		rxm_credit_reposted(conn);
+	repost(buf);
 }
 
 static int make_area(struct rxm_bufs *bufs)
@@ -227,7 +232,9 @@ int rxm_bufs_new(struct rxm_ep *ep, struct rxm_conn *conn, struct fid_ep *target
 		bufs->buf[i].bufs = bufs;
 		bufs->buf[i].data = bufs->area + i * bufs->buf_size;
 		bufs->buf[i].tagged = i >= count;
-		post(&bufs->buf[i]);
+		/* The credits of a new connection are for all of them. */
+		if (!post(&bufs->buf[i]) && conn)
+			conn->reposted--;
 	}
 	*ret_bufs = bufs;
 	return 0;

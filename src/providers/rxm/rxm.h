@@ -179,13 +179,6 @@ void rxm_domain_done(struct wf_domain *domain);
 int rxm_mr_register(struct wf_domain *domain, const struct fi_mr_attr *attr,
 	uint64_t flags, struct fid_mr **ret_mr);
 
-/* The descriptor below for the application's @desc: they are the same. */
-static inline void *rxm_domain_desc(const struct rxm_domain *domain, void *desc)
-{
-	(void)domain;
-	return desc;
-}
-
 /* Register buffers of this process below, for one rendezvous. Any locks may be held. 0
  * or a negative fi_errno. @access: as in fi_mr_reg(3), or 0: FI_SEND and FI_RECV only.
  * The key is fi_mr_key(*ret_mr); fi_close ends the registration. */

@@ -480,7 +480,7 @@ static void lower_provider_is_full(void **state)
 	setup(&p, 13);
 	p.a.full = true;
 	(void)sim_start(&p.a, 10000);
-	assert_int_equal(rxd_flow_deadline(&p.a.flow), 0);
+	assert_true(rxd_flow_deadline(&p.a.flow) <= p.net.now_ns);
 	p.a.full = false;
 	exchange(&p, 20);
 	for (unsigned int i = 0; i < 200; i++) {

@@ -47,11 +47,7 @@ static void note_arrival(
 {
 	if (sent->resent && now_ns - sent->at_ns < out->rtt.min)
 		return;
-	if (out->any_arrived && sent->order <= out->arrived_order)
-		return;
-	out->any_arrived = true;
-	out->arrived_order = sent->order;
-	out->arrived_at_ns = sent->at_ns;
+	out->arrived_order = WF_MAX(out->arrived_order, sent->order);
 }
 
 static void arrived(
@@ -87,7 +83,6 @@ static void finish_transfers(struct rxd_flow *flow)
 		if (xfer->first + xfer->count > out->board.una)
 			break;
 		wf_list_remove(&xfer->link);
-		xfer->begun = false;
 		flow->config->ops->acked(flow, xfer);
 	}
 	flow->busy = false;
@@ -155,7 +150,7 @@ static void detect_losses(struct rxd_flow *flow, unsigned int rounds, uint64_t n
 	out->loss_ns = UINT64_MAX;
 	/* Without a gap all packets were sent after those that arrived, in both orders.
 	 */
-	if (!out->any_arrived || board->una == board->next ||
+	if (board->una == board->next ||
 		(board->una >= out->early_end &&
 			rxd_board_at(board, board->una)->order > out->arrived_order))
 		return;
@@ -279,7 +274,6 @@ static void refuse(struct rxd_flow *flow, int err)
 	if (out->current == xfer)
 		out->current = NULL;
 	wf_list_remove(&xfer->link);
-	xfer->begun = false;
 	flow->busy = true;
 	flow->config->ops->failed(flow, xfer, err);
 	flow->busy = false;

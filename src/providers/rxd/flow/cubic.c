@@ -61,7 +61,6 @@ static void begin_phase(struct rxd_cubic *cc, uint64_t now_ns)
 	uint64_t packets = 0;
 
 	cc->start_ns = WF_MAX(now_ns, UINT64_C(1));
-	cc->w_start = cc->cwnd;
 	cc->w_reno = cc->cwnd;
 	cc->reno_acked = 0;
 	if (cc->w_max > cc->cwnd)

@@ -19,10 +19,10 @@ struct rxd_cubic {
 	uint64_t prior, w_max, w_reno;
 	/* Bytes acknowledged since w_reno grew, weighted with its slope. */
 	uint64_t reno_acked;
-	/* Window at start_ns, when the current phase of congestion avoidance began. */
-	uint64_t w_start;
-	uint64_t start_ns; /* 0: a phase begins with the next acknowledgement */
-	uint64_t k_ns;     /* time from start_ns until the window reaches w_max */
+	/* Time when the current phase of congestion avoidance began; 0: one begins with
+	 * the next acknowledgement. */
+	uint64_t start_ns;
+	uint64_t k_ns; /* time from start_ns until the window reaches w_max */
 };
 
 void rxd_cubic_init(struct rxd_cubic *cc, uint32_t packet);

@@ -207,9 +207,8 @@ struct rxd_outgoing {
 	uint64_t loss_ns;
 	/* No packet from this number on arrived out of order. */
 	uint64_t early_end;
-	/* Order and time of the latest transmission that is known to have arrived. */
-	bool any_arrived;
-	uint64_t arrived_order, arrived_at_ns;
+	/* Order of the latest transmission that is known to have arrived; 0: none. */
+	uint64_t arrived_order;
 	/* Losses of transmissions before this one belong to the last reduction of the
 	 * window. */
 	uint64_t recovered_order;

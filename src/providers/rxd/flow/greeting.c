@@ -2,6 +2,7 @@
 #include "providers/rxd/flow/parts.h"
 
 #include <string.h>
+#include <rdma/fi_errno.h>
 
 #include "sys/compiler.h"
 
@@ -40,32 +41,39 @@ static struct rxd_ext own_ext(const struct rxd_flow *flow)
 		.wants_seals = flow->wants_seals };
 }
 
-static void post_rts(struct rxd_flow *flow)
+/* 0 or a negative fi_errno: the RTS was not sent. */
+static ssize_t post_rts(struct rxd_flow *flow)
 {
 	struct rxd_rts rts = {
 		.index = flow->own_index, .extended = true, .ext = own_ext(flow)
 	};
 	uint8_t packet[RXD_RTS_SIZE];
+	ssize_t ret;
 
 	memcpy(rts.name, flow->config->name, sizeof(rts.name));
 	rxd_rts_write(&rts, packet);
-	if (flow->config->ops->send_control(flow, packet, sizeof(packet)) < 0)
-		flow->out.blocked = true;
+	ret = flow->config->ops->send_control(flow, packet, sizeof(packet));
+	return WF_MIN(ret, 0);
 }
 
 /* Set the time of the next RTS or solicitation, or of the end of the patience. */
 static void set_pause(struct rxd_flow *flow, uint64_t now_ns)
 {
 	struct rxd_greeting *greeting = &flow->greeting;
+	uint64_t next_ns = now_ns + pause_ns(greeting->tries);
 
-	greeting->at_ns = WF_MIN(now_ns + pause_ns(greeting->tries++),
-		greeting->since_ns + flow->config->patience_ns);
+	greeting->tries++;
+	greeting->at_ns =
+		WF_MIN(next_ns, greeting->since_ns + flow->config->patience_ns);
 }
 
 static void send_rts(struct rxd_flow *flow, uint64_t now_ns)
 {
-	post_rts(flow);
-	set_pause(flow, now_ns);
+	/* The next run tries again if the provider below is full. */
+	if (post_rts(flow) == -FI_EAGAIN)
+		flow->greeting.at_ns = now_ns;
+	else
+		set_pause(flow, now_ns);
 	if (flow->state == RXD_FLOW_NEW)
 		flow->state = RXD_FLOW_GREETED;
 }
@@ -120,7 +128,8 @@ void rxd_contest(struct rxd_flow *flow, uint64_t now_ns)
 		return;
 	greeting->contested = true;
 	greeting->contested_ns = now_ns;
-	post_rts(flow);
+	/* If it cannot be sent, it counts as lost: the contest is repeated. */
+	(void)post_rts(flow);
 }
 
 static bool silent_for(const struct rxd_flow *flow, uint64_t now_ns, uint64_t time_ns)

@@ -32,7 +32,6 @@ static void reset_outgoing(struct rxd_flow *flow, uint64_t number)
 	out->window = flow->config->window;
 	out->blocked = false;
 	out->rounds = out->repeats = out->unasked = 0;
-	out->any_arrived = false;
 	out->early_end = 0;
 	out->recovered_order = out->board.order;
 	out->timeout_ns = out->loss_ns = UINT64_MAX;
@@ -96,12 +95,9 @@ static void fail_all(struct rxd_flow *flow, struct wf_list *xfers, int err)
 	struct wf_list *item;
 
 	flow->busy = true;
-	while ((item = wf_list_pop(xfers))) {
-		struct rxd_xfer *xfer = wf_list_entry(item, struct rxd_xfer, link);
-
-		xfer->begun = false;
-		flow->config->ops->failed(flow, xfer, err);
-	}
+	while ((item = wf_list_pop(xfers)))
+		flow->config->ops->failed(
+			flow, wf_list_entry(item, struct rxd_xfer, link), err);
 	flow->busy = false;
 }
 

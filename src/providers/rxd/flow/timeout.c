@@ -67,7 +67,6 @@ static void fail_oldest(struct rxd_flow *flow, int err)
 		wf_list_entry(flow->out.begun.next, struct rxd_xfer, link);
 
 	wf_list_remove(&xfer->link);
-	xfer->begun = false;
 	flow->out.rounds = 0;
 	flow->out.rtt.backoff = 0;
 	rxd_send_renumber(flow, flow->out.board.una);

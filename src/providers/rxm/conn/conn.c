@@ -344,6 +344,22 @@ static ssize_t result(struct rxm_conn *conn, struct rxm_call *call, ssize_t ret)
 	return -FI_EAGAIN;
 }
 
+static void *same_desc(const struct wf_lower_descs *descs, void *desc)
+{
+	(void)descs;
+	return desc;
+}
+
+/* Start @op below; its descriptors are those of the provider below. */
+static ssize_t start_below(struct rxm_conn *conn, struct wf_op *op)
+{
+	static const struct wf_lower_descs descs = { same_desc };
+
+	if (wf_unlikely(!conn->below.builtin))
+		return wf_lower_call(conn->below.fid, op, FI_ADDR_UNSPEC, &descs);
+	return wf_lower_start(&conn->below, op, FI_ADDR_UNSPEC);
+}
+
 ssize_t rxm_conn_send(struct rxm_conn *conn, const struct iovec *iov, void **desc,
 	size_t count, uint64_t flags, struct rxm_call *call)
 {
@@ -362,7 +378,7 @@ ssize_t rxm_conn_send(struct rxm_conn *conn, const struct iovec *iov, void **des
 	if (wf_unlikely(!is_open(conn)))
 		return -FI_EAGAIN;
 	call->promised = flags & FI_INJECT;
-	ret = wf_lower_start(&conn->below, &op, FI_ADDR_UNSPEC);
+	ret = start_below(conn, &op);
 	if (!ret)
 		rxm_credit_spend(conn);
 	return result(conn, call, ret);
@@ -392,6 +408,6 @@ ssize_t rxm_conn_rma(struct rxm_conn *conn, struct wf_op *op, struct rxm_call *c
 	below.flags |= FI_COMPLETION;
 	below.context = call;
 	call->promised = op->flags & FI_INJECT;
-	ret = wf_lower_start(&conn->below, &below, FI_ADDR_UNSPEC);
+	ret = start_below(conn, &below);
 	return result(conn, call, ret);
 }

@@ -56,10 +56,11 @@ bool rxm_credit_due(const struct rxm_conn *conn)
 {
 	/* The peer of a connection that is held has few credits left, and needs one to
 	 * give some in return. */
-	uint32_t enough = rxm_conn_is_held(conn) ? 1 : (uint32_t)conn->ep->rx_depth / 2;
+	int32_t enough = rxm_conn_is_held(conn) ? 1 : (int32_t)conn->ep->rx_depth / 2;
 
+	/* Less than 0: buffers could not be posted. */
 	return conn->credited && conn->state == RXM_CONN_UP &&
-	       conn->reposted >= enough && conn->credits;
+	       (int32_t)conn->reposted >= enough && conn->credits;
 }
 
 void rxm_credit_give(struct rxm_conn *conn)

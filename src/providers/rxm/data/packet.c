@@ -106,14 +106,15 @@ static ssize_t send_copied(struct rxm_conn *conn, struct rxm_sending *sending,
 	return rxm_conn_send(conn, &packet, &buffer->desc, 1, flags, &sending->call);
 }
 
-/* Copy the payload into one buffer, because the provider below takes no more. */
-static bool join(struct rxm_sending *sending, struct iovec *iov, size_t count)
+/* Copy the packet of @count buffers into one, because the provider below takes no more.
+ */
+static bool join(struct rxm_sending *sending, struct iovec *packet, size_t count)
 {
-	sending->copy = malloc(WF_MAX(wf_iov_len(iov, count), (size_t)1));
+	sending->copy = malloc(wf_iov_len(packet, count));
 	if (!sending->copy)
 		return false;
-	iov->iov_len = wf_iov_gather(sending->copy, iov, count);
-	iov->iov_base = sending->copy;
+	packet->iov_len = wf_iov_gather(sending->copy, packet, count);
+	packet->iov_base = sending->copy;
 	return true;
 }
 
@@ -132,9 +133,9 @@ ssize_t rxm_sending_start(struct rxm_conn *conn, struct rxm_sending *sending,
 			packet[1 + i] = iov[i];
 		if (wf_unlikely(1 + count > conn->ep->data.iov_limit ||
 				(count && !rxm_params.direct_send))) {
-			if (!join(sending, packet + 1, count))
+			if (!join(sending, packet, 1 + count))
 				return -FI_ENOMEM;
-			count = 1;
+			count = 0;
 		}
 		ret = rxm_conn_send(
 			conn, packet, NULL, 1 + count, flags, &sending->call);

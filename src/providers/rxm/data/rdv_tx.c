@@ -175,9 +175,16 @@ static ssize_t writes_send(struct rxm_conn *conn, struct rxm_work *work)
 	return 0;
 }
 
+/* The receiver would wait for the rest of the message without end. */
+static void writes_fail(struct rxm_work *work, int err)
+{
+	rxm_conn_fail(rxm_op_of(work)->conn, err);
+	rxm_op_fail(work, err);
+}
+
 const struct rxm_work_ops rxm_rdv_write_ops = {
 	.send = writes_send,
-	.fail = rxm_op_fail,
+	.fail = writes_fail,
 	.free = rxm_op_free,
 	.is_promised = rxm_op_is_promised,
 };

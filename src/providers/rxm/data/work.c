@@ -220,10 +220,13 @@ static ssize_t answer_send(struct rxm_conn *conn, struct rxm_work *work)
 		conn, &answer->sending, head, &rest, rest.iov_len != 0, FI_INJECT);
 }
 
+/* The peer would wait for its answer without end. */
 static void answer_fail(struct rxm_work *work, int err)
 {
-	(void)err;
-	answer_end(answer_of(work));
+	struct answer *answer = answer_of(work);
+
+	rxm_conn_fail(answer->conn, err);
+	answer_end(answer);
 }
 
 static void answer_free(struct rxm_work *work)
@@ -258,10 +261,15 @@ static ssize_t answer_inject(struct rxm_conn *conn, const void *packet, size_t l
 
 void rxm_answer(struct rxm_conn *conn, const void *packet, size_t len)
 {
+	ssize_t ret = answer_inject(conn, packet, len);
 	struct answer *answer;
 
-	if (answer_inject(conn, packet, len) != -FI_EAGAIN)
+	if (!ret)
 		return;
+	if (ret != -FI_EAGAIN) {
+		rxm_conn_fail(conn, (int)-ret);
+		return;
+	}
 	answer = malloc(sizeof(*answer) + len);
 	if (!answer) {
 		rxm_conn_fail(conn, FI_ENOMEM);
