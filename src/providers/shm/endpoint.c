@@ -79,6 +79,12 @@ static void end_conns(struct shm_ep *ep)
 	wf_ep_srx_unlock(&ep->ep);
 }
 
+static void close_spare(struct shm_ep *ep)
+{
+	if (ep->spare_fd >= 0)
+		(void)wf_sys_close(ep->spare_fd);
+}
+
 static void shm_destroy(struct wf_ep *wf)
 {
 	struct shm_ep *ep = shm_ep_of(wf);
@@ -92,8 +98,7 @@ static void shm_destroy(struct wf_ep *wf)
 		shm_peers_free(ep);
 	}
 	shm_regions_done(ep);
-	if (ep->spare_fd >= 0)
-		(void)wf_sys_close(ep->spare_fd);
+	close_spare(ep);
 	wf_watches_done(&ep->watches);
 	free(ep->conns.at);
 	wf_pool_done(&ep->tx.pool);
@@ -224,7 +229,7 @@ int shm_endpoint(struct wf_domain *domain, struct fi_info *info, struct fid_ep *
 	init(ep);
 	ret = wf_watches_open(&ep->watches);
 	if (ret)
-		goto err_ep;
+		goto err_spare;
 	ret = shm_peers_new(ep);
 	if (ret)
 		goto err_watches;
@@ -233,6 +238,8 @@ int shm_endpoint(struct wf_domain *domain, struct fi_info *info, struct fid_ep *
 
 err_watches:
 	wf_watches_done(&ep->watches);
+err_spare:
+	close_spare(ep);
 err_ep:
 	wf_ep_free(wf);
 	return ret;

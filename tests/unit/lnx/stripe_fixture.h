@@ -28,11 +28,14 @@ enum { RAILS = 3, POSTED_MAX = 512, ENDED_MAX = 64 };
 struct fi_provider lnx_fi = { .name = "lnx" };
 struct lnx_params lnx_params;
 
+/* Sanitizers have functions with the names of these, too. */
+#define VISIBLE __attribute__((visibility("default")))
+
 /* ---- the clock ---- */
 
 static uint64_t now_ns;
 
-int __wrap_clock_gettime(clockid_t clock, struct timespec *ret);
+VISIBLE int __wrap_clock_gettime(clockid_t clock, struct timespec *ret);
 
 int __wrap_clock_gettime(clockid_t clock, struct timespec *ret)
 {
@@ -52,9 +55,9 @@ static bool may_allocate(void)
 	return allocations_left && allocations_left--;
 }
 
-void *__wrap_malloc(size_t len);
-void *__wrap_calloc(size_t count, size_t len);
-void *__wrap_realloc(void *at, size_t len);
+VISIBLE void *__wrap_malloc(size_t len);
+VISIBLE void *__wrap_calloc(size_t count, size_t len);
+VISIBLE void *__wrap_realloc(void *at, size_t len);
 void *__wrap_wf_pool_get(struct wf_pool *pool);
 void *__real_malloc(size_t len);
 void *__real_calloc(size_t count, size_t len);

@@ -19,7 +19,7 @@ bool __wrap_wf_progress_moved(struct wf_progress *item);
 int __wrap_wf_lower_wait_add(
 	struct wf_lower_wait *wait, struct fid *queue, struct wf_fds *fds);
 int __wrap_wf_fds_add(struct wf_fds *fds, int fd);
-int __wrap_timerfd_create(int clock, int flags);
+VISIBLE int __wrap_timerfd_create(int clock, int flags);
 int __real_timerfd_create(int clock, int flags);
 
 bool __wrap_wf_ep_flushed(struct wf_ep *at)
@@ -290,8 +290,8 @@ static void lost_receivers_fail(void **state)
 static void lost_senders_fail(void **state)
 {
 	static struct iovec iov;
+	static struct fi_peer_rx_entry entry[4];
 	struct lnx_sender *sender[4];
-	struct fi_peer_rx_entry entry[4];
 
 	for (unsigned int i = 0; i < 4; i++) {
 		sender[i] = add_sender();
@@ -326,14 +326,15 @@ static void lost_senders_fail(void **state)
 /* ---- questions ---- */
 
 /* A head without an offer: its sender is asked for it. */
-static struct lnx_sender *await_offer(struct fi_peer_rx_entry *entry)
+static struct lnx_sender *await_offer(void)
 {
+	static struct fi_peer_rx_entry entry;
 	static struct iovec iov;
 	struct lnx_sender *sender = add_sender();
 
 	sender->contact.rails = 1;
-	*entry = receive_into(&iov, 1);
-	assert_true(s->heads.ops->matched(&s->heads, &ep->wf, entry, sender->token, 0));
+	entry = receive_into(&iov, 1);
+	assert_true(s->heads.ops->matched(&s->heads, &ep->wf, &entry, sender->token, 0));
 	return sender;
 }
 
@@ -341,10 +342,8 @@ static struct lnx_sender *await_offer(struct fi_peer_rx_entry *entry)
  * when a quarter of the time has passed since they were asked last. */
 static void peers_are_asked_by_the_clock(void **state)
 {
-	struct fi_peer_rx_entry entry;
-
 	s->asked_ns = now_ns;
-	(void)await_offer(&entry);
+	(void)await_offer();
 	now_ns += LNX_STRIPE_ASK_NS - 1;
 	poll_times(64);
 	assert_int_equal(posted_controls(), 0);
@@ -372,8 +371,7 @@ static void peers_are_asked_by_the_clock(void **state)
 /* A control message that was not taken is tried again in the next poll. */
 static void what_waits_is_tried_again(void **state)
 {
-	struct fi_peer_rx_entry entry;
-	struct lnx_sender *sender = await_offer(&entry);
+	struct lnx_sender *sender = await_offer();
 	const struct lnx_stripe_msg msg = { .kind = LNX_STRIPE_PROBE };
 
 	below.refuses[0] = -FI_EAGAIN;
