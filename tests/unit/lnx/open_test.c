@@ -21,8 +21,8 @@
 
 /*
  * Links of one of shm and two of tcp, with striping, opened again and again: each time
- * another call fails that a step of the opening makes, an allocation or one that makes a
- * descriptor. The step tells the error. Then it is done again, and succeeds; and in
+ * another call fails that a step of the opening makes, an allocation or one that makes
+ * a descriptor. The step tells the error. Then it is done again, and succeeds; and in
  * another round everything is closed instead. Either way nothing is left, neither
  * descriptors nor (under AddressSanitizer) memory.
  */
@@ -273,8 +273,9 @@ static unsigned int descriptors(void)
 	return count;
 }
 
-/* Do all steps, with the call numbered @number failing. A step that fails is done again,
- * or, if @again is false, is the last. Returns false: there are not so many calls. */
+/* Do all steps, with the call numbered @number failing. A step that fails is done
+ * again, or, if @again is false, is the last. Returns false: there are not so many
+ * calls. */
 static bool open_all(enum what what, unsigned int number, bool again)
 {
 	unsigned int before = descriptors();
@@ -374,7 +375,8 @@ static void opening_over_sockets(void **state)
 	every_call_fails_once("tcp:lo", "0");
 }
 
-/* Where memory lacks, links are left out, or there are none; nothing is left of them. */
+/* Where memory lacks, links are left out, or there are none; nothing is left of them.
+ */
 static void finding_links(void **state)
 {
 	set_links("shm+tcp:lo", "0");

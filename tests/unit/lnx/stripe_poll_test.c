@@ -334,7 +334,8 @@ static struct lnx_sender *await_offer(void)
 
 	sender->contact.rails = 1;
 	entry = receive_into(&iov, 1);
-	assert_true(s->heads.ops->matched(&s->heads, &ep->wf, &entry, sender->token, 0));
+	assert_true(
+		s->heads.ops->matched(&s->heads, &ep->wf, &entry, sender->token, 0));
 	return sender;
 }
 
