@@ -620,12 +620,20 @@ static void an_operation_is_reserved(void **state)
 
 	assert_true(wf_list_empty(&ep->spare_ops));
 	assert_true(coll_op_reserve(ep));
+	assert_false(wf_list_empty(&ep->spare_ops));
 	spare = ep->spare_ops.next;
 	assert_true(coll_op_reserve(ep));
 	assert_ptr_equal(ep->spare_ops.next, spare);
 	assert_ptr_equal(spare->next, &ep->spare_ops);
 	run();
 	check_ended(0);
+	(void)close_group(state);
+	/* One that is freed before it is in any list. */
+	(void)open_group(state);
+	op = new_op();
+	assert_int_equal(op->args.kind, FI_ALLREDUCE);
+	coll_op_free(op);
+	assert_int_equal(ep->in_flight, 0);
 }
 
 #define CASE(name) cmocka_unit_test_setup_teardown(name, open_op, close_group)
