@@ -226,12 +226,16 @@ static void elements_are_reduced(void **state)
 /* An action of the node engine begins after the transfers before it. */
 static void the_node_engine_comes_after_transfers(void **state)
 {
+	/* As many sends as receives. */
 	add_send(op, 0, memory, 1);
+	add_recv(op, 0, other, 1);
 	add(op, COLL_ACT_NODE)->peer = 1;
 	add_send(op, 2, memory, 2);
 	run();
 	assert_int_equal(calls.acts, 0);
 	calls.node_ret = -FI_EAGAIN;
+	finish(pop(0), 0);
+	assert_int_equal(calls.acts, 0);
 	finish(pop(0), 0);
 	assert_int_equal(calls.acts, 1);
 	assert_ptr_equal(calls.node_args, &op->sched.node[1]);
@@ -248,9 +252,11 @@ static void the_node_engine_comes_after_transfers(void **state)
 static void the_node_engine_fails(void **state)
 {
 	(void)add(op, COLL_ACT_NODE);
+	wf_list_push(&group->node_ops, &op->node_link);
 	calls.node_ret = -FI_EIO;
 	run();
 	check_ended(FI_EIO);
+	assert_true(wf_list_empty(&group->node_ops));
 	assert_int_equal(group->state, COLL_FAILED);
 	assert_int_equal(group->err, -FI_EIO);
 }
@@ -280,6 +286,19 @@ static void a_message_has_the_wrong_length(void **state)
 		(void)close_group(state);
 	}
 	(void)open_op(state);
+}
+
+/* What the owner says of a send's length does not matter. */
+static void a_send_has_no_length(void **state)
+{
+	struct posted posted;
+
+	add_send(op, 0, memory, 10);
+	run();
+	posted = pop(0);
+	posted.len = 0;
+	finish(posted, 0);
+	check_ended(0);
 }
 
 /* A transfer fails: the others are cancelled, and the end is told once, after all of
@@ -415,11 +434,13 @@ static void a_group_is_closed(void **state)
 	struct coll_op *at = op;
 
 	add_send(op, 0, memory, 1);
+	wf_list_push(&group->node_ops, &op->node_link);
 	run();
 	wf_lock(&ep->ep.lock);
 	coll_group_fail(group, -FI_ECANCELED);
 	coll_exec_detach(group);
 	wf_unlock(&ep->ep.lock);
+	assert_true(wf_list_empty(&group->node_ops));
 	assert_null(at->group);
 	assert_true(wf_list_empty(&group->ops));
 	assert_ptr_equal(ep->ending.next, &at->link);
@@ -649,6 +670,7 @@ int main(void)
 		CASE(the_node_engine_comes_after_transfers),
 		CASE(the_node_engine_fails),
 		ROWS(a_message_has_the_wrong_length),
+		CASE(a_send_has_no_length),
 		CASE(a_transfer_fails),
 		CASE(an_error_has_no_code),
 		CASE(a_transfer_is_refused),

@@ -15,8 +15,8 @@
 /*
  * Two members of a group over shm, opened and joined again and again: each time another
  * allocation fails. What it was for tells an error, in the call or by an event, or goes
- * on without; or, where it was for a message of a peer, does not go on. Everything can be
- * closed then, and nothing is left, neither descriptors nor (under AddressSanitizer)
+ * on without; or, where it was for a message of a peer, does not go on. Everything can
+ * be closed then, and nothing is left, neither descriptors nor (under AddressSanitizer)
  * memory.
  */
 
@@ -88,9 +88,9 @@ struct member {
 	struct fid_av_set *set;
 	struct fid_mc *mc;
 	char name[64];
-	int joined;     /* 1: yes; else 0 or the negative code of the event */
-	int ended;      /* operations */
-	int op_err;     /* of the first one that failed */
+	int joined; /* 1: yes; else 0 or the negative code of the event */
+	int ended;  /* operations */
+	int op_err; /* of the first one that failed */
 	int64_t in[COUNT * MEMBERS], out[COUNT * MEMBERS];
 };
 
@@ -127,9 +127,8 @@ static int open_objects(struct member *m)
 
 static int join(struct member *m)
 {
-	struct fi_av_set_attr attr = {
-		.start_addr = FI_ADDR_NOTAVAIL, .end_addr = FI_ADDR_NOTAVAIL
-	};
+	struct fi_av_set_attr attr = { .start_addr = FI_ADDR_NOTAVAIL,
+		.end_addr = FI_ADDR_NOTAVAIL };
 	int ret;
 
 	for (int i = 0; i < MEMBERS; i++)
@@ -210,11 +209,11 @@ static int start_op(struct member *m, enum fi_collective_op kind, size_t count)
 		return (int)fi_allreduce(m->ep, m->in, count, NULL, m->out, NULL, group,
 			FI_INT64, FI_SUM, 0, m);
 	case FI_ALLTOALL:
-		return (int)fi_alltoall(m->ep, m->in, count, NULL, m->out, NULL, group,
-			FI_INT64, 0, m);
+		return (int)fi_alltoall(
+			m->ep, m->in, count, NULL, m->out, NULL, group, FI_INT64, 0, m);
 	default:
-		return (int)fi_allgather(m->ep, m->in, count, NULL, m->out, NULL, group,
-			FI_INT64, 0, m);
+		return (int)fi_allgather(
+			m->ep, m->in, count, NULL, m->out, NULL, group, FI_INT64, 0, m);
 	}
 }
 

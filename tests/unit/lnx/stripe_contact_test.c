@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "stripe_fixture.h"
 
+#include <sys/timerfd.h>
+#include <unistd.h>
+
 /* Peers' private endpoints, and control messages to them (stripe/contact.c). */
 
 static struct lnx_contact contact;
@@ -24,7 +27,7 @@ static void send_id(uint64_t id)
 
 static void fill_name(struct lnx_name *name, unsigned int count)
 {
-	static const uint8_t bytes[16];
+	static const uint8_t bytes[16] = { 1, 2, 3, [15] = 16 };
 
 	name->count = count;
 	for (unsigned int i = 0; i < count; i++)
@@ -63,6 +66,17 @@ static void a_peer_is_reached_by_the_rails_that_know_it(void **state)
 				assert_int_equal(below.inserted[i], 0);
 		}
 	}
+}
+
+/* A member may read more than the address: zeroes follow it. */
+static void an_address_is_followed_by_zeroes(void **state)
+{
+	static const uint8_t want[32] = { 1, 2, 3, [15] = 16 };
+	struct lnx_name name;
+
+	fill_name(&name, 1);
+	assert_int_equal(lnx_contact_init(s, &contact, &name), 0);
+	assert_memory_equal(below.last_inserted, want, sizeof(want));
 }
 
 static void errors_of_the_way_take_a_rail_out(void **state)
@@ -150,10 +164,18 @@ static void messages_go_over_the_next_rail(void **state)
 	assert_int_equal(busy(), 0);
 }
 
+/* A thread that sleeps is woken, so that a poll sees the loss. */
 static void no_rail_reaches_the_peer(void **state)
 {
+	uint64_t expired;
+
+	s->timer_fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC);
 	contact.rails = 0;
 	send_id(1);
+	while (read(s->timer_fd, &expired, sizeof(expired)) != sizeof(expired))
+		;
+	assert_int_equal(close(s->timer_fd), 0);
+	s->timer_fd = -1;
 	assert_int_equal(below.posted_count, 0);
 	assert_int_equal(contact.lost_err, FI_EHOSTUNREACH);
 	assert_true(s->any_lost);
@@ -263,6 +285,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		CASE(a_peer_is_reached_by_the_rails_that_know_it),
+		CASE(an_address_is_followed_by_zeroes),
 		CASE(errors_of_the_way_take_a_rail_out),
 		CASE(the_first_rail_that_works_is_taken),
 		CASE(messages_go_over_the_next_rail),

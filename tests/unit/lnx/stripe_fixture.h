@@ -111,6 +111,7 @@ static struct {
 	unsigned int refused[RAILS];  /* number of operations that were not taken */
 	bool is_unknown[RAILS];       /* addresses are not inserted */
 	unsigned int inserted[RAILS]; /* addresses */
+	uint8_t last_inserted[32];    /* with what is behind it */
 	unsigned int polls[RAILS];    /* calls that read a queue */
 	/* What queues have: entries, then perhaps one error. */
 	struct fi_cq_msg_entry entry[RAILS][POSTED_MAX];
@@ -224,10 +225,10 @@ static int below_av_insert(struct fid_av *av, const void *addr, size_t count,
 {
 	unsigned int rail = rail_of(av, below.av, sizeof(*av));
 
-	(void)addr;
-	(void)flags;
 	(void)context;
+	assert_int_equal(flags, 0);
 	assert_int_equal(count, 1);
+	memcpy(below.last_inserted, addr, sizeof(below.last_inserted));
 	if (below.is_unknown[rail])
 		return 0;
 	below.inserted[rail]++;
@@ -240,7 +241,7 @@ static int below_av_remove(
 {
 	unsigned int rail = rail_of(av, below.av, sizeof(*av));
 
-	(void)flags;
+	assert_int_equal(flags, 0);
 	assert_int_equal(count, 1);
 	assert_int_equal(*addr, 100 * (rail + 1));
 	below.inserted[rail]--;
