@@ -348,9 +348,11 @@ static inline void finish(struct posted posted, int err)
 	struct fi_cq_err_entry error = { .op_context = posted.context, .err = err };
 
 	if (err)
-		(void)coll_xfer_callbacks.comperr(&ep->ep.fid, &error);
+		assert_int_equal(coll_xfer_callbacks.comperr(&ep->ep.fid, &error), 0);
 	else
-		(void)coll_xfer_callbacks.complete(&ep->ep.fid, &entry, posted.addr);
+		assert_int_equal(
+			coll_xfer_callbacks.complete(&ep->ep.fid, &entry, posted.addr),
+			0);
 }
 
 #endif

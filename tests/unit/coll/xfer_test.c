@@ -90,6 +90,65 @@ static void a_transfer_is_posted(void **state)
 	}
 }
 
+/* A transfer is posted again, as the standing receive is, also while others wait. */
+static void a_transfer_is_posted_again(void **state)
+{
+	for (int i = 0; i < 3; i++) {
+		assert_int_equal(coll_xfer_post(xfers[0]), 0);
+		assert_ptr_equal(ep->posted.next, &xfers[0]->all);
+		assert_ptr_equal(xfers[0]->all.next, &ep->posted);
+		finish(pop(0), 0);
+	}
+}
+
+/* What is posted by a transfer that ends in a pass waits behind the others. */
+static void post_another(struct coll_xfer *xfer, int err, size_t len, fi_addr_t src)
+{
+	xfer_done(xfer, err, len, src);
+	owner.ret = 0;
+	assert_int_equal(coll_xfer_post(xfers[5]), 0);
+	assert_true(xfers[5]->is_pending);
+}
+
+static void a_pass_posts_in_order(void **state)
+{
+	owner.ret = -FI_EAGAIN;
+	for (int i = 0; i < 3; i++)
+		assert_int_equal(coll_xfer_post(xfers[i]), 0);
+	owner.ret = -FI_EINVAL;
+	xfers[0]->done = post_another;
+	retry();
+	assert_int_equal(done_count, 1);
+	assert_int_equal(done[0].err, -FI_EINVAL);
+	assert_int_equal(owner.count, 2);
+	/* They are among those that the owner has. */
+	assert_ptr_equal(ep->posted.next, &xfers[1]->all);
+	retry();
+	assert_int_equal(owner.count, 3);
+	assert_ptr_equal(owner.posted[2].context, &xfers[5]->context);
+	while (owner.count)
+		finish(pop(0), 0);
+}
+
+/* The end of a transfer may end a join, which is told. */
+static void told(void *context, int err)
+{
+	assert_int_equal(err, 0);
+	++*(int *)context;
+}
+
+static void joins_are_told(void **state)
+{
+	int count = 0;
+
+	group->joined = told;
+	group->join_context = &count;
+	wf_list_push(&ep->joined, &group->joined_link);
+	assert_int_equal(coll_xfer_post(xfers[0]), 0);
+	finish(pop(0), 0);
+	assert_int_equal(count, 1);
+}
+
 static void a_transfer_fails(void **state)
 {
 	assert_int_equal(coll_xfer_post(xfers[0]), 0);
@@ -216,6 +275,7 @@ static void transfers_are_cancelled(void **state)
 	assert_int_equal(done_count, 1);
 	assert_ptr_equal(done[0].xfer, xfers[1]);
 	assert_int_equal(done[0].err, -FI_ECANCELED);
+	assert_int_equal(done[0].len, 0);
 	assert_true(done[0].src == FI_ADDR_NOTAVAIL);
 	assert_false(xfers[1]->is_pending);
 	assert_true(wf_list_empty(&ep->pending));
@@ -247,6 +307,9 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		CASE(a_transfer_is_posted),
+		CASE(a_transfer_is_posted_again),
+		CASE(a_pass_posts_in_order),
+		CASE(joins_are_told),
 		CASE(a_transfer_fails),
 		CASE(transfers_wait_in_order),
 		CASE(a_member_is_full),

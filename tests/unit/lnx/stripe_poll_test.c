@@ -270,19 +270,19 @@ static void lost_receivers_fail(void **state)
 
 	for (uint32_t i = 0; i < 3; i++)
 		receiver[i] = add_receiver();
-	receiver[1]->contact.lost_err = FI_EHOSTUNREACH;
+	receiver[0]->contact.lost_err = FI_EHOSTUNREACH;
 	poll_times(1);
+	assert_int_equal(receiver[0]->state, LNX_RECEIVER_READY);
+	s->any_lost = true;
+	poll_times(1);
+	assert_int_equal(receiver[0]->state, LNX_RECEIVER_NEW);
 	assert_int_equal(receiver[1]->state, LNX_RECEIVER_READY);
+	assert_int_equal(receiver[2]->state, LNX_RECEIVER_READY);
+	assert_false(s->any_lost);
+	receiver[0]->state = LNX_RECEIVER_READY;
 	s->any_lost = true;
 	poll_times(1);
 	assert_int_equal(receiver[0]->state, LNX_RECEIVER_READY);
-	assert_int_equal(receiver[1]->state, LNX_RECEIVER_NEW);
-	assert_int_equal(receiver[2]->state, LNX_RECEIVER_READY);
-	assert_false(s->any_lost);
-	receiver[1]->state = LNX_RECEIVER_READY;
-	s->any_lost = true;
-	poll_times(1);
-	assert_int_equal(receiver[1]->state, LNX_RECEIVER_READY);
 }
 
 /* A message of each sender is under way. Those of the lost ones fail; a lost sender
@@ -315,12 +315,17 @@ static void lost_senders_fail(void **state)
 	assert_int_equal(s->greeted, 0);
 	assert_ptr_equal(s->sender[2], sender[2]);
 	assert_int_equal(sender[2]->contact.lost_err, 0);
+	sender[0]->contact.lost_err = FI_EIO;
+	s->any_lost = true;
+	poll_times(1);
+	assert_int_equal(ended_count, 3);
+	assert_ptr_equal(ended[2].entry, &entry[0]);
 	/* Also beside a sender that was forgotten. */
 	sender[3]->contact.lost_err = FI_ENOTCONN;
 	s->any_lost = true;
 	poll_times(1);
-	assert_int_equal(ended_count, 3);
-	assert_ptr_equal(ended[2].entry, &entry[3]);
+	assert_int_equal(ended_count, 4);
+	assert_ptr_equal(ended[3].entry, &entry[3]);
 }
 
 /* ---- questions ---- */
@@ -367,6 +372,32 @@ static void peers_are_asked_by_the_clock(void **state)
 	s->slept = true;
 	poll_times(1);
 	(void)heard(LNX_STRIPE_ASK_SENDER);
+}
+
+/* A read that was not taken is tried again in the next poll. */
+static void what_stalls_is_tried_again(void **state)
+{
+	s->stalled = true;
+	poll_times(1);
+	assert_false(s->stalled);
+}
+
+/* A message that is being sent: its receiver is asked, too. */
+static void receivers_are_asked_by_the_clock(void **state)
+{
+	struct lnx_outbound *message = calloc(1, sizeof(*message));
+
+	assert_non_null(message);
+	message->receiver = add_receiver();
+	message->receiver->out_count = 1;
+	message->id = 5;
+	message->ask_ns = LNX_STRIPE_ASK_NS;
+	message->asked_ns = s->asked_ns = now_ns;
+	lnx_stripe_add_busy(s, 1);
+	wf_list_push(&s->out[5], &message->link);
+	now_ns += LNX_STRIPE_ASK_NS;
+	poll_times(64);
+	assert_int_equal(heard(LNX_STRIPE_ASK_RECEIVER).id, 5);
 }
 
 /* A control message that was not taken is tried again in the next poll. */
@@ -581,6 +612,8 @@ int main(void)
 		CASE(lost_receivers_fail),
 		CASE(lost_senders_fail),
 		CASE(peers_are_asked_by_the_clock),
+		CASE(what_stalls_is_tried_again),
+		CASE(receivers_are_asked_by_the_clock),
 		CASE(what_waits_is_tried_again),
 		CASE(all_rails_are_flushed),
 		CASE(any_rail_has_moved),
