@@ -362,7 +362,6 @@ int lnx_endpoint(struct wf_domain *parent, struct fi_info *info, struct fid_ep *
 	return 0;
 
 err_rails:
-	lnx_stripe_close(ep);
 	close_rails(ep);
 	lnx_progress_done(ep);
 	wf_lock_done(&ep->ops_lock);

@@ -121,8 +121,12 @@ static int open_cq(struct lnx_stripe_rail *rail)
 	const struct fi_cq_attr attr = {
 		.format = FI_CQ_FORMAT_MSG, .size = CQ_SIZE, .wait_obj = FI_WAIT_FD
 	};
+	int ret = wf_lower_cq_open(&rail->cq, rail->below.domain, &attr);
 
-	return wf_lower_cq_open(&rail->cq, rail->below.domain, &attr);
+	if (ret)
+		return ret;
+	/* A queue that got no descriptor could not end a sleep. */
+	return rail->cq.has_fd ? 0 : -FI_EMFILE;
 }
 
 static int open_rail(struct lnx_stripe *s, unsigned int member)
