@@ -17,7 +17,8 @@ from rows import whole_out, wrong_unless
 NAMES = {}
 
 # As scripts know them, in the order of the columns.
-CALLS = "recv recvv recvmsg trecv trecvv trecvmsg send sendv sendmsg inject senddata injectdata"
+CALLS = "recv recvv recvmsg trecv trecvv trecvmsg send sendv sendmsg inject senddata"
+CALLS += " injectdata"
 CALLS += " tsend tsendv tsendmsg tinject tsenddata tinjectdata read readv readmsg write writev"
 CALLS += " writemsg inject_write writedata inject_writedata mr_reg mr_regv mr_regattr cq_read"
 CALLS += " cq_readfrom cq_readerr cq_sread cq_sreadfrom cq_ctx cq_msg_tx cq_msg_rx cq_data_tx"
@@ -91,9 +92,11 @@ class Sampled(Row):
     """The target is the file {here}/files/one, of the directory {here}/files. Behind it the
     files of the outputs are seen as {one}.csv and so forth."""
 
-    def __init__(self, about, line, *checks, answers=1, then="ends", others=(), after=None, first_wanted=0, **kwargs):
-        self.answers, self.then, self.others, self.after = answers, then, others, after
-        self.first_wanted = first_wanted
+    def __init__(self, about, line, *checks, answers=1, then="ends", **kwargs):
+        self.answers, self.then = answers, then
+        self.others = kwargs.pop("others", ())
+        self.after = kwargs.pop("after", None)
+        self.first_wanted = kwargs.pop("first_wanted", 0)
         super().__init__(about, line, exits(kwargs.pop("status", 0)), *checks, **kwargs)
 
     def run_once(self, place, words):
@@ -122,7 +125,9 @@ def file_is(name, content):
         path = r.place.path / "out" / name
         wrong_unless(path.exists(), f"there is no {name}")
         text = path.read_text("ascii")
-        wrong_unless(text == content, f"{name} has {text[:300]} instead of {content[:300]}")
+        wrong_unless(
+            text == content, f"{name} has {text[:300]} instead of {content[:300]}"
+        )
 
     return check
 
@@ -202,7 +207,9 @@ ROWS = [
         for word in ("xml", "CSV", "")
     ],
     # Again and again until the program ends; its last sample is the last row.
-    Sampled("-w", f"-w 0 {ONE}", out_is(HEADER + csv(1, 2, 3, 4)), err_is(""), answers=3),
+    Sampled(
+        "-w", f"-w 0 {ONE}", out_is(HEADER + csv(1, 2, 3, 4)), err_is(""), answers=3
+    ),
     Sampled(
         "-w",
         f"-w 150 {ONE}",
@@ -210,12 +217,23 @@ ROWS = [
         apart(3, 0.3),
         answers=3,
     ),
-    Sampled("-w", f"-w 0 {ONE}", err_is("{here}/files/one: the process has died\n"), answers=2, then="dies"),
+    Sampled(
+        "-w",
+        f"-w 0 {ONE}",
+        err_is("{here}/files/one: the process has died\n"),
+        answers=2,
+        then="dies",
+    ),
     *[
         refused("-w", f"-w '{word}' {{here}}", 1, f"^Invalid interval: {word}$")
         for word in ("x", "-1", "", "10x", "2147483648", "99999999999999999999")
     ],
-    Sampled("-w -f", f"-w 0 -f peers {ONE}", out_is("shm,sockets\n103,112\n203,212\n303,312\n"), answers=2),
+    Sampled(
+        "-w -f",
+        f"-w 0 -f peers {ONE}",
+        out_is("shm,sockets\n103,112\n203,212\n303,312\n"),
+        answers=2,
+    ),
     Sampled(
         "-o",
         f"-o {{here}}/out {ONE}",
@@ -231,7 +249,12 @@ ROWS = [
         err_is(NOTES % ("one.peers.csv", "one.peers.csv")),
     ),
     # Appended, with one header.
-    Sampled("-o", f"-o {{here}}/out {ONE}", file_is("one.csv", HEADER + csv(1, 2)), after=append),
+    Sampled(
+        "-o",
+        f"-o {{here}}/out {ONE}",
+        file_is("one.csv", HEADER + csv(1, 2)),
+        after=append,
+    ),
     # All files of a directory, but for hidden ones; with -w, also later ones.
     Sampled(
         "-o",
@@ -248,14 +271,37 @@ ROWS = [
         after=add_program,
         answers=40,
     ),
-    Sampled("-o", "{here}/files", silent, err("^{here}/files: .*output directory, -o$"), status=1, refused=True),
-    Sampled("-o", f"-o {{here}}/none {ONE}", silent, err("^{here}/none/one.csv: No such file"), status=1, refused=True),
+    Sampled(
+        "-o",
+        "{here}/files",
+        silent,
+        err("^{here}/files: .*output directory, -o$"),
+        status=1,
+        refused=True,
+    ),
+    Sampled(
+        "-o",
+        f"-o {{here}}/none {ONE}",
+        silent,
+        err("^{here}/none/one.csv: No such file"),
+        status=1,
+        refused=True,
+    ),
     Row("-h", "-h", exits(0), usage(), err(r"\A\Z")),
     Row("", "", exits(0), usage(), err("^No target: ")),
-    Row("", "{here} {here}", exits(1), usage(), err("^More than one target$"), refused=True),
+    Row(
+        "",
+        "{here} {here}",
+        exits(1),
+        usage(),
+        err("^More than one target$"),
+        refused=True,
+    ),
     Row("", "-x {here}", exits(1), usage(), err("-- 'x'"), refused=True),
     *[
-        Row(f"-{letter}", f"-{letter}", exits(1), usage(), err("argument"), refused=True)
+        Row(
+            f"-{letter}", f"-{letter}", exits(1), usage(), err("argument"), refused=True
+        )
         for letter in "wfo"
     ],
     refused("", "{here}/none", 1, "^{here}/none: No such file"),
@@ -283,5 +329,13 @@ ROWS = [
     Sampled("", ONE, out_is(HEADER + csv(1)), first_wanted=41),
     # A program that ended before, with a sample that was not taken, or was.
     Sampled("", ONE, out_is(HEADER + csv(1)), answers=0),
-    Sampled("", ONE, out_is(HEADER), err_is("{here}/files/one: the process has died\n"), answers=0, then="dies", status=1),
+    Sampled(
+        "",
+        ONE,
+        out_is(HEADER),
+        err_is("{here}/files/one: the process has died\n"),
+        answers=0,
+        then="dies",
+        status=1,
+    ),
 ]

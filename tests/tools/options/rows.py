@@ -2,8 +2,8 @@
 """What the tables of <tool>_rows.py are made of: rows, and what must be seen.
 
 A row has the options that it is about, a command line without the tool's name, and checks
-of the result. {names} in the line and in patterns are those of Place. A row is run with
-both forms of each option that it is about.
+of the result. {names} in the line and in patterns are those of Place. The first row of each
+option is run with both of its forms.
 """
 
 import os
@@ -18,6 +18,15 @@ from pathlib import Path
 import tool_options
 
 BUILD = Path(os.environ.get("WEFT_BUILD", "build"))
+
+
+TOLD = {
+    "FI_PROVIDER_PATH": f"+{os.environ.get('WEFT_TOLD')}/libcalls-fi.so",
+    "FI_HOOK": "told",
+    "TOLD_CALLS": "{here}/calls",
+    # The shared memory beneath would be called, too.
+    "FI_TCP_LOCAL": "tcp",
+}
 
 
 def limit_s(seconds):
@@ -88,12 +97,26 @@ class Place:
             process.kill()
             out, err = process.communicate()
             err += b"\n(killed: it did not end in time)"
-        result = Result(process.returncode, out.decode(), err.decode("utf-8", "replace"))
+        result = Result(
+            process.returncode, out.decode(), err.decode("utf-8", "replace")
+        )
         result.place = self
         return result
 
     def run(self, words, env=None):
         return self.finish(self.start(words, env))
+
+
+def read_calls(place):
+    """For each process: its calls, as (time, call, {field: value})."""
+    found = {}
+    for path in place.path.glob("calls.*"):
+        lines = [line.split() for line in path.read_text("ascii").splitlines()]
+        found[int(path.suffix[1:])] = [
+            (int(at), call, dict(word.split("=") for word in words))
+            for at, call, *words in lines
+        ]
+    return found
 
 
 def free_port(family=socket.AF_INET):
@@ -141,20 +164,23 @@ class Row:
                 raise Wrong(f"{wrong}\n{result}") from None
 
 
-def variants(tool, row):
-    """The words of the row's line with each form of its options."""
+def variants(tool, row, known):
+    """The words of the row's line; of the first row that has an option at work, also those
+    with the other form of it. @known: the options that had such a row."""
     words = shlex.split(row.line)
     lines = [words]
-    options = tool_options.parsed(tool)
-    for option, takes_argument in options.items():
-        if len(option) < 2 or not option & set(row.about.split()):
+    for option, takes_argument in tool_options.parsed(tool).items():
+        short, long = min(option, key=len), max(option, key=len)
+        if row.refused or option in known or not option & set(row.about.split()):
             continue
-        short, long = sorted(option, key=len)
+        known.add(option)
         lines.append(other_form(words, short, long, takes_argument))
     return [line for i, line in enumerate(lines) if line not in lines[:i]]
 
 
 def other_form(words, short, long, takes_argument):
+    if short == long:
+        return words
     new = []
     words = list(words)
     while words:

@@ -33,14 +33,15 @@ def run_row(tool, names, row, words):
 def main():
     tool, pattern = sys.argv[1], (sys.argv[2:] or [""])[0]
     module = importlib.import_module(f"{tool}_rows")
+    known = set()
     todo = [
         (row, words)
         for row in module.ROWS
         if re.search(pattern, f"{row.about} {row.line}")
-        for words in rows.variants(tool, row)
+        for words in rows.variants(tool, row, known)
     ]
-    # Most of them wait most of the time.
-    with ThreadPoolExecutor(4) as pool:
+    # Processes of fi_bench poll, all others wait most of the time.
+    with ThreadPoolExecutor(1 if tool == "fi_bench" else 4) as pool:
         good = list(pool.map(lambda at: run_row(tool, module.NAMES, *at), todo))
     print(f"{len(good)} command lines, {good.count(False)} failed")
     sys.exit(not good or not all(good))

@@ -2,8 +2,8 @@
 /*
  * A loadable provider "told" that says on the standard error what it is asked for: one
  * line "told: <field>: <value>" for each argument of fi_getinfo and each field of the
- * hints that an option of fi_info sets. It offers the domain "easy", which needs no mode,
- * and the domain "strict", which needs FI_CONTEXT.
+ * hints that an option of fi_info sets. It offers the domain "easy", which needs no
+ * mode, and the domain "strict", which needs FI_CONTEXT.
  */
 #include <stdio.h>
 #include <string.h>
@@ -16,7 +16,8 @@
 
 static void say(const char *field, const char *value)
 {
-	(void)fprintf(stderr, "told: %s: %s\n", field, value && *value ? value : "nothing");
+	(void)fprintf(
+		stderr, "told: %s: %s\n", field, value && *value ? value : "nothing");
 }
 
 static void say_flags(const char *field, uint64_t value, enum fi_type type)
@@ -56,8 +57,8 @@ static int told_getinfo(uint32_t version, const char *node, const char *service,
 {
 	struct fi_info *info = offer("easy", 0);
 
-	(void)fprintf(stderr, "told: version: %u.%u\n", FI_MAJOR(version),
-		FI_MINOR(version));
+	(void)fprintf(
+		stderr, "told: version: %u.%u\n", FI_MAJOR(version), FI_MINOR(version));
 	say("node", node);
 	say("service", service);
 	say("source", flags & FI_SOURCE ? "yes" : "no");
