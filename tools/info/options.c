@@ -96,10 +96,8 @@ static int set_string(char **field, const char *text)
 static int parse_mode(struct info_options *o, const char *text)
 {
 	/* The first -m replaces "all modes", later ones add. */
-	if (o->hints->mode == ~0ULL) {
+	if (o->hints->mode == ~0ULL)
 		o->hints->mode = 0;
-		o->hints->domain_attr->mode = 0;
-	}
 	return word_flags(&word_modes, text, &o->hints->mode);
 }
 

@@ -47,7 +47,7 @@ class Program:
 
     def __init__(self, path, answers, then="ends", first_wanted=0):
         self.path, self.answers, self.then = path, answers, then
-        self.asked_at = []
+        self.asked_at, self.numbers = [], []
         self.go = threading.Event()
         size = HEAD.size + 2 * SAMPLE.size
         head = HEAD.pack(b"weftmon", 1, size, len(CELLS) // 9, 9, first_wanted, 0)
@@ -77,7 +77,8 @@ class Program:
             if not wait_until(lambda: self.word(WANTED) != self.word(ANSWERED)):
                 return
             self.asked_at.append(time.monotonic())
-            self.store(self.word(WANTED), 0, sample)
+            self.numbers.append(self.word(WANTED))
+            self.store(self.numbers[-1], 0, sample)
         if self.then == "ends":
             self.store(self.word(WANTED) + 1, 1, self.answers + 1)
         if self.then == "dies":
@@ -116,6 +117,7 @@ class Sampled(Row):
         result = place.finish(process)
         for program in programs:
             program.answers = 0
+        result.numbers = programs[0].numbers
         result.waits = [at - begin for at in programs[0].asked_at]
         return result
 
@@ -155,6 +157,15 @@ def apart(number, seconds):
         wrong_unless(len(r.waits) >= number, f"{len(r.waits)} samples")
         waited = r.waits[number - 1]
         wrong_unless(waited >= seconds, f"sample {number} came after {waited:.3f} s")
+
+    return check
+
+
+def numbers_are(*wanted):
+    """The numbers of the samples that were asked for."""
+
+    def check(r):
+        wrong_unless(r.numbers == list(wanted), f"{r.numbers}, not {wanted}")
 
     return check
 
@@ -326,7 +337,8 @@ ROWS = [
         status=1,
     ),
     # What an earlier sampler asked for and did not wait for.
-    Sampled("", ONE, out_is(HEADER + csv(1)), first_wanted=41),
+    Sampled("", ONE, out_is(HEADER + csv(1)), numbers_are(41), first_wanted=41),
+    Sampled("-w", f"-w 0 {ONE}", numbers_are(1, 2, 3), answers=3),
     # A program that ended before, with a sample that was not taken, or was.
     Sampled("", ONE, out_is(HEADER + csv(1)), answers=0),
     Sampled(
