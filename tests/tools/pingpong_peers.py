@@ -252,7 +252,7 @@ CASES = [
     (Client(count=None), 104, None, LEFT),
     # What the client says is what came back, whatever was sent.
     (Client(count=b"1".ljust(10, b"\0")), 0, "64      2       +1       256 ", None),
-    (Client(count=b"0000000005"), 0, "64      2       -3       256 ", None),
+    (Client(count=b"0000000010"), 0, "64      2       -8       256 ", None),
     (Client(count=b"none".ljust(10, b"\0")), 0, "64      2       +2       256 ", None),
     (Client(count=b"999999999\0"), 0, "64      2       -999m    256 ", None),
     (

@@ -77,8 +77,8 @@ static struct fb_series series_of(const struct fb_record *records, size_t count)
 
 /* ---- figures ---- */
 
-/* 2000 ns for 1000 bytes are 500 MB/s and half a million messages in a second, times the
- * messages that the time is of. */
+/* 2000 ns for 1000 bytes are 500 MB/s and half a million messages in a second, times
+ * the messages that the time is of. */
 static void figures_count_all_messages_of_a_time(void **state)
 {
 	static const struct {
@@ -167,8 +167,7 @@ static void bytes_have_the_largest_unit_that_divides(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < COUNT(rows); i++)
-		assert_string_equal(
-			fb_bytes_text(rows[i].bytes, bytes), rows[i].text);
+		assert_string_equal(fb_bytes_text(rows[i].bytes, bytes), rows[i].text);
 }
 
 /* ---- windows and sizes that are not given ---- */
@@ -185,8 +184,7 @@ static void windows_are_chosen_by_size(void **state)
 	(void)state;
 	fb_config_init(&c);
 	for (size_t i = 0; i < COUNT(rows); i++)
-		assert_int_equal(
-			fb_config_window(&c, rows[i].bytes), rows[i].window);
+		assert_int_equal(fb_config_window(&c, rows[i].bytes), rows[i].window);
 	assert_int_equal(fb_config_burst(&c), 16);
 	c.window = 3;
 	assert_int_equal(fb_config_window(&c, 8 << 20), 3);
@@ -363,9 +361,8 @@ static void csv_that_is_wrong_is_refused(void **state)
 		{ "best_ns", "1.5", "nan" }, { "median_ns", "0", "inf" },
 		{ "p50_ns", "0", "-0.5" }, { "p90_ns", "2", "two" },
 		{ "p99_ns", "3", "" }, { "p999_ns", "4", "4;5" },
-		{ "max_ns", "5", " " }, { "part", "1-1", "2-1" },
-		{ "part", "", "0-5" }, { "part", "3-7", "3-" },
-		{ "part", "3-7", "3-7x" } };
+		{ "max_ns", "5", " " }, { "part", "1-1", "2-1" }, { "part", "", "0-5" },
+		{ "part", "3-7", "3-" }, { "part", "3-7", "3-7x" } };
 
 	(void)state;
 	for (size_t i = 0; i < COUNT(rows); i++) {
@@ -512,8 +509,8 @@ static void table_rows_have_the_units_of_their_heading(void **state)
 		"     2.400      2.500\n");
 	r[0].lost = 2;
 	r[0].max_ns = 0;
-	assert_string_equal(row_text(r, 1),
-		"       8          320     1.500     2.000   lost 2\n");
+	assert_string_equal(
+		row_text(r, 1), "       8          320     1.500     2.000   lost 2\n");
 	r[0] = record_of(FB_BANDWIDTH, 4096);
 	assert_string_equal(heading_text(FB_BANDWIDTH, false),
 		"\n# bandwidth: messages in one direction\n"
@@ -535,11 +532,12 @@ static void table_rows_have_the_units_of_their_heading(void **state)
 		"       8  FAILED: not complete while the target makes no calls\n");
 	assert_non_null(strstr(
 		heading_text(FB_WRITE_LATENCY, true), "writes, one after the other"));
-	assert_non_null(strstr(
-		heading_text(FB_WRITE_LATENCY, false), "writes to and fro"));
+	assert_non_null(
+		strstr(heading_text(FB_WRITE_LATENCY, false), "writes to and fro"));
 }
 
-/* The early messages of a ramp are compared with the steady ones, whose row is before. */
+/* The early messages of a ramp are compared with the steady ones, whose row is before.
+ */
 static void table_compares_the_parts_of_a_ramp(void **state)
 {
 	struct fb_record r[] = { record_of(FB_RAMP, 8), record_of(FB_RAMP, 8) };
