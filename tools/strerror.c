@@ -16,7 +16,9 @@ static void usage(void)
 	puts("Usage: fi_strerror FI_ERROR_CODE\n"
 	     "\n"
 	     "Print the text of a libfabric error code, given as a decimal,\n"
-	     "hexadecimal (0x) or octal (leading 0) number. The sign is ignored.");
+	     "hexadecimal (0x) or octal (leading 0) number. The sign is ignored.\n"
+	     "\n"
+	     "  -h, --help  show this text and exit");
 }
 
 /* Returns false after saying what is wrong with @text. */

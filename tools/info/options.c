@@ -96,10 +96,8 @@ static int set_string(char **field, const char *text)
 static int parse_mode(struct info_options *o, const char *text)
 {
 	/* The first -m replaces "all modes", later ones add. */
-	if (o->hints->mode == ~0ULL) {
+	if (o->hints->mode == ~0ULL)
 		o->hints->mode = 0;
-		o->hints->domain_attr->mode = 0;
-	}
 	return word_flags(&word_modes, text, &o->hints->mode);
 }
 
@@ -153,6 +151,7 @@ static enum parse_result done(int status, int *ret_status)
 enum parse_result info_options_parse(
 	int argc, char **argv, struct info_options *o, int *ret_status)
 {
+	const char *source = NULL;
 	int option, ret;
 
 	memset(o, 0, sizeof(*o));
@@ -164,8 +163,7 @@ enum parse_result info_options_parse(
 		0) {
 		switch (option) {
 		case 's':
-			o->node = optarg;
-			o->flags |= FI_SOURCE;
+			source = optarg;
 			break;
 		case 'n':
 			o->node = optarg;
@@ -211,6 +209,21 @@ enum parse_result info_options_parse(
 			usage(argv[0]);
 			return done(EXIT_FAILURE, ret_status);
 		}
+	}
+	if (optind < argc) {
+		fprintf(stderr, "error: not an option: '%s'\n", argv[optind]);
+		usage(argv[0]);
+		return done(EXIT_FAILURE, ret_status);
+	}
+	/* A query has one address. */
+	if (source && o->node) {
+		fprintf(stderr, "error: -s and -n exclude each other\n");
+		usage(argv[0]);
+		return done(EXIT_FAILURE, ret_status);
+	}
+	if (source) {
+		o->node = source;
+		o->flags |= FI_SOURCE;
 	}
 	/* The library honours this flag only when it stands alone. */
 	if (o->list)

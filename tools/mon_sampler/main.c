@@ -85,12 +85,12 @@ int main(int argc, char **argv)
 
 	if (!sampler_options(argc, argv, &options, &status))
 		return status;
-	targets = targets_open(&options);
-	if (!targets)
-		return EXIT_FAILURE;
 	/* Files are closed with a note after an interrupt. */
 	(void)sigaction(SIGINT, &action, NULL);
 	(void)sigaction(SIGTERM, &action, NULL);
+	targets = targets_open(&options);
+	if (!targets)
+		return EXIT_FAILURE;
 	if (options.repeat) {
 		sample_again(targets, options.interval_ms);
 	} else {
