@@ -4,6 +4,7 @@
 
 #include <dlfcn.h>
 #include <limits.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -12,8 +13,9 @@
 enum post_kind { POST_SEND, POST_INJECT, POST_RECV, POST_READ, POST_WRITE, POST_KINDS };
 
 struct posts {
-	/* Posts since the test set them to 0, and those of each kind. */
-	unsigned int count, of_kind[POST_KINDS];
+	/* Posts since the test set them to 0, and those of each kind: also of the
+	 * library's thread. */
+	atomic_uint count, of_kind[POST_KINDS];
 	/* Posts from number @from on, @length of them, are refused with @err, a
 	 * negative fi_errno. The first one has the number 1. */
 	unsigned int from, length;
@@ -31,9 +33,10 @@ struct region_counts {
 /* Counts a post. 0, or the error that it is refused with. */
 static inline int posts_refused(struct posts *posts, enum post_kind kind)
 {
+	unsigned int number = ++posts->count;
+
 	posts->of_kind[kind]++;
-	posts->count++;
-	return posts->count - posts->from < posts->length ? posts->err : 0;
+	return number - posts->from < posts->length ? posts->err : 0;
 }
 
 /* The variable "<name>_<what>" of the provider @name in the directory @dir, where
