@@ -19,13 +19,13 @@ static struct {
 	struct reason **end;
 } reasons = { PTHREAD_MUTEX_INITIALIZER, NULL, &reasons.first };
 
-static bool starts(const char *text, const char *prefix)
+static bool reasons_starts(const char *text, const char *prefix)
 {
 	return !strncmp(text, prefix, strlen(prefix));
 }
 
 /* Length without the newline that a caller of fi_log may have left. */
-static size_t line_length(const char *text)
+static size_t reasons_line_length(const char *text)
 {
 	size_t len = strlen(text);
 
@@ -50,7 +50,7 @@ static struct reason *reason_new(const char *provider, const char *text)
 	if (!r)
 		return NULL;
 	r->provider = strdup(provider);
-	r->text = strndup(text, line_length(text));
+	r->text = strndup(text, reasons_line_length(text));
 	if (!r->provider || !r->text) {
 		reason_free(r);
 		return NULL;
@@ -87,7 +87,7 @@ static void reason_add(const char *provider, const char *text)
 	pthread_mutex_unlock(&reasons.lock);
 }
 
-static void free_all(void)
+static void reasons_free_all(void)
 {
 	while (reasons.first) {
 		struct reason *r = reasons.first;
@@ -98,7 +98,7 @@ static void free_all(void)
 	reasons.end = &reasons.first;
 }
 
-static int log_enabled(const struct fi_provider *prov, enum fi_log_level level,
+static int reasons_log_enabled(const struct fi_provider *prov, enum fi_log_level level,
 	enum fi_log_subsys subsys, uint64_t flags)
 {
 	(void)prov;
@@ -107,33 +107,34 @@ static int log_enabled(const struct fi_provider *prov, enum fi_log_level level,
 	return level <= FI_LOG_INFO;
 }
 
-static int log_ready(const struct fi_provider *prov, enum fi_log_level level,
+static int reasons_log_ready(const struct fi_provider *prov, enum fi_log_level level,
 	enum fi_log_subsys subsys, uint64_t flags, uint64_t *showtime)
 {
 	(void)showtime;
-	return log_enabled(prov, level, subsys, flags);
+	return reasons_log_enabled(prov, level, subsys, flags);
 }
 
-static void log_line(const struct fi_provider *prov, enum fi_log_level level,
+static void reasons_log_line(const struct fi_provider *prov, enum fi_log_level level,
 	enum fi_log_subsys subsys, const char *func, int line, const char *msg)
 {
 	(void)level;
 	(void)subsys;
 	(void)func;
 	(void)line;
-	if (starts(msg, REASON_REFUSED) || starts(msg, REASON_TRANSPORT) ||
-		starts(msg, REASON_RESULTS))
+	if (reasons_starts(msg, REASON_REFUSED) ||
+		reasons_starts(msg, REASON_TRANSPORT) ||
+		reasons_starts(msg, REASON_RESULTS))
 		reason_add(prov && prov->name ? prov->name : "core", msg);
 }
 
 static struct fi_ops_log log_ops = {
 	.size = sizeof(struct fi_ops_log),
-	.enabled = log_enabled,
-	.ready = log_ready,
-	.log = log_line,
+	.enabled = reasons_log_enabled,
+	.ready = reasons_log_ready,
+	.log = reasons_log_line,
 };
 
-static int log_close(struct fid *fid)
+static int reasons_log_close(struct fid *fid)
 {
 	(void)fid;
 	return 0;
@@ -141,7 +142,7 @@ static int log_close(struct fid *fid)
 
 static struct fi_ops log_fid_ops = {
 	.size = sizeof(struct fi_ops),
-	.close = log_close,
+	.close = reasons_log_close,
 };
 
 /* Static: the library keeps using it until the process ends. */
@@ -164,11 +165,12 @@ const struct reason *reasons_first(void)
 void reasons_stop(void)
 {
 	(void)fi_close(&log_object.fid);
-	free_all();
+	reasons_free_all();
 }
 
 /* Is the word at @word of @len letters in @list, up to @end? */
-static bool list_has(const char *list, const char *end, const char *word, size_t len)
+static bool reasons_list_has(
+	const char *list, const char *end, const char *word, size_t len)
 {
 	while (list < end) {
 		size_t width = strcspn(list, ", (\n");
@@ -182,8 +184,8 @@ static bool list_has(const char *list, const char *end, const char *word, size_t
 }
 
 /* Write the flags of @asked, up to @possible, that are not among the possible ones. */
-static size_t write_missing(const char *asked, const char *possible, const char *end,
-	char *buf, size_t size)
+static size_t reasons_write_missing(const char *asked, const char *possible,
+	const char *end, char *buf, size_t size)
 {
 	size_t used = 0;
 
@@ -191,7 +193,8 @@ static size_t write_missing(const char *asked, const char *possible, const char 
 	while (asked < possible) {
 		size_t len = strcspn(asked, ", ");
 
-		if (!list_has(possible, end, asked, len) && used + len + 3 < size)
+		if (!reasons_list_has(possible, end, asked, len) &&
+			used + len + 3 < size)
 			used += (size_t)snprintf(buf + used, size - used, "%s%.*s",
 				used ? ", " : "", (int)len, asked);
 		asked += len;
@@ -218,22 +221,22 @@ const char *reason_text(const struct reason *reason, char *buf, size_t size)
 	/* One value of an enumeration is possible: it says more than what is missing.
 	 */
 	if (!memchr(possible, ',', (size_t)(end - possible)) ||
-		!write_missing(asked + strlen(before_asked) - 3, possible, end, missing,
-			sizeof(missing)))
+		!reasons_write_missing(asked + strlen(before_asked) - 3, possible, end,
+			missing, sizeof(missing)))
 		return buf;
 	(void)snprintf(buf, size, "%.*s: missing: %s%s%s", (int)(asked - text), text,
 		missing, *end ? " " : "", end);
 	return buf;
 }
 
-static bool is_about(const char *text, const char *field)
+static bool reasons_is_about(const char *text, const char *field)
 {
-	return starts(text + strlen(REASON_REFUSED), field);
+	return reasons_starts(text + strlen(REASON_REFUSED), field);
 }
 
 /* How much the reason tells: most, if only a name or an address was wrong; least, if
  * another provider was asked for. */
-static int weight_of(const struct reason *reason, const char *asked)
+static int reasons_weight_of(const struct reason *reason, const char *asked)
 {
 	static const char *const names[] = { "node:", "service:", "src_addr:",
 		"dest_addr:", "domain_attr.name:", "fabric_attr.name:", "interface:",
@@ -241,20 +244,21 @@ static int weight_of(const struct reason *reason, const char *asked)
 	const char *text = reason->text;
 	int weight = asked && !strcasecmp(reason->provider, asked) ? 10 : 0;
 
-	if (!starts(text, REASON_REFUSED))
+	if (!reasons_starts(text, REASON_REFUSED))
 		return -1;
 	if (strstr(text, "possible none: "))
 		return weight + 5;
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
-		if (is_about(text, names[i]))
+		if (reasons_is_about(text, names[i]))
 			return weight + 4;
-	if (is_about(text, "prov_name:") || is_about(text, "FI_PROVIDER:"))
+	if (reasons_is_about(text, "prov_name:") ||
+		reasons_is_about(text, "FI_PROVIDER:"))
 		return weight;
-	return weight + (is_about(text, "there is no device") ? 1 : 3);
+	return weight + (reasons_is_about(text, "there is no device") ? 1 : 3);
 }
 
 /* Do both say the same, for another type of endpoint or another provider? */
-static bool same_reason(const struct reason *a, const struct reason *b)
+static bool reasons_same_reason(const struct reason *a, const struct reason *b)
 {
 	char one[512], other[512];
 
@@ -266,18 +270,20 @@ static bool same_reason(const struct reason *a, const struct reason *b)
 
 /* The reason of most weight that says something else than @but (or NULL); the first of
  * several. */
-static const struct reason *best_but(const struct reason *but, const char *asked)
+static const struct reason *reasons_best_but(
+	const struct reason *but, const char *asked)
 {
 	const struct reason *best = NULL;
 
 	for (const struct reason *r = reasons.first; r; r = r->next)
-		if (weight_of(r, asked) > (best ? weight_of(best, asked) : -1) &&
-			!(but && same_reason(but, r)))
+		if (reasons_weight_of(r, asked) >
+				(best ? reasons_weight_of(best, asked) : -1) &&
+			!(but && reasons_same_reason(but, r)))
 			best = r;
 	return best;
 }
 
-static void print_reason(FILE *out, const struct reason *reason)
+static void reasons_print_reason(FILE *out, const struct reason *reason)
 {
 	char text[512];
 	const char *line = reason_text(reason, text, sizeof(text));
@@ -292,11 +298,11 @@ void reasons_tell(FILE *out, const char *asked, int (*ask)(void *arg), void *arg
 	if (reasons_follow())
 		return;
 	(void)ask(arg);
-	first = best_but(NULL, asked);
-	second = first ? best_but(first, asked) : NULL;
+	first = reasons_best_but(NULL, asked);
+	second = first ? reasons_best_but(first, asked) : NULL;
 	if (first)
-		print_reason(out, first);
-	if (second && weight_of(second, asked) > 0)
-		print_reason(out, second);
+		reasons_print_reason(out, first);
+	if (second && reasons_weight_of(second, asked) > 0)
+		reasons_print_reason(out, second);
 	reasons_stop();
 }

@@ -11,7 +11,7 @@
 #include <string.h>
 #include <rdma/fi_errno.h>
 
-static void usage(void)
+static void strerror_usage(void)
 {
 	puts("Usage: fi_strerror FI_ERROR_CODE\n"
 	     "\n"
@@ -22,7 +22,7 @@ static void usage(void)
 }
 
 /* Returns false after saying what is wrong with @text. */
-static bool parse_code(const char *text, int *ret_code)
+static bool strerror_parse_code(const char *text, int *ret_code)
 {
 	char *end;
 	long value;
@@ -46,16 +46,16 @@ int main(int argc, char **argv)
 	int code;
 
 	if (argc != 2) {
-		usage();
+		strerror_usage();
 		return EXIT_FAILURE;
 	}
 	/* No getopt: -5 is a code, not an option. */
 	if (!strcmp(argv[1], "-h") || !strcmp(argv[1], "--help")) {
-		usage();
+		strerror_usage();
 		return EXIT_SUCCESS;
 	}
-	if (!parse_code(argv[1], &code)) {
-		usage();
+	if (!strerror_parse_code(argv[1], &code)) {
+		strerror_usage();
 		return EXIT_FAILURE;
 	}
 	puts(fi_strerror(code));

@@ -22,12 +22,12 @@
 #define NATIVE_DATA ELFDATA2MSB
 #endif
 
-static bool within(uint64_t offset, uint64_t len, uint64_t size)
+static bool elf_check_within(uint64_t offset, uint64_t len, uint64_t size)
 {
 	return offset <= size && len <= size - offset;
 }
 
-static bool read_at(int fd, void *buf, size_t len, uint64_t offset)
+static bool elf_check_read_at(int fd, void *buf, size_t len, uint64_t offset)
 {
 	return wf_sys_pread(fd, buf, len, (off_t)offset) == (ssize_t)len;
 }
@@ -42,7 +42,7 @@ const char *wf_elf_defect(int fd)
 	if (fstat(fd, &st) || st.st_size < 0)
 		return "cannot be examined";
 	size = (uint64_t)st.st_size;
-	if (!read_at(fd, &head, sizeof(head), 0) ||
+	if (!elf_check_read_at(fd, &head, sizeof(head), 0) ||
 		memcmp(head.e_ident, ELFMAG, SELFMAG) != 0)
 		return "not a shared library";
 	if (head.e_ident[EI_CLASS] != ELFCLASS64 ||
@@ -54,9 +54,10 @@ const char *wf_elf_defect(int fd)
 	for (unsigned int i = 0; i < head.e_phnum; i++) {
 		uint64_t at = i * sizeof(part);
 
-		if (!within(head.e_phoff, at + sizeof(part), size) ||
-			!read_at(fd, &part, sizeof(part), head.e_phoff + at) ||
-			!within(part.p_offset, part.p_filesz, size))
+		if (!elf_check_within(head.e_phoff, at + sizeof(part), size) ||
+			!elf_check_read_at(
+				fd, &part, sizeof(part), head.e_phoff + at) ||
+			!elf_check_within(part.p_offset, part.p_filesz, size))
 			return "cut short";
 	}
 	return NULL;

@@ -15,7 +15,7 @@
 /* A provider built for an older version has no api_version in its struct fid_fabric. */
 #define FIRST_WITH_API_VERSION FI_VERSION(1, 5)
 
-static const struct wf_prov_entry *find_hook(const struct wf_layer *name)
+static const struct wf_prov_entry *fabric_find_hook(const struct wf_layer *name)
 {
 	char full[FI_NAME_MAX];
 	const struct wf_prov_entry *entry = wf_registry_find(name);
@@ -35,10 +35,10 @@ static const struct wf_prov_entry *find_hook(const struct wf_layer *name)
 
 /* Wrap *@fabric in the hook @name: a provider whose fabric callback gets the fabric to
  * wrap as attr->fabric, and owns that fabric from then on. */
-static void put_hook(const struct wf_layer *name, const struct fi_fabric_attr *attr,
-	struct fid_fabric **fabric, void *context)
+static void fabric_put_hook(const struct wf_layer *name,
+	const struct fi_fabric_attr *attr, struct fid_fabric **fabric, void *context)
 {
-	const struct wf_prov_entry *entry = find_hook(name);
+	const struct wf_prov_entry *entry = fabric_find_hook(name);
 	struct fi_fabric_attr hooked = *attr;
 	struct fid_fabric *front = NULL;
 	int err;
@@ -57,7 +57,7 @@ static void put_hook(const struct wf_layer *name, const struct fi_fabric_attr *a
 }
 
 /* The next name in FI_HOOK. False at the end. */
-static bool next_hook(const char **cursor, struct wf_layer *ret_name)
+static bool fabric_next_hook(const char **cursor, struct wf_layer *ret_name)
 {
 	const char *text = *cursor;
 
@@ -70,14 +70,14 @@ static bool next_hook(const char **cursor, struct wf_layer *ret_name)
 	return true;
 }
 
-static void put_hooks(
+static void fabric_put_hooks(
 	const struct fi_fabric_attr *attr, struct fid_fabric **fabric, void *context)
 {
 	const char *text = wf_settings.hooks;
 	struct wf_layer name;
 
-	while (next_hook(&text, &name))
-		put_hook(&name, attr, fabric, context);
+	while (fabric_next_hook(&text, &name))
+		fabric_put_hook(&name, attr, fabric, context);
 }
 
 void wf_core_check_hooks(void)
@@ -85,13 +85,13 @@ void wf_core_check_hooks(void)
 	const char *text = wf_settings.hooks;
 	struct wf_layer name;
 
-	while (next_hook(&text, &name))
-		if (!find_hook(&name))
+	while (fabric_next_hook(&text, &name))
+		if (!fabric_find_hook(&name))
 			wf_missing_hook(&name);
 }
 
 /* The provider on top of the layers that @prov_name names. */
-static const struct wf_prov_entry *find_provider(const char *prov_name)
+static const struct wf_prov_entry *fabric_find_provider(const char *prov_name)
 {
 	const struct wf_prov_entry *entry = NULL;
 	struct wf_layers layers;
@@ -113,7 +113,7 @@ static const struct wf_prov_entry *find_provider(const char *prov_name)
 }
 
 /* Adapt the fabric of a provider library that was built for an older fi_peer(3). */
-static int adapt(const struct wf_prov_entry *entry, struct fid_fabric *fabric)
+static int fabric_adapt(const struct wf_prov_entry *entry, struct fid_fabric *fabric)
 {
 	const struct wf_old_peer *old = wf_old_peer_of(entry->prov->fi_version);
 	int err = old && entry->dl ? wf_old_peer_adapt(old, fabric) : 0;
@@ -126,7 +126,7 @@ static int adapt(const struct wf_prov_entry *entry, struct fid_fabric *fabric)
 int wf_core_fabric_below(const struct fi_fabric_attr *attr,
 	struct fid_fabric **ret_fabric, void *context)
 {
-	const struct wf_prov_entry *entry = find_provider(attr->prov_name);
+	const struct wf_prov_entry *entry = fabric_find_provider(attr->prov_name);
 	struct fi_fabric_attr copy = *attr;
 	struct fid_fabric *fabric = NULL;
 	int err;
@@ -143,7 +143,7 @@ int wf_core_fabric_below(const struct fi_fabric_attr *attr,
 	}
 	if (FI_VERSION_GE(entry->prov->fi_version, FIRST_WITH_API_VERSION))
 		fabric->api_version = attr->api_version;
-	err = adapt(entry, fabric);
+	err = fabric_adapt(entry, fabric);
 	if (!err)
 		*ret_fabric = fabric;
 	return err;
@@ -166,7 +166,7 @@ int wf_core_fabric(const struct fi_fabric_attr *attr, struct fid_fabric **ret_fa
 	err = wf_core_fabric_below(attr, &fabric, context);
 	if (err)
 		return err;
-	put_hooks(attr, &fabric, context);
+	fabric_put_hooks(attr, &fabric, context);
 	*ret_fabric = fabric;
 	return 0;
 }

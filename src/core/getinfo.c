@@ -56,7 +56,7 @@ struct asking {
 
 static _Thread_local const struct asking *asking;
 
-static bool being_asked(const struct wf_prov_entry *entry)
+static bool getinfo_being_asked(const struct wf_prov_entry *entry)
 {
 	for (const struct asking *it = asking; it; it = it->outer) {
 		if (it->entry == entry)
@@ -65,7 +65,8 @@ static bool being_asked(const struct wf_prov_entry *entry)
 	return false;
 }
 
-static void append(struct answer *answer, unsigned int rank, struct fi_info *info)
+static void getinfo_append(
+	struct answer *answer, unsigned int rank, struct fi_info *info)
 {
 	assert(rank < RANKS);
 	info->next = NULL;
@@ -76,7 +77,7 @@ static void append(struct answer *answer, unsigned int rank, struct fi_info *inf
 	answer->last[rank] = info;
 }
 
-static struct fi_info *joined(const struct answer *answer)
+static struct fi_info *getinfo_joined(const struct answer *answer)
 {
 	struct fi_info *list = NULL;
 
@@ -90,7 +91,7 @@ static struct fi_info *joined(const struct answer *answer)
 }
 
 /* FI_PROV_ATTR_ONLY: list all providers, also those that are filtered or unusable. */
-static int list_providers(struct answer *answer)
+static int getinfo_list_providers(struct answer *answer)
 {
 	wf_registry_foreach(entry)
 	{
@@ -98,7 +99,7 @@ static int list_providers(struct answer *answer)
 
 		if (!info)
 			return -FI_ENOMEM;
-		append(answer, entry->rank, info);
+		getinfo_append(answer, entry->rank, info);
 		info->fabric_attr->prov_version = entry->prov->version;
 		info->fabric_attr->prov_name = strdup(entry->prov->name);
 		if (!info->fabric_attr->prov_name)
@@ -110,7 +111,7 @@ static int list_providers(struct answer *answer)
 /* Do hints with @name select the provider? The name of a transport selects that
  * provider and every layer that may use it; the name of a layer, or a layered name,
  * selects that layer only. An offload provider has to be named. */
-static bool name_leads_to(const struct wf_layers *name, const char *prov_name)
+static bool getinfo_name_leads_to(const struct wf_layers *name, const char *prov_name)
 {
 	enum wf_prov_kind kind = wf_prov_kind(prov_name);
 
@@ -123,7 +124,7 @@ static bool name_leads_to(const struct wf_layers *name, const char *prov_name)
 	       !wf_question_named_base(&name->layer[0]);
 }
 
-static void log_versions(const struct wf_prov_entry *entry, const char *field,
+static void getinfo_log_versions(const struct wf_prov_entry *entry, const char *field,
 	uint32_t asked, uint32_t possible)
 {
 	FI_INFO(entry->prov, FI_LOG_CORE, "refused: %s: asked %u.%u, possible %u.%u\n",
@@ -133,7 +134,7 @@ static void log_versions(const struct wf_prov_entry *entry, const char *field,
 
 /* Has the user set the parameter that counts as a name of the provider
  * (wf_known_prov.named_by)? */
-static bool asked_by_parameter(const struct wf_prov_entry *entry)
+static bool getinfo_asked_by_parameter(const struct wf_prov_entry *entry)
 {
 	const char *name = entry->prov->name;
 	const struct wf_known_prov *known =
@@ -146,7 +147,8 @@ static bool asked_by_parameter(const struct wf_prov_entry *entry)
 
 /* Do the hints name the provider, or, if they name none and an application asks, the
  * user? */
-static bool is_named(const struct wf_question *q, const struct wf_prov_entry *entry)
+static bool getinfo_is_named(
+	const struct wf_question *q, const struct wf_prov_entry *entry)
 {
 	const char *name = entry->prov->name;
 
@@ -154,12 +156,13 @@ static bool is_named(const struct wf_question *q, const struct wf_prov_entry *en
 		return true;
 	return !q->nested && !q->name.count &&
 	       (wf_prov_filter_names(&wf_settings.providers, name) ||
-		       asked_by_parameter(entry));
+		       getinfo_asked_by_parameter(entry));
 }
 
 /* The row of @entry, whose layer may answer over some transports without being named;
  * NULL: it is none. */
-static const struct wf_known_prov *known_layer(const struct wf_prov_entry *entry)
+static const struct wf_known_prov *getinfo_known_layer(
+	const struct wf_prov_entry *entry)
 {
 	const char *name = entry->prov->name;
 	const struct wf_known_prov *known =
@@ -168,65 +171,69 @@ static const struct wf_known_prov *known_layer(const struct wf_prov_entry *entry
 	return known && (known->completes || known->behind) ? known : NULL;
 }
 
-static bool is_layer(const struct wf_layer *layer, const char *name)
+static bool getinfo_is_layer(const struct wf_layer *layer, const char *name)
 {
 	return name && wf_layer_is(layer, name);
 }
 
-static bool is_there(const char *name)
+static bool getinfo_is_there(const char *name)
 {
 	return name && wf_registry_find(&(struct wf_layer){ name, strlen(name) });
 }
 
 /* May the layer @known answer behind a transport? A list of wanted names in FI_PROVIDER
  * names all that may answer. */
-static bool may_be_behind(const struct wf_known_prov *known)
+static bool getinfo_may_be_behind(const struct wf_known_prov *known)
 {
 	const struct wf_prov_filter *filter = &wf_settings.providers;
 
-	return is_there(known->behind) && (!filter->active || filter->negated);
+	return getinfo_is_there(known->behind) && (!filter->active || filter->negated);
 }
 
 /* Is @transport one over which the layer @known answers without being named? */
-static bool is_base_of(
+static bool getinfo_is_base_of(
 	const struct wf_known_prov *known, const struct wf_layer *transport)
 {
-	return is_layer(transport, known->completes) ||
-	       (is_layer(transport, known->behind) && may_be_behind(known));
+	return getinfo_is_layer(transport, known->completes) ||
+	       (getinfo_is_layer(transport, known->behind) &&
+		       getinfo_may_be_behind(known));
 }
 
 /* Is @entry asked for the transport that it completes, or behind another one? An
  * application that names none asks for all transports. */
-static bool is_wanted_over_base(
+static bool getinfo_is_wanted_over_base(
 	const struct wf_question *q, const struct wf_prov_entry *entry)
 {
-	const struct wf_known_prov *known = known_layer(entry);
+	const struct wf_known_prov *known = getinfo_known_layer(entry);
 
 	if (!known)
 		return false;
 	if (q->name.count)
-		return is_layer(&q->name.layer[0], known->completes) &&
-		       is_there(known->completes);
-	return !q->nested && (is_there(known->completes) || may_be_behind(known));
+		return getinfo_is_layer(&q->name.layer[0], known->completes) &&
+		       getinfo_is_there(known->completes);
+	return !q->nested &&
+	       (getinfo_is_there(known->completes) || getinfo_may_be_behind(known));
 }
 
 /* Is this a call of a layer that was not named, and @entry another transport than those
  * that it answers over then? */
-static bool is_not_base(const struct wf_prov_entry *entry)
+static bool getinfo_is_not_base(const struct wf_prov_entry *entry)
 {
 	const struct wf_prov_entry *layer = asking ? asking->entry : NULL;
 	const struct wf_known_prov *known;
 	const char *name = entry->prov->name;
 
-	if (!layer || !layer->by_name_only || is_named(asking->question, layer))
+	if (!layer || !layer->by_name_only || getinfo_is_named(asking->question, layer))
 		return false;
-	known = known_layer(layer);
-	return known && !is_base_of(known, &(struct wf_layer){ name, strlen(name) });
+	known = getinfo_known_layer(layer);
+	return known &&
+	       !getinfo_is_base_of(known, &(struct wf_layer){ name, strlen(name) });
 }
 
 /* Does FI_PROVIDER hide the provider from this call? Layers may still use some hidden
  * providers by name, as may the provider that an offload provider works for. */
-static bool out_of_reach(const struct wf_question *q, const struct wf_prov_entry *entry)
+static bool getinfo_out_of_reach(
+	const struct wf_question *q, const struct wf_prov_entry *entry)
 {
 	bool inside = q->nested || wf_prov_kind(entry->prov->name) == WF_PROV_OFFLOAD;
 	bool by_name = inside && q->name.count;
@@ -236,7 +243,7 @@ static bool out_of_reach(const struct wf_question *q, const struct wf_prov_entry
 
 /* Is this a call of a layer without a name in the hints, for a transport that answers
  * layers only if the application's hints name it? */
-static bool useless_below(const struct wf_question *q, const char *prov_name)
+static bool getinfo_useless_below(const struct wf_question *q, const char *prov_name)
 {
 	return q->nested && !q->name.count &&
 	       !wf_layers_contain(&asking->question->name, prov_name) &&
@@ -245,50 +252,52 @@ static bool useless_below(const struct wf_question *q, const char *prov_name)
 }
 
 /* Does a transport ask, for itself? The application has not asked what is refused. */
-static bool is_from_transport(const struct wf_question *q)
+static bool getinfo_is_from_transport(const struct wf_question *q)
 {
 	return q->nested && !asking->entry->by_name_only;
 }
 
-static bool worth_asking(const struct wf_question *q, const struct wf_prov_entry *entry)
+static bool getinfo_worth_asking(
+	const struct wf_question *q, const struct wf_prov_entry *entry)
 {
 	const struct fi_provider *prov = entry->prov;
 
 	/* Hooks have no results; fi_fabric puts them in front of fabrics. */
-	if (!prov->getinfo || being_asked(entry) || is_not_base(entry) ||
-		useless_below(q, prov->name))
+	if (!prov->getinfo || getinfo_being_asked(entry) ||
+		getinfo_is_not_base(entry) || getinfo_useless_below(q, prov->name))
 		return false;
-	if (out_of_reach(q, entry)) {
+	if (getinfo_out_of_reach(q, entry)) {
 		wf_question_refused(
 			entry, "FI_PROVIDER", wf_settings.providers.text, prov->name);
 		return false;
 	}
-	if (!name_leads_to(&q->name, prov->name) ||
+	if (!getinfo_name_leads_to(&q->name, prov->name) ||
 		wf_layers_contain(&q->without, prov->name)) {
-		if (!is_from_transport(q))
+		if (!getinfo_is_from_transport(q))
 			wf_question_refused(entry, "prov_name",
 				q->asked_name ? q->asked_name : "none",
 				q->asked_name ? prov->name : "only by name");
 		return false;
 	}
-	if (entry->by_name_only && !is_named(q, entry) &&
-		!is_wanted_over_base(q, entry)) {
+	if (entry->by_name_only && !getinfo_is_named(q, entry) &&
+		!getinfo_is_wanted_over_base(q, entry)) {
 		wf_question_refused(entry, "prov_name",
 			q->asked_name ? q->asked_name : "none", "only by name");
 		return false;
 	}
 	if (FI_VERSION_LT(prov->fi_version, q->version)) {
-		log_versions(entry, "version", q->version, prov->fi_version);
+		getinfo_log_versions(entry, "version", q->version, prov->fi_version);
 		return false;
 	}
 	if (q->prov_version > prov->version) {
-		log_versions(entry, "prov_version", q->prov_version, prov->version);
+		getinfo_log_versions(
+			entry, "prov_version", q->prov_version, prov->version);
 		return false;
 	}
 	return true;
 }
 
-static struct fi_info *call_provider(
+static struct fi_info *getinfo_call_provider(
 	const struct wf_question *q, const struct wf_prov_entry *entry)
 {
 	struct asking here = { .question = q, .entry = entry, .outer = asking };
@@ -311,38 +320,38 @@ static struct fi_info *call_provider(
 }
 
 /* Is @info the answer of a layer that was not named, over another transport than those
- * of is_base_of()? Layers of other libraries return such answers. */
-static bool is_unasked(const struct wf_question *q, const struct wf_prov_entry *entry,
-	const struct fi_info *info)
+ * of getinfo_is_base_of()? Layers of other libraries return such answers. */
+static bool getinfo_is_unasked(const struct wf_question *q,
+	const struct wf_prov_entry *entry, const struct fi_info *info)
 {
 	const struct fi_fabric_attr *attr = info->fabric_attr;
 	struct wf_layers name;
 
-	if (!entry->by_name_only || is_named(q, entry))
+	if (!entry->by_name_only || getinfo_is_named(q, entry))
 		return false;
 	return !attr || !attr->prov_name ||
 	       !wf_layers_parse(attr->prov_name, strlen(attr->prov_name), &name) ||
-	       !is_base_of(known_layer(entry), &name.layer[0]);
+	       !getinfo_is_base_of(getinfo_known_layer(entry), &name.layer[0]);
 }
 
-static void ask(const struct wf_question *q, const struct wf_prov_entry *entry,
+static void getinfo_ask(const struct wf_question *q, const struct wf_prov_entry *entry,
 	struct answer *answer)
 {
 	struct fi_info *info, *next;
 	unsigned int rank;
 
-	for (info = call_provider(q, entry); info; info = next) {
+	for (info = getinfo_call_provider(q, entry); info; info = next) {
 		next = info->next;
 		info->next = NULL;
-		if (!is_unasked(q, entry, info) &&
+		if (!getinfo_is_unasked(q, entry, info) &&
 			wf_result_accept(q, entry, info, &rank))
-			append(answer, rank, info);
+			getinfo_append(answer, rank, info);
 		else
 			wf_freeinfo(info);
 	}
 }
 
-static void take_exclusions(struct wf_question *q)
+static void getinfo_take_exclusions(struct wf_question *q)
 {
 	struct wf_layers all = q->name;
 
@@ -361,7 +370,7 @@ static void take_exclusions(struct wf_question *q)
 }
 
 /* Read prov_name and prov_version of the hints. -FI_ENODATA: prov_name is malformed. */
-static int parse_hints(struct wf_question *q)
+static int getinfo_parse_hints(struct wf_question *q)
 {
 	const struct fi_fabric_attr *attr = q->hints ? q->hints->fabric_attr : NULL;
 
@@ -372,7 +381,7 @@ static int parse_hints(struct wf_question *q)
 		return 0;
 	q->asked_name = attr->prov_name;
 	if (wf_layers_parse(attr->prov_name, strlen(attr->prov_name), &q->name)) {
-		take_exclusions(q);
+		getinfo_take_exclusions(q);
 		wf_missing_in_hints(&q->name);
 		return 0;
 	}
@@ -384,7 +393,7 @@ static int parse_hints(struct wf_question *q)
 }
 
 /* For API versions before 2.0 unknown flags are ignored. */
-static int check_flags(const struct wf_question *q)
+static int getinfo_check_flags(const struct wf_question *q)
 {
 	uint64_t unknown = q->flags & ~(KNOWN_FLAGS | PRIVATE_FLAGS);
 
@@ -411,9 +420,9 @@ int wf_getinfo_from(
 	const struct wf_prov_entry *entry = wf_registry_find(&q.name.layer[0]);
 	struct answer answer = { 0 };
 
-	if (entry && worth_asking(&q, entry))
-		ask(&q, entry, &answer);
-	*ret_info = joined(&answer);
+	if (entry && getinfo_worth_asking(&q, entry))
+		getinfo_ask(&q, entry, &answer);
+	*ret_info = getinfo_joined(&answer);
 	return *ret_info ? 0 : -FI_ENODATA;
 }
 
@@ -422,7 +431,7 @@ const struct fi_provider *wf_getinfo_asked(void)
 	return asking->entry->prov;
 }
 
-static int answer_question(struct wf_question *q, struct fi_info **ret_info)
+static int getinfo_answer_question(struct wf_question *q, struct fi_info **ret_info)
 {
 	struct answer answer = { 0 };
 	struct fi_info *list;
@@ -437,20 +446,20 @@ static int answer_question(struct wf_question *q, struct fi_info **ret_info)
 	}
 	wf_core_init();
 	if (q->flags == FI_PROV_ATTR_ONLY) {
-		err = list_providers(&answer);
+		err = getinfo_list_providers(&answer);
 	} else {
-		err = check_flags(q);
+		err = getinfo_check_flags(q);
 		if (!err)
-			err = parse_hints(q);
+			err = getinfo_parse_hints(q);
 		if (err)
 			return err;
 		wf_registry_foreach(entry)
 		{
-			if (worth_asking(q, entry))
-				ask(q, entry, &answer);
+			if (getinfo_worth_asking(q, entry))
+				getinfo_ask(q, entry, &answer);
 		}
 	}
-	list = joined(&answer);
+	list = getinfo_joined(&answer);
 	if (err) {
 		wf_freeinfo(list);
 		return err;
@@ -476,7 +485,7 @@ int wf_getinfo(uint32_t version, const char *node, const char *service, uint64_t
 	*ret_info = NULL;
 	if (asking)
 		wf_log_asker = asking->entry->prov->name;
-	ret = answer_question(&q, ret_info);
+	ret = getinfo_answer_question(&q, ret_info);
 	wf_log_asker = asker;
 	return ret;
 }

@@ -15,7 +15,7 @@
  * pointers are filled, so that wf_freeinfo undoes a copy that failed anywhere.
  */
 
-static void free_ep_attr(struct fi_ep_attr *attr)
+static void info_free_ep_attr(struct fi_ep_attr *attr)
 {
 	if (!attr)
 		return;
@@ -23,7 +23,7 @@ static void free_ep_attr(struct fi_ep_attr *attr)
 	free(attr);
 }
 
-static void free_domain_attr(struct fi_domain_attr *attr)
+static void info_free_domain_attr(struct fi_domain_attr *attr)
 {
 	if (!attr)
 		return;
@@ -32,7 +32,7 @@ static void free_domain_attr(struct fi_domain_attr *attr)
 	free(attr);
 }
 
-static void free_fabric_attr(struct fi_fabric_attr *attr)
+static void info_free_fabric_attr(struct fi_fabric_attr *attr)
 {
 	if (!attr)
 		return;
@@ -41,7 +41,7 @@ static void free_fabric_attr(struct fi_fabric_attr *attr)
 	free(attr);
 }
 
-static void free_nic(struct fid_nic *nic)
+static void info_free_nic(struct fid_nic *nic)
 {
 	if (nic && FI_CHECK_OP(nic->fid.ops, struct fi_ops, close))
 		(void)fi_close(&nic->fid);
@@ -57,16 +57,16 @@ void wf_freeinfo(struct fi_info *list)
 		free(info->dest_addr);
 		free(info->tx_attr);
 		free(info->rx_attr);
-		free_ep_attr(info->ep_attr);
-		free_domain_attr(info->domain_attr);
-		free_fabric_attr(info->fabric_attr);
-		free_nic(info->nic);
+		info_free_ep_attr(info->ep_attr);
+		info_free_domain_attr(info->domain_attr);
+		info_free_fabric_attr(info->fabric_attr);
+		info_free_nic(info->nic);
 		free(info);
 	}
 }
 
 /* If @len is 0 or @src NULL, the copy is NULL. False: out of memory. */
-static bool dup_bytes(void *ret_copy, const void *src, size_t len)
+static bool info_dup_bytes(void *ret_copy, const void *src, size_t len)
 {
 	void *copy = NULL;
 
@@ -80,55 +80,55 @@ static bool dup_bytes(void *ret_copy, const void *src, size_t len)
 	return true;
 }
 
-static bool dup_text(char **ret_copy, const char *src)
+static bool info_dup_text(char **ret_copy, const char *src)
 {
-	return dup_bytes(ret_copy, src, src ? strlen(src) + 1 : 0);
+	return info_dup_bytes(ret_copy, src, src ? strlen(src) + 1 : 0);
 }
 
 /* FI_AV_AUTH_KEY as the size means that keys are in an AV, which is not supported. */
-static bool dup_key(uint8_t **ret_copy, const uint8_t *key, size_t size)
+static bool info_dup_key(uint8_t **ret_copy, const uint8_t *key, size_t size)
 {
-	return dup_bytes(ret_copy, key, size == FI_AV_AUTH_KEY ? 0 : size);
+	return info_dup_bytes(ret_copy, key, size == FI_AV_AUTH_KEY ? 0 : size);
 }
 
-static bool dup_ep_attr(struct fi_ep_attr **ret_copy, const struct fi_ep_attr *src)
+static bool info_dup_ep_attr(struct fi_ep_attr **ret_copy, const struct fi_ep_attr *src)
 {
-	if (!dup_bytes(ret_copy, src, sizeof(*src)))
+	if (!info_dup_bytes(ret_copy, src, sizeof(*src)))
 		return false;
 	if (!src)
 		return true;
 	(*ret_copy)->auth_key = NULL;
-	return dup_key(&(*ret_copy)->auth_key, src->auth_key, src->auth_key_size);
+	return info_dup_key(&(*ret_copy)->auth_key, src->auth_key, src->auth_key_size);
 }
 
-static bool dup_domain_attr(
+static bool info_dup_domain_attr(
 	struct fi_domain_attr **ret_copy, const struct fi_domain_attr *src)
 {
-	if (!dup_bytes(ret_copy, src, sizeof(*src)))
+	if (!info_dup_bytes(ret_copy, src, sizeof(*src)))
 		return false;
 	if (!src)
 		return true;
 	(*ret_copy)->name = NULL;
 	(*ret_copy)->auth_key = NULL;
-	return dup_text(&(*ret_copy)->name, src->name) &&
-	       dup_key(&(*ret_copy)->auth_key, src->auth_key, src->auth_key_size);
+	return info_dup_text(&(*ret_copy)->name, src->name) &&
+	       info_dup_key(&(*ret_copy)->auth_key, src->auth_key, src->auth_key_size);
 }
 
-static bool dup_fabric_attr(
+static bool info_dup_fabric_attr(
 	struct fi_fabric_attr **ret_copy, const struct fi_fabric_attr *src)
 {
-	if (!dup_bytes(ret_copy, src, sizeof(*src)))
+	if (!info_dup_bytes(ret_copy, src, sizeof(*src)))
 		return false;
 	if (!src)
 		return true;
 	(*ret_copy)->name = NULL;
 	(*ret_copy)->prov_name = NULL;
-	return dup_text(&(*ret_copy)->name, src->name) &&
-	       dup_text(&(*ret_copy)->prov_name, src->prov_name);
+	return info_dup_text(&(*ret_copy)->name, src->name) &&
+	       info_dup_text(&(*ret_copy)->prov_name, src->prov_name);
 }
 
 /* A NIC record that cannot be copied is left out of the copy. */
-static bool dup_nic(struct fid_nic **ret_copy, struct fid_nic *src)
+static bool info_dup_nic(struct fid_nic **ret_copy, struct fid_nic *src)
 {
 	struct fid_nic *copy = NULL;
 	int err;
@@ -145,7 +145,7 @@ static bool dup_nic(struct fid_nic **ret_copy, struct fid_nic *src)
 	return true;
 }
 
-static struct fi_info *new_info(void)
+static struct fi_info *info_new(void)
 {
 	struct fi_info *info = calloc(1, sizeof(*info));
 
@@ -168,7 +168,7 @@ struct fi_info *wf_dupinfo(const struct fi_info *info)
 	struct fi_info *copy;
 
 	if (!info)
-		return new_info();
+		return info_new();
 	copy = calloc(1, sizeof(*copy));
 	if (!copy)
 		return NULL;
@@ -178,14 +178,14 @@ struct fi_info *wf_dupinfo(const struct fi_info *info)
 	copy->src_addrlen = info->src_addrlen;
 	copy->dest_addrlen = info->dest_addrlen;
 	copy->handle = info->handle;
-	if (dup_bytes(&copy->src_addr, info->src_addr, info->src_addrlen) &&
-		dup_bytes(&copy->dest_addr, info->dest_addr, info->dest_addrlen) &&
-		dup_bytes(&copy->tx_attr, info->tx_attr, sizeof(*info->tx_attr)) &&
-		dup_bytes(&copy->rx_attr, info->rx_attr, sizeof(*info->rx_attr)) &&
-		dup_ep_attr(&copy->ep_attr, info->ep_attr) &&
-		dup_domain_attr(&copy->domain_attr, info->domain_attr) &&
-		dup_fabric_attr(&copy->fabric_attr, info->fabric_attr) &&
-		dup_nic(&copy->nic, info->nic))
+	if (info_dup_bytes(&copy->src_addr, info->src_addr, info->src_addrlen) &&
+		info_dup_bytes(&copy->dest_addr, info->dest_addr, info->dest_addrlen) &&
+		info_dup_bytes(&copy->tx_attr, info->tx_attr, sizeof(*info->tx_attr)) &&
+		info_dup_bytes(&copy->rx_attr, info->rx_attr, sizeof(*info->rx_attr)) &&
+		info_dup_ep_attr(&copy->ep_attr, info->ep_attr) &&
+		info_dup_domain_attr(&copy->domain_attr, info->domain_attr) &&
+		info_dup_fabric_attr(&copy->fabric_attr, info->fabric_attr) &&
+		info_dup_nic(&copy->nic, info->nic))
 		return copy;
 	wf_freeinfo(copy);
 	return NULL;

@@ -26,7 +26,7 @@ static bool forked;
  * parameters and its log; those calls must not start it again. */
 static _Thread_local bool starting;
 
-static void add_builtin(bool first_wins)
+static void init_add_builtin(bool first_wins)
 {
 	static const struct wf_prov_source source = { .origin = "the library" };
 
@@ -38,21 +38,21 @@ static void add_builtin(bool first_wins)
 	}
 }
 
-static void note_fork(void)
+static void init_note_fork(void)
 {
 	forked = true;
 }
 
 /* Cancelled in the middle, it would run again; and what is loaded may do anything. */
-static void start(void)
+static void init_start(void)
 {
 	WF_NO_CANCELLATION;
 
 	starting = true;
-	(void)pthread_atfork(NULL, NULL, note_fork);
+	(void)pthread_atfork(NULL, NULL, init_note_fork);
 	wf_settings_load();
 	/* Loaded providers first: of two equal versions the first is kept. */
-	add_builtin(wf_load_providers());
+	init_add_builtin(wf_load_providers());
 	wf_stand_ins_register();
 	wf_missing_in_filter(&wf_settings.providers);
 	wf_missing_in_log();
@@ -65,14 +65,14 @@ static void start(void)
 void wf_core_init(void)
 {
 	if (!starting)
-		(void)pthread_once(&once, start);
+		(void)pthread_once(&once, init_start);
 }
 
 /* Priority of the destructor. It runs after the destructors without a priority, which
  * log and read parameters. */
 enum { LAST = 101 };
 
-__attribute__((destructor(LAST))) static void stop(void)
+__attribute__((destructor(LAST))) static void init_stop(void)
 {
 	/* In a forked child a lock that another thread held at the fork is never
 	 * released, and open objects belong to the parent. */

@@ -46,7 +46,7 @@ struct loader {
 	unsigned int dirs; /* number of directories that were searched */
 };
 
-static void refuse(const char *path, const char *why)
+static void load_refuse(const char *path, const char *why)
 {
 	FI_WARN(&wf_core_prov, FI_LOG_CORE, "provider library %s is not loaded: %s\n",
 		path, why);
@@ -54,7 +54,7 @@ static void refuse(const char *path, const char *why)
 
 /* Could a user other than root and the process's own user have written the file? NULL:
  * no; else the reason as text. */
-static const char *distrust(const struct loader *loader, const struct stat *st)
+static const char *load_distrust(const struct loader *loader, const struct stat *st)
 {
 	if (!loader->suspicious)
 		return NULL;
@@ -65,25 +65,26 @@ static const char *distrust(const struct loader *loader, const struct stat *st)
 	return NULL;
 }
 
-static const char *distrust_path(const struct loader *loader, const char *path)
+static const char *load_distrust_path(const struct loader *loader, const char *path)
 {
 	struct stat st;
 
-	return stat(path, &st) ? strerror(errno) : distrust(loader, &st);
+	return stat(path, &st) ? strerror(errno) : load_distrust(loader, &st);
 }
 
-/* distrust() of the directory that contains the file, with symbolic links resolved. */
-static const char *distrust_home(const struct loader *loader, const char *path)
+/* load_distrust() of the directory that contains the file, with symbolic links
+ * resolved. */
+static const char *load_distrust_home(const struct loader *loader, const char *path)
 {
 	CLEANUP(wf_free) char *real = realpath(path, NULL);
 
 	if (!real)
 		return strerror(errno);
 	*(strrchr(real, '/') + 1) = '\0';
-	return distrust_path(loader, real);
+	return load_distrust_path(loader, real);
 }
 
-static const char *distrust_fd(const struct loader *loader, int fd)
+static const char *load_distrust_fd(const struct loader *loader, int fd)
 {
 	struct stat st;
 
@@ -91,27 +92,27 @@ static const char *distrust_fd(const struct loader *loader, int fd)
 		return strerror(errno);
 	if (!S_ISREG(st.st_mode))
 		return "not a file";
-	return distrust(loader, &st);
+	return load_distrust(loader, &st);
 }
 
 /* Check the file before dlopen runs its code. O_NONBLOCK: it might be a FIFO. */
-static const char *file_defect(const struct loader *loader, const char *path)
+static const char *load_file_defect(const struct loader *loader, const char *path)
 {
 	CLEANUP(wf_close) int fd = wf_sys_open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 	const char *why;
 
 	if (fd < 0)
 		return strerror(errno);
-	why = distrust_fd(loader, fd);
+	why = load_distrust_fd(loader, fd);
 	if (!why)
-		why = distrust_home(loader, path);
+		why = load_distrust_home(loader, path);
 	if (!why)
 		why = wf_elf_defect(fd);
 	return why;
 }
 
 /* Register the provider of an open library. Takes ownership of @dl. */
-static void register_library(
+static void load_register_library(
 	const struct loader *loader, void *dl, const char *path, bool preferred)
 {
 	struct wf_prov_source source = { dl, path, preferred };
@@ -124,13 +125,13 @@ static void register_library(
 	}
 	*(void **)&ini = dlsym(dl, "fi_prov_ini");
 	if (!ini) {
-		refuse(path, "it has no fi_prov_ini");
+		load_refuse(path, "it has no fi_prov_ini");
 		(void)dlclose(dl);
 		return;
 	}
 	prov = ini();
 	if (!prov) {
-		refuse(path, "its fi_prov_ini returned nothing");
+		load_refuse(path, "its fi_prov_ini returned nothing");
 		(void)dlclose(dl);
 		return;
 	}
@@ -139,11 +140,11 @@ static void register_library(
 
 static void load_file(const struct loader *loader, const char *path, bool preferred)
 {
-	const char *why = file_defect(loader, path);
+	const char *why = load_file_defect(loader, path);
 	void *dl = why ? NULL : dlopen(path, RTLD_NOW | RTLD_LOCAL);
 
 	if (dl) {
-		register_library(loader, dl, path, preferred);
+		load_register_library(loader, dl, path, preferred);
 		return;
 	}
 	if (!why)
@@ -152,7 +153,7 @@ static void load_file(const struct loader *loader, const char *path, bool prefer
 		wf_log_notice(&wf_core_prov,
 			"FI_PROVIDER_PATH: %.256s is not loaded: %s", path, why);
 	else
-		refuse(path, why);
+		load_refuse(path, why);
 }
 
 static void load_preferred(const struct loader *loader, const char *path)
@@ -167,7 +168,7 @@ static void load_preferred(const struct loader *loader, const char *path)
 			path);
 }
 
-static int is_library(const struct dirent *entry)
+static int load_is_library(const struct dirent *entry)
 {
 	size_t len = strlen(entry->d_name);
 
@@ -179,13 +180,13 @@ static int is_library(const struct dirent *entry)
  * warning. */
 static void load_dir(const struct loader *loader, const char *dir, bool named)
 {
-	const char *why = distrust_path(loader, dir);
+	const char *why = load_distrust_path(loader, dir);
 	struct dirent **entries;
 	char path[PATH_MAX];
 	int count = 0;
 
 	if (!why) {
-		count = scandir(dir, &entries, is_library, alphasort);
+		count = scandir(dir, &entries, load_is_library, alphasort);
 		if (count < 0)
 			why = strerror(errno);
 	}
@@ -203,7 +204,7 @@ static void load_dir(const struct loader *loader, const char *dir, bool named)
 			(int)sizeof(path))
 			load_file(loader, path, false);
 		else
-			refuse(entries[i]->d_name, "its path is too long");
+			load_refuse(entries[i]->d_name, "its path is too long");
 		free(entries[i]);
 	}
 	free(entries);
@@ -212,12 +213,12 @@ static void load_dir(const struct loader *loader, const char *dir, bool named)
 #if !WF_RESTRICTED_DL
 /* Log a library of the loader path that did not open. That there is none is normal, and
  * dlopen's error then names @file; the error of a damaged library names its path. */
-static void log_loader_path(const char *file, const char *error)
+static void load_log_loader_path(const char *file, const char *error)
 {
 	size_t len = strlen(file);
 
 	if (strncmp(error, file, len) || error[len] != ':')
-		refuse(file, error);
+		load_refuse(file, error);
 }
 
 static void load_from_loader_path(const struct loader *loader)
@@ -232,9 +233,9 @@ static void load_from_loader_path(const struct loader *loader)
 			wf_prov_short_name(known->name));
 		dl = dlopen(file, RTLD_NOW | RTLD_LOCAL);
 		if (dl)
-			register_library(loader, dl, file, false);
+			load_register_library(loader, dl, file, false);
 		else
-			log_loader_path(file, dlerror());
+			load_log_loader_path(file, dlerror());
 	}
 }
 #endif
@@ -271,11 +272,11 @@ static void load_path(struct loader *loader, const char *path)
 }
 
 /* FI_PROVIDER_PATH, or NULL if it is unset or the process must ignore it. */
-static const char *provider_path(void)
+static const char *load_provider_path(void)
 {
 	char *path;
 
-	if (fi_param_get_str(NULL, "provider_path", &path))
+	if (fi_param_get_str(NULL, "load_provider_path", &path))
 		return NULL;
 	if (!getauxval(AT_SECURE))
 		return path;
@@ -288,7 +289,7 @@ static const char *provider_path(void)
 bool wf_load_providers(void)
 {
 	struct loader loader = { .suspicious = geteuid() == 0 || getauxval(AT_SECURE) };
-	const char *path = provider_path();
+	const char *path = load_provider_path();
 
 	if (path) {
 		loader.first_wins = *path == '@';

@@ -14,7 +14,7 @@ enum { TEXT_SIZE = 192, HINT_SIZE = 96 };
 
 /* "; did you mean tcp?", or nothing: the provider whose name is most similar to @name,
  * with its prefix or without it. */
-static const char *similar(const struct wf_layer *name, char hint[HINT_SIZE])
+static const char *missing_similar(const struct wf_layer *name, char hint[HINT_SIZE])
 {
 	char word[FI_NAME_MAX];
 	struct wf_nearest nearest, brief;
@@ -36,7 +36,8 @@ static const char *similar(const struct wf_layer *name, char hint[HINT_SIZE])
 }
 
 /* The same for hooks, with the names that FI_HOOK accepts. */
-static const char *similar_hook(const struct wf_layer *name, char hint[HINT_SIZE])
+static const char *missing_similar_hook(
+	const struct wf_layer *name, char hint[HINT_SIZE])
 {
 	char word[FI_NAME_MAX];
 	struct wf_nearest nearest;
@@ -55,7 +56,7 @@ static const char *similar_hook(const struct wf_layer *name, char hint[HINT_SIZE
 
 /* The warning that a provider does not exist, or has no device: "there is no @what
  * verbs here; tcp would serve". */
-static const char *describe(
+static const char *missing_describe(
 	char text[TEXT_SIZE], const char *what, const struct wf_layer *name)
 {
 	const struct wf_known_prov *known = wf_prov_known(name);
@@ -64,13 +65,13 @@ static const char *describe(
 	if (known && known->instead)
 		(void)snprintf(hint, sizeof(hint), "; %s would serve", known->instead);
 	else if (!known)
-		(void)similar(name, hint);
+		(void)missing_similar(name, hint);
 	(void)snprintf(text, TEXT_SIZE, "there is no %s %.*s here%s", what,
 		(int)name->len, name->text, hint);
 	return text;
 }
 
-static bool all_present(const struct wf_layers *names)
+static bool missing_all_present(const struct wf_layers *names)
 {
 	for (unsigned int i = 0; i < names->count; i++)
 		if (!wf_registry_find(&names->layer[i]))
@@ -79,19 +80,19 @@ static bool all_present(const struct wf_layers *names)
 }
 
 /* Does an item of the list name a provider that exists? */
-static bool names_any(const struct wf_prov_filter *filter)
+static bool missing_names_any(const struct wf_prov_filter *filter)
 {
 	for (unsigned int i = 0; i < filter->count; i++)
-		if (all_present(&filter->items[i]))
+		if (missing_all_present(&filter->items[i]))
 			return true;
 	return false;
 }
 
-static void tell_missing(const char *what, const struct wf_layer *name, bool useless)
+static void missing_tell(const char *what, const struct wf_layer *name, bool useless)
 {
 	char text[TEXT_SIZE];
 
-	(void)describe(text, what, name);
+	(void)missing_describe(text, what, name);
 	if (useless || !wf_prov_known(name))
 		wf_log_notice(&wf_core_prov, "FI_PROVIDER: %s", text);
 	else
@@ -100,12 +101,12 @@ static void tell_missing(const char *what, const struct wf_layer *name, bool use
 
 void wf_missing_in_filter(const struct wf_prov_filter *filter)
 {
-	bool useless = !names_any(filter);
+	bool useless = !missing_names_any(filter);
 
 	for (unsigned int i = 0; !filter->negated && i < filter->count; i++)
 		for (unsigned int j = 0; j < filter->items[i].count; j++)
 			if (!wf_registry_find(&filter->items[i].layer[j]))
-				tell_missing("provider", &filter->items[i].layer[j],
+				missing_tell("provider", &filter->items[i].layer[j],
 					useless);
 }
 
@@ -121,7 +122,7 @@ void wf_missing_in_log(void)
 			wf_layer_is(&name, wf_core_prov.name))
 			continue;
 		wf_log_notice(&wf_core_prov, "FI_LOG_PROV: no provider is called %s%s",
-			text, similar(&name, hint));
+			text, missing_similar(&name, hint));
 	}
 }
 
@@ -130,11 +131,11 @@ void wf_missing_hook(const struct wf_layer *name)
 	char hint[HINT_SIZE];
 
 	wf_log_notice(&wf_core_prov, "FI_HOOK: there is no hook %.*s%s", (int)name->len,
-		name->text, similar_hook(name, hint));
+		name->text, missing_similar_hook(name, hint));
 }
 
 /* Is this the first message about the provider? Safe for any thread. */
-static bool is_news(const struct wf_known_prov *known)
+static bool missing_is_news(const struct wf_known_prov *known)
 {
 	static atomic_bool said[WF_RANKS];
 
@@ -150,14 +151,14 @@ void wf_missing_in_hints(const struct wf_layers *names)
 		const struct wf_layer *name = &names->layer[i];
 		const struct wf_known_prov *known = wf_prov_known(name);
 
-		if (wf_registry_find(name) || (known && !is_news(known)))
+		if (wf_registry_find(name) || (known && !missing_is_news(known)))
 			continue;
 		FI_INFO(&wf_core_prov, FI_LOG_CORE,
 			"refused: prov_name: asked %.*s, possible none: %s\n",
 			(int)name->len, name->text,
 			memchr(name->text, ',', name->len)
 				? "hints have one name, and FI_PROVIDER a list"
-				: describe(text, "provider", name));
+				: missing_describe(text, "provider", name));
 	}
 }
 
@@ -170,7 +171,7 @@ void wf_missing_device(const struct wf_prov_entry *entry)
 
 	if (!wf_prov_filter_names(filter, entry->prov->name))
 		FI_INFO(entry->prov, FI_LOG_CORE, "refused: %s\n",
-			describe(text, "device of", &name));
-	else if (known && is_news(known))
-		tell_missing("device of", &name, filter->count == 1);
+			missing_describe(text, "device of", &name));
+	else if (known && missing_is_news(known))
+		missing_tell("device of", &name, filter->count == 1);
 }

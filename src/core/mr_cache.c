@@ -17,10 +17,10 @@
 /*
  * The memory monitor of the process: the application's own, or a watch of the library.
  *
- * There is one monitor at a time. The application's monitor is set before start() and
- * cleared after stop(), so that neither runs under the lock, because both may call the
- * library. Its other functions run with the lock held; they may call notify, which does
- * not take the lock.
+ * There is one monitor at a time. The application's monitor is set before
+ * mr_cache_start() and cleared after mr_cache_stop(), so that neither runs under the
+ * lock, because both may call the library. Its other functions run with the lock held;
+ * they may call notify, which does not take the lock.
  */
 
 static pthread_mutex_t monitor_lock = PTHREAD_MUTEX_INITIALIZER;
@@ -34,7 +34,8 @@ static uint64_t era;
 
 static struct wf_mem_changes changes = WF_MEM_CHANGES_INIT;
 
-static void notify(struct fid_mem_monitor *monitor, const void *addr, size_t len)
+static void mr_cache_notify(
+	struct fid_mem_monitor *monitor, const void *addr, size_t len)
 {
 	const uintptr_t start = (uintptr_t)addr;
 
@@ -48,14 +49,15 @@ static void notify(struct fid_mem_monitor *monitor, const void *addr, size_t len
 
 /* Another monitor is used from now on: begin a new era, in which earlier subscriptions
  * are void. monitor_lock is held. */
-static void change_era(bool is_ready)
+static void mr_cache_change_era(bool is_ready)
 {
 	ready = is_ready;
 	era++;
 	wf_mem_changes_add(&changes, WF_MEM_ALL);
 }
 
-static int monitor_replace(struct fid_mem_monitor *from, struct fid_mem_monitor *to)
+static int mr_cache_monitor_replace(
+	struct fid_mem_monitor *from, struct fid_mem_monitor *to)
 {
 	int ret = -FI_EBUSY;
 
@@ -69,42 +71,42 @@ static int monitor_replace(struct fid_mem_monitor *from, struct fid_mem_monitor 
 }
 
 /* -FI_EINVAL: @monitor is not the current one. */
-static int set_ready(const struct fid_mem_monitor *monitor, bool is_ready)
+static int mr_cache_set_ready(const struct fid_mem_monitor *monitor, bool is_ready)
 {
 	int ret = -FI_EINVAL;
 
 	(void)pthread_mutex_lock(&monitor_lock);
 	if (current == monitor) {
-		change_era(is_ready);
+		mr_cache_change_era(is_ready);
 		ret = 0;
 	}
 	(void)pthread_mutex_unlock(&monitor_lock);
 	return ret;
 }
 
-static int monitor_close(struct fid *fid)
+static int mr_cache_monitor_close(struct fid *fid)
 {
 	struct fid_mem_monitor *monitor =
 		wf_container_of(fid, struct fid_mem_monitor, fid);
-	int ret = set_ready(monitor, false);
+	int ret = mr_cache_set_ready(monitor, false);
 
 	if (ret)
 		return ret;
 	monitor->export_ops->stop(monitor);
 	/* import_ops stays valid: a late notification from another thread of the
 	 * monitor does no harm. */
-	return monitor_replace(monitor, NULL);
+	return mr_cache_monitor_replace(monitor, NULL);
 }
 
 /* In the application's structs these pointers are not const. */
-static struct fi_ops monitor_fid_ops = WF_REFUSE_FID_OPS(monitor_close);
+static struct fi_ops monitor_fid_ops = WF_REFUSE_FID_OPS(mr_cache_monitor_close);
 
 static struct fi_ops_mem_notify notify_ops = {
 	.size = sizeof(struct fi_ops_mem_notify),
-	.notify = notify,
+	.notify = mr_cache_notify,
 };
 
-static int check_ops(const struct fi_ops_mem_monitor *ops)
+static int mr_cache_check_ops(const struct fi_ops_mem_monitor *ops)
 {
 	if (ops && ops->size >= sizeof(*ops) && ops->start && ops->stop &&
 		ops->subscribe && ops->unsubscribe && ops->valid)
@@ -119,10 +121,10 @@ int wf_mr_cache_import(struct fid_mem_monitor *monitor)
 	struct fi_ops *own_ops = monitor->fid.ops;
 	int ret;
 
-	ret = check_ops(monitor->export_ops);
+	ret = mr_cache_check_ops(monitor->export_ops);
 	if (ret)
 		return ret;
-	ret = monitor_replace(NULL, monitor);
+	ret = mr_cache_monitor_replace(NULL, monitor);
 	if (ret) {
 		FI_WARN(&wf_core_prov, FI_LOG_MR,
 			"memory monitor refused: another one is installed\n");
@@ -135,37 +137,37 @@ int wf_mr_cache_import(struct fid_mem_monitor *monitor)
 		FI_WARN(&wf_core_prov, FI_LOG_MR, "memory monitor did not start: %s\n",
 			fi_strerror(ret));
 		monitor->fid.ops = own_ops;
-		(void)monitor_replace(monitor, NULL);
+		(void)mr_cache_monitor_replace(monitor, NULL);
 		return ret;
 	}
-	return set_ready(monitor, true);
+	return mr_cache_set_ready(monitor, true);
 }
 
 /* ---- for caches ---- */
 
-static size_t size_param(const char *name, size_t value)
+static size_t mr_cache_size_param(const char *name, size_t value)
 {
 	(void)fi_param_get(NULL, name, &value);
 	return value;
 }
 
-static size_t max_count(void)
+static size_t core_mr_cache_max_count(void)
 {
-	return size_param("mr_cache_max_count", 1024);
+	return mr_cache_size_param("mr_cache_max_count", 1024);
 }
 
-static size_t max_size(void)
+static size_t core_mr_cache_max_size(void)
 {
 	const long pages = sysconf(_SC_PHYS_PAGES), page = sysconf(_SC_PAGESIZE);
 	const long cores = sysconf(_SC_NPROCESSORS_ONLN);
 	size_t all = pages > 0 && page > 0 ? (size_t)pages * (size_t)page : SIZE_MAX;
 
-	return size_param(
+	return mr_cache_size_param(
 		"mr_cache_max_size", all / (cores > 0 ? (size_t)cores : 1) / 2);
 }
 
 /* Does the user want the library's own monitor? */
-static bool wants_uffd(void)
+static bool mr_cache_wants_uffd(void)
 {
 	char *name = NULL;
 
@@ -182,13 +184,13 @@ static bool wants_uffd(void)
 }
 
 /* monitor_lock is held. */
-static int open_uffd(void)
+static int mr_cache_open_uffd(void)
 {
 	int ret;
 
 	if (uffd)
 		return 0;
-	if (!wants_uffd())
+	if (!mr_cache_wants_uffd())
 		return -FI_ENOSYS;
 	ret = wf_uffd_open(&changes, &uffd);
 	if (!ret)
@@ -199,19 +201,19 @@ static int open_uffd(void)
 	return -FI_ENOSYS;
 }
 
-static int start(void)
+static int mr_cache_start(void)
 {
-	int ret = max_count() ? 0 : -FI_ENOSYS;
+	int ret = core_mr_cache_max_count() ? 0 : -FI_ENOSYS;
 
 	(void)pthread_mutex_lock(&monitor_lock);
 	if (!ret && !ready)
-		ret = open_uffd();
+		ret = mr_cache_open_uffd();
 	users += !ret;
 	(void)pthread_mutex_unlock(&monitor_lock);
 	return ret;
 }
 
-static void stop(void)
+static void mr_cache_stop(void)
 {
 	struct wf_uffd *unused = NULL;
 
@@ -224,7 +226,7 @@ static void stop(void)
 	wf_uffd_close(unused);
 }
 
-static int subscribe(const void *addr, size_t len, uint64_t *ret_era)
+static int mr_cache_subscribe(const void *addr, size_t len, uint64_t *ret_era)
 {
 	int ret;
 
@@ -232,13 +234,13 @@ static int subscribe(const void *addr, size_t len, uint64_t *ret_era)
 	*ret_era = era;
 	if (ready)
 		ret = current->export_ops->subscribe(current, addr, len);
-	else if (!(ret = open_uffd()))
+	else if (!(ret = mr_cache_open_uffd()))
 		ret = wf_uffd_watch(uffd, addr, len);
 	(void)pthread_mutex_unlock(&monitor_lock);
 	return ret;
 }
 
-static void unsubscribe(const void *addr, size_t len, uint64_t subscribed)
+static void mr_cache_unsubscribe(const void *addr, size_t len, uint64_t subscribed)
 {
 	(void)pthread_mutex_lock(&monitor_lock);
 	/* userfaultfd goes on: other regions may be in the same pages. */
@@ -247,7 +249,7 @@ static void unsubscribe(const void *addr, size_t len, uint64_t subscribed)
 	(void)pthread_mutex_unlock(&monitor_lock);
 }
 
-static bool valid(const void *addr, size_t len, uint64_t subscribed)
+static bool mr_cache_valid(const void *addr, size_t len, uint64_t subscribed)
 {
 	bool is_valid;
 
@@ -258,25 +260,25 @@ static bool valid(const void *addr, size_t len, uint64_t subscribed)
 	return is_valid;
 }
 
-static uint64_t now(void)
+static uint64_t mr_cache_now(void)
 {
 	return wf_mem_changes_now(&changes);
 }
 
-static bool next(uint64_t *pos, struct wf_mem_range *ret_range)
+static bool mr_cache_next(uint64_t *pos, struct wf_mem_range *ret_range)
 {
 	return wf_mem_changes_next(&changes, pos, ret_range);
 }
 
 struct wf_mem_monitor_ops wf_mr_cache_ops = {
 	.size = sizeof(struct wf_mem_monitor_ops),
-	.start = start,
-	.stop = stop,
-	.max_count = max_count,
-	.max_size = max_size,
-	.subscribe = subscribe,
-	.unsubscribe = unsubscribe,
-	.valid = valid,
-	.now = now,
-	.next = next,
+	.start = mr_cache_start,
+	.stop = mr_cache_stop,
+	.max_count = core_mr_cache_max_count,
+	.max_size = core_mr_cache_max_size,
+	.subscribe = mr_cache_subscribe,
+	.unsubscribe = mr_cache_unsubscribe,
+	.valid = mr_cache_valid,
+	.now = mr_cache_now,
+	.next = mr_cache_next,
 };

@@ -20,14 +20,14 @@
 
 #define FIRST_VERSION FI_VERSION(1, 13)
 
-static int log_close(struct fid *fid)
+static int open_log_close(struct fid *fid)
 {
 	return wf_log_restore(wf_container_of(fid, struct fid_logging, fid));
 }
 
-static struct fi_ops log_fid_ops = WF_REFUSE_FID_OPS(log_close);
+static struct fi_ops log_fid_ops = WF_REFUSE_FID_OPS(open_log_close);
 
-static int log_bind(struct fid *fid, struct fid *bfid, uint64_t flags)
+static int open_log_bind(struct fid *fid, struct fid *bfid, uint64_t flags)
 {
 	struct fid_logging *log;
 	int ret;
@@ -43,7 +43,7 @@ static int log_bind(struct fid *fid, struct fid *bfid, uint64_t flags)
 	return ret;
 }
 
-static int cache_bind(struct fid *fid, struct fid *bfid, uint64_t flags)
+static int open_cache_bind(struct fid *fid, struct fid *bfid, uint64_t flags)
 {
 	if (flags || !bfid || bfid->fclass != FI_CLASS_MEM_MONITOR)
 		return -FI_EINVAL;
@@ -51,7 +51,7 @@ static int cache_bind(struct fid *fid, struct fid *bfid, uint64_t flags)
 }
 
 /* fi_open_ops(3) of "mr_cache", for providers: see sys/mem_monitor.h. */
-static int cache_ops_open(
+static int open_cache_ops(
 	struct fid *fid, const char *name, uint64_t flags, void **ops, void *context)
 {
 	(void)fid;
@@ -62,7 +62,7 @@ static int cache_ops_open(
 	return 0;
 }
 
-static int handle_close(struct fid *fid)
+static int open_handle_close(struct fid *fid)
 {
 	free(fid);
 	return 0;
@@ -70,13 +70,13 @@ static int handle_close(struct fid *fid)
 
 #define HANDLE_OPS(bind_fn, ops_fn)                                                    \
 	{                                                                              \
-		.size = sizeof(struct fi_ops), .close = handle_close, .bind = bind_fn, \
-		.control = wf_refuse_control, .ops_open = ops_fn,                      \
+		.size = sizeof(struct fi_ops), .close = open_handle_close,             \
+		.bind = bind_fn, .control = wf_refuse_control, .ops_open = ops_fn,     \
 		.tostr = wf_refuse_tostr, .ops_set = wf_refuse_ops_set,                \
 	}
 
-static struct fi_ops log_handle_ops = HANDLE_OPS(log_bind, wf_refuse_ops_open);
-static struct fi_ops cache_handle_ops = HANDLE_OPS(cache_bind, cache_ops_open);
+static struct fi_ops log_handle_ops = HANDLE_OPS(open_log_bind, wf_refuse_ops_open);
+static struct fi_ops cache_handle_ops = HANDLE_OPS(open_cache_bind, open_cache_ops);
 
 static const struct {
 	const char *name;
@@ -87,7 +87,7 @@ static const struct {
 	{ "mr_cache", FI_CLASS_MR_CACHE, &cache_handle_ops },
 };
 
-static int object_index(const char *name)
+static int open_object_index(const char *name)
 {
 	size_t i;
 
@@ -107,7 +107,7 @@ WF_EXPORT int fi_open(uint32_t version, const char *name, void *attr, size_t att
 	(void)attr;
 	if (FI_VERSION_LT(version, FIRST_VERSION) || !name || !fid)
 		return -FI_EINVAL;
-	index = object_index(name);
+	index = open_object_index(name);
 	if (index < 0) {
 		FI_INFO(&wf_core_prov, FI_LOG_CORE,
 			"refused: fi_open: asked \"%s\", possible logging, mr_cache\n",

@@ -10,7 +10,7 @@
 static const char blanks[] = " \t\r\n";
 
 /* The next item of a comma list, without the blanks around it. False at the end. */
-static bool next_item(const char **cursor, struct wf_layer *item)
+static bool prov_filter_next_item(const char **cursor, struct wf_layer *item)
 {
 	const char *text = *cursor;
 
@@ -28,7 +28,8 @@ static bool next_item(const char **cursor, struct wf_layer *item)
 	return true;
 }
 
-static void add_item(struct wf_prov_filter *filter, const struct wf_layer *item)
+static void prov_filter_add_item(
+	struct wf_prov_filter *filter, const struct wf_layer *item)
 {
 	struct wf_layers *layers = &filter->items[filter->count];
 
@@ -68,8 +69,8 @@ int wf_prov_filter_init(struct wf_prov_filter *filter, const char *text)
 	}
 	filter->active = true;
 	cursor = filter->text + filter->negated;
-	while (next_item(&cursor, &item))
-		add_item(filter, &item);
+	while (prov_filter_next_item(&cursor, &item))
+		prov_filter_add_item(filter, &item);
 	return 0;
 }
 

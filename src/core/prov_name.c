@@ -47,20 +47,20 @@ bool wf_prov_name_valid(const char *name)
 	return true;
 }
 
-static bool same_layer(const struct wf_layer *a, const struct wf_layer *b)
+static bool prov_name_same_layer(const struct wf_layer *a, const struct wf_layer *b)
 {
 	return a->len == b->len && !strncasecmp(a->text, b->text, a->len);
 }
 
 bool wf_layer_is(const struct wf_layer *layer, const char *name)
 {
-	return same_layer(layer, &(struct wf_layer){ name, strlen(name) });
+	return prov_name_same_layer(layer, &(struct wf_layer){ name, strlen(name) });
 }
 
 bool wf_layers_include(const struct wf_layers *layers, const struct wf_layer *layer)
 {
 	for (unsigned int i = 0; i < layers->count; i++) {
-		if (same_layer(&layers->layer[i], layer))
+		if (prov_name_same_layer(&layers->layer[i], layer))
 			return true;
 	}
 	return false;
@@ -76,7 +76,7 @@ bool wf_layers_begin_with(const struct wf_layers *layers, const struct wf_layers
 	if (base->count > layers->count)
 		return false;
 	for (unsigned int i = 0; i < base->count; i++) {
-		if (!same_layer(&layers->layer[i], &base->layer[i]))
+		if (!prov_name_same_layer(&layers->layer[i], &base->layer[i]))
 			return false;
 	}
 	return true;
@@ -84,7 +84,7 @@ bool wf_layers_begin_with(const struct wf_layers *layers, const struct wf_layers
 
 /* Reading beyond a layer is safe: the text it points into ends with a NUL, and no
  * prefix contains the ";" or "," that follows a layer. */
-static bool in_wrong_order(const struct wf_layers *layers)
+static bool prov_name_in_wrong_order(const struct wf_layers *layers)
 {
 	return layers->count == 2 &&
 	       wf_prov_kind(layers->layer[0].text) == WF_PROV_UTIL &&
@@ -109,7 +109,7 @@ bool wf_layers_parse(const char *text, size_t len, struct wf_layers *layers)
 			break;
 		text = stop + 1;
 	}
-	if (in_wrong_order(layers)) {
+	if (prov_name_in_wrong_order(layers)) {
 		struct wf_layer util = layers->layer[0];
 
 		layers->layer[0] = layers->layer[1];

@@ -12,7 +12,7 @@
 /* Append the provider's name to the prov_name of its result: "udp" from the layer
  * ofi_rxd becomes "udp;ofi_rxd". Without a prov_name the result gets the provider's.
  * False: out of memory. */
-static bool complete_name(struct fi_fabric_attr *attr, const char *prov_name)
+static bool result_complete_name(struct fi_fabric_attr *attr, const char *prov_name)
 {
 	struct wf_layers name;
 	char *full;
@@ -34,7 +34,8 @@ static bool complete_name(struct fi_fabric_attr *attr, const char *prov_name)
 }
 
 /* Does the name of a result match the prov_name of the hints? */
-static bool name_matches(const struct wf_question *q, const struct wf_layers *name)
+static bool result_name_matches(
+	const struct wf_question *q, const struct wf_layers *name)
 {
 	if (name->count > 1 && q->name.count < 2 &&
 		wf_question_named_base(&name->layer[0]))
@@ -47,13 +48,13 @@ static bool name_matches(const struct wf_question *q, const struct wf_layers *na
 	return wf_layers_begin_with(name, &q->name);
 }
 
-static bool format_wanted(const struct fi_info *info)
+static bool result_format_wanted(const struct fi_info *info)
 {
 	return !wf_settings.has_addr_format ||
 	       info->addr_format == wf_settings.addr_format;
 }
 
-static void log_format(const struct wf_prov_entry *entry, uint32_t possible)
+static void result_log_format(const struct wf_prov_entry *entry, uint32_t possible)
 {
 	char asked[64], offered[64];
 
@@ -63,7 +64,7 @@ static void log_format(const struct wf_prov_entry *entry, uint32_t possible)
 	wf_question_refused(entry, "FI_ADDR_FORMAT", asked, offered);
 }
 
-static bool named_as_asked(const struct wf_prov_entry *entry, const char *field,
+static bool result_named_as_asked(const struct wf_prov_entry *entry, const char *field,
 	const char *asked, const char *name)
 {
 	if (!asked || (name && !strcasecmp(asked, name)))
@@ -74,21 +75,22 @@ static bool named_as_asked(const struct wf_prov_entry *entry, const char *field,
 
 /* Does the result have the fabric and domain names of the hints? Checked here because
  * loaded providers may ignore them. */
-static bool names_match(const struct wf_question *q, const struct wf_prov_entry *entry,
-	const struct fi_info *info)
+static bool result_names_match(const struct wf_question *q,
+	const struct wf_prov_entry *entry, const struct fi_info *info)
 {
 	const struct fi_fabric_attr *fabric = q->hints ? q->hints->fabric_attr : NULL;
 	const struct fi_domain_attr *domain = q->hints ? q->hints->domain_attr : NULL;
 
-	return named_as_asked(entry, "fabric_attr.name", fabric ? fabric->name : NULL,
-		       info->fabric_attr->name) &&
-	       named_as_asked(entry, "domain_attr.name", domain ? domain->name : NULL,
-		       info->domain_attr->name);
+	return result_named_as_asked(entry, "fabric_attr.name",
+		       fabric ? fabric->name : NULL, info->fabric_attr->name) &&
+	       result_named_as_asked(entry, "domain_attr.name",
+		       domain ? domain->name : NULL, info->domain_attr->name);
 }
 
 /* The rank of a result. If the hints ask only for peers on this machine, providers that
  * reach no others rank before all others. */
-static unsigned int rank_of(const struct wf_question *q, const struct wf_layers *name)
+static unsigned int result_rank_of(
+	const struct wf_question *q, const struct wf_layers *name)
 {
 	const struct wf_known_prov *known = wf_prov_known(&name->layer[0]);
 	uint64_t reach =
@@ -110,7 +112,7 @@ bool wf_result_accept(const struct wf_question *q, const struct wf_prov_entry *e
 			"a result without all attribute structs is left out\n");
 		return false;
 	}
-	if (!complete_name(attr, entry->prov->name) ||
+	if (!result_complete_name(attr, entry->prov->name) ||
 		!wf_layers_parse(attr->prov_name, strlen(attr->prov_name), &name)) {
 		FI_WARN(entry->prov, FI_LOG_CORE,
 			"a result is left out: no memory for its name, or more than %d "
@@ -120,9 +122,9 @@ bool wf_result_accept(const struct wf_question *q, const struct wf_prov_entry *e
 	}
 	attr->prov_version = entry->prov->version;
 	attr->api_version = q->version;
-	if (!names_match(q, entry, info))
+	if (!result_names_match(q, entry, info))
 		return false;
-	if (!name_matches(q, &name)) {
+	if (!result_name_matches(q, &name)) {
 		wf_question_refused(entry, "prov_name",
 			q->name.count || q->without.count ? q->asked_name
 							  : "no layer by name",
@@ -135,10 +137,10 @@ bool wf_result_accept(const struct wf_question *q, const struct wf_prov_entry *e
 			attr->prov_name);
 		return false;
 	}
-	if (!q->nested && !format_wanted(info)) {
-		log_format(entry, info->addr_format);
+	if (!q->nested && !result_format_wanted(info)) {
+		result_log_format(entry, info->addr_format);
 		return false;
 	}
-	*ret_rank = rank_of(q, &name);
+	*ret_rank = result_rank_of(q, &name);
 	return true;
 }

@@ -19,12 +19,12 @@ enum { NAMES_MAX = 8 };
 /* One for each name in wf_stand_ins that no real provider has. */
 static struct fi_provider providers[NAMES_MAX];
 
-static bool same_name(const struct wf_stand_in *row, const char *name)
+static bool stand_in_same_name(const struct wf_stand_in *row, const char *name)
 {
 	return wf_layer_is(&(struct wf_layer){ row->name, strlen(row->name) }, name);
 }
 
-static void log_protocol(const char *name, uint32_t asked, uint32_t possible)
+static void stand_in_log_protocol(const char *name, uint32_t asked, uint32_t possible)
 {
 	char asked_text[64], possible_text[64];
 
@@ -37,7 +37,7 @@ static void log_protocol(const char *name, uint32_t asked, uint32_t possible)
 }
 
 /* Do the hints admit the type and the protocol of this row? */
-static bool fits(const struct wf_stand_in *row, const struct fi_info *hints)
+static bool stand_in_fits(const struct wf_stand_in *row, const struct fi_info *hints)
 {
 	const struct fi_ep_attr *ep = hints ? hints->ep_attr : NULL;
 
@@ -47,13 +47,13 @@ static bool fits(const struct wf_stand_in *row, const struct fi_info *hints)
 		return false;
 	if (!row->protocol || !ep->protocol || ep->protocol == row->protocol)
 		return true;
-	log_protocol(row->name, ep->protocol, row->protocol);
+	stand_in_log_protocol(row->name, ep->protocol, row->protocol);
 	return false;
 }
 
 /* Translate the hints for the base: replace names of the stand-in by the base's names.
  */
-static int translate(const struct wf_stand_in *row, struct fi_info *hints)
+static int stand_in_translate(const struct wf_stand_in *row, struct fi_info *hints)
 {
 	struct fi_fabric_attr *fabric = hints->fabric_attr;
 	struct fi_ep_attr *ep = hints->ep_attr;
@@ -74,7 +74,7 @@ static int translate(const struct wf_stand_in *row, struct fi_info *hints)
 
 /* Rename @info, which has the base's name. If the stand-in is a layer ("base;layer"),
  * the caller appends the layer's name; any other name replaces the base's. */
-static void rename_info(const struct wf_stand_in *row, struct fi_info *info)
+static void stand_in_rename_info(const struct wf_stand_in *row, struct fi_info *info)
 {
 	if (row->protocol)
 		info->ep_attr->protocol = row->protocol;
@@ -86,7 +86,7 @@ static void rename_info(const struct wf_stand_in *row, struct fi_info *info)
 
 /* Append the infos in @found with the row's endpoint type at @end and free the others.
  * Returns the new end. */
-static struct fi_info **take(
+static struct fi_info **stand_in_take(
 	const struct wf_stand_in *row, struct fi_info *found, struct fi_info **end)
 {
 	struct fi_info *next;
@@ -98,15 +98,15 @@ static struct fi_info **take(
 			wf_freeinfo(found);
 			continue;
 		}
-		rename_info(row, found);
+		stand_in_rename_info(row, found);
 		*end = found;
 		end = &found->next;
 	}
 	return end;
 }
 
-static int ask_base(const struct wf_stand_in *row, const struct wf_query *query,
-	struct fi_info **ret_list)
+static int stand_in_ask_base(const struct wf_stand_in *row,
+	const struct wf_query *query, struct fi_info **ret_list)
 {
 	struct wf_query below = *query;
 	struct fi_info *hints = NULL;
@@ -114,7 +114,7 @@ static int ask_base(const struct wf_stand_in *row, const struct wf_query *query,
 
 	if (query->hints) {
 		hints = wf_dupinfo(query->hints);
-		err = hints ? translate(row, hints) : -FI_ENOMEM;
+		err = hints ? stand_in_translate(row, hints) : -FI_ENOMEM;
 		below.hints = hints;
 	}
 	if (!err)
@@ -123,7 +123,7 @@ static int ask_base(const struct wf_stand_in *row, const struct wf_query *query,
 	return err;
 }
 
-static int getinfo(uint32_t version, const char *node, const char *service,
+static int stand_in_getinfo(uint32_t version, const char *node, const char *service,
 	uint64_t flags, const struct fi_info *hints, struct fi_info **ret_info)
 {
 	const struct wf_query query = { version, node, service, flags, hints };
@@ -132,13 +132,13 @@ static int getinfo(uint32_t version, const char *node, const char *service,
 	int err = 0;
 
 	for (const struct wf_stand_in *row = wf_stand_ins; row->name && !err; row++) {
-		if (!same_name(row, name) || !fits(row, hints))
+		if (!stand_in_same_name(row, name) || !stand_in_fits(row, hints))
 			continue;
-		err = ask_base(row, &query, &found);
+		err = stand_in_ask_base(row, &query, &found);
 		if (err == -FI_ENODATA)
 			err = 0;
 		else if (!err)
-			end = take(row, found, end);
+			end = stand_in_take(row, found, end);
 	}
 	if (err) {
 		wf_freeinfo(list);
@@ -148,11 +148,12 @@ static int getinfo(uint32_t version, const char *node, const char *service,
 	return list ? 0 : -FI_ENODATA;
 }
 
-static bool has_base(const char *name)
+static bool stand_in_has_base(const char *name)
 {
 	for (const struct wf_stand_in *row = wf_stand_ins; row->name; row++)
-		if (same_name(row, name) && wf_registry_find(&(struct wf_layer){
-						    row->base, strlen(row->base) }))
+		if (stand_in_same_name(row, name) &&
+			wf_registry_find(
+				&(struct wf_layer){ row->base, strlen(row->base) }))
 			return true;
 	return false;
 }
@@ -168,7 +169,7 @@ void wf_stand_ins_register(void)
 		struct wf_layer name = { row->name, strlen(row->name) };
 
 		/* The name is taken by a real provider, or by an earlier row. */
-		if (wf_registry_find(&name) || !has_base(row->name))
+		if (wf_registry_find(&name) || !stand_in_has_base(row->name))
 			continue;
 		assert(prov < providers + NAMES_MAX);
 		*prov = (struct fi_provider){
@@ -176,7 +177,7 @@ void wf_stand_ins_register(void)
 			.version = FI_VERSION(
 				FI_MAJOR_VERSION * 100 + FI_MINOR_VERSION, 0),
 			.fi_version = FI_VERSION(FI_MAJOR_VERSION, FI_MINOR_VERSION),
-			.getinfo = getinfo,
+			.getinfo = stand_in_getinfo,
 			.fabric = wf_stand_in_fabric,
 		};
 		(void)wf_registry_add(prov++, &source, true);

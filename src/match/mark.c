@@ -20,14 +20,14 @@ static struct wf_match_marks *marks_new(struct wf_match *m)
 	return m->marks = marks;
 }
 
-static void compact_insert(
+static void mark_compact_insert(
 	struct wf_match_compact *table, struct wf_match_compact_node *node)
 {
 	wf_match_compact_add(table, wf_pool_handle(table->handles, node),
 		wf_match_compact_hash(table, node->tag, wf_match_compact_addr(node)));
 }
 
-static void compact_erase(
+static void mark_compact_erase(
 	struct wf_match_compact *table, struct wf_match_compact_node *node)
 {
 	wf_match_compact_remove(table, wf_pool_handle(table->handles, node),
@@ -46,8 +46,8 @@ bool wf_match_mark_add(struct wf_match *m, struct wf_match_index *x, uint32_t ms
 	mark->of.addr = 0;
 	mark->index = x;
 	mark->message = msg;
-	compact_insert(&x->table, &mark->node);
-	compact_insert(&marks->of, &mark->of);
+	mark_compact_insert(&x->table, &mark->node);
+	mark_compact_insert(&marks->of, &mark->of);
 	return true;
 }
 
@@ -78,8 +78,8 @@ struct wf_match_mark *wf_match_mark_find(
 
 void wf_match_mark_drop(struct wf_match *m, struct wf_match_mark *mark)
 {
-	compact_erase(&mark->index->table, &mark->node);
-	compact_erase(&m->marks->of, &mark->of);
+	mark_compact_erase(&mark->index->table, &mark->node);
+	mark_compact_erase(&m->marks->of, &mark->of);
 	wf_pool_put(&m->marks->pool, mark);
 }
 

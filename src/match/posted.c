@@ -18,7 +18,7 @@
 /* No source is equal to it: wf_match_addr_fits, or WF_MATCH_ANY. */
 struct wf_match_node wf_match_no_key = { .addr = WF_MATCH_ANY - 1 };
 
-static struct wf_match_group *group_set(struct wf_match *m, unsigned int bit,
+static struct wf_match_group *posted_group_set(struct wf_match *m, unsigned int bit,
 	struct wf_match_group *g, uint64_t ignore, bool directed)
 {
 	wf_match_table_init(&g->table, NULL, ignore, directed);
@@ -31,7 +31,7 @@ static struct wf_match_group *group_set(struct wf_match *m, unsigned int bit,
 void wf_match_posted_init(struct wf_match *m)
 {
 	wf_list_init(&m->ungrouped);
-	m->recent = group_set(m, 0, &m->exact, 0, false);
+	m->recent = posted_group_set(m, 0, &m->exact, 0, false);
 	m->group_count = 1;
 }
 
@@ -44,14 +44,14 @@ void wf_match_posted_done(struct wf_match *m)
 	}
 }
 
-static inline bool group_serves(
+static inline bool posted_group_serves(
 	const struct wf_match_group *g, uint64_t ignore, bool directed)
 {
 	return g->table.ignore == ignore && g->table.any == (directed ? 0 : UINT64_MAX);
 }
 
 /* A new group, or an empty one that is used for another pair. */
-static struct wf_match_group *group_add(
+static struct wf_match_group *posted_group_add(
 	struct wf_match *m, uint64_t ignore, bool directed)
 {
 	struct wf_match_group *g = NULL;
@@ -59,37 +59,37 @@ static struct wf_match_group *group_add(
 	if (m->group_count < WF_MATCH_MAX_PAIRS)
 		g = malloc(sizeof(*g));
 	if (g)
-		return group_set(m, m->group_count++, g, ignore, directed);
+		return posted_group_set(m, m->group_count++, g, ignore, directed);
 	for (unsigned int i = 1; i < m->group_count; i++) {
 		g = m->groups[i];
 		if (g->table.keys)
 			continue;
 		wf_match_table_done(&g->table);
-		return group_set(m, i, g, ignore, directed);
+		return posted_group_set(m, i, g, ignore, directed);
 	}
 	return NULL;
 }
 
 /* The group of a pair, which is not m->recent; NULL: there is none, and none can be
  * made. */
-static struct wf_match_group *group_other(
+static struct wf_match_group *posted_group_other(
 	struct wf_match *m, uint64_t ignore, bool directed)
 {
 	struct wf_match_group *g;
 
 	for (unsigned int i = 0; i < m->group_count; i++) {
 		g = m->groups[i];
-		if (group_serves(g, ignore, directed))
+		if (posted_group_serves(g, ignore, directed))
 			return m->recent = g;
 	}
-	g = group_add(m, ignore, directed);
+	g = posted_group_add(m, ignore, directed);
 	if (g)
 		m->recent = g;
 	return g;
 }
 
 /* wf_match_group_post to @g. */
-static inline void group_post(struct wf_match *m, struct wf_match_group *g,
+static inline void posted_group_post(struct wf_match *m, struct wf_match_group *g,
 	struct wf_match_entry *e, uint64_t tag, uint64_t addr)
 {
 	e->group = g;
@@ -100,13 +100,13 @@ static inline void group_post(struct wf_match *m, struct wf_match_group *g,
 }
 
 /* wf_match_group_post to a group that is not m->recent. */
-static __attribute__((noinline)) void post_other(struct wf_match *m,
+static __attribute__((noinline)) void posted_post_other(struct wf_match *m,
 	struct wf_match_entry *e, uint64_t tag, uint64_t ignore, uint64_t addr)
 {
-	struct wf_match_group *g = group_other(m, ignore, addr != WF_MATCH_ANY);
+	struct wf_match_group *g = posted_group_other(m, ignore, addr != WF_MATCH_ANY);
 
 	if (g)
-		group_post(m, g, e, tag, addr);
+		posted_group_post(m, g, e, tag, addr);
 	else
 		wf_match_ungrouped_post(m, e);
 }
@@ -116,10 +116,10 @@ void wf_match_group_post(struct wf_match *m, struct wf_match_entry *e, uint64_t 
 {
 	struct wf_match_group *g = m->recent;
 
-	if (wf_unlikely(!group_serves(g, ignore, addr != WF_MATCH_ANY)))
-		post_other(m, e, tag, ignore, addr);
+	if (wf_unlikely(!posted_group_serves(g, ignore, addr != WF_MATCH_ANY)))
+		posted_post_other(m, e, tag, ignore, addr);
 	else
-		group_post(m, g, e, tag, addr);
+		posted_group_post(m, g, e, tag, addr);
 }
 
 __attribute__((noinline)) struct wf_match_entry *wf_match_group_lookup(

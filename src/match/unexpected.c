@@ -35,27 +35,28 @@
 /* and when a search found no index and could not make one. */
 #define RETREAT_FAST 128
 
-static struct wf_match_index *index_of(struct wf_list *item)
+static struct wf_match_index *unexpected_index_of(struct wf_list *item)
 {
 	return wf_list_entry(item, struct wf_match_index, item);
 }
 
-static struct wf_match_message *at(const struct wf_match *m, uint32_t msg)
+static struct wf_match_message *unexpected_at(const struct wf_match *m, uint32_t msg)
 {
 	return wf_match_message_at(m, msg);
 }
 
-static struct wf_match_message *message_in(struct wf_handles_view view, uint32_t msg)
+static struct wf_match_message *unexpected_message_in(
+	struct wf_handles_view view, uint32_t msg)
 {
 	return wf_pool_view_at(view, msg);
 }
 
-static bool is_directed(const struct wf_match_index *x)
+static bool unexpected_is_directed(const struct wf_match_index *x)
 {
 	return !x->table.any;
 }
 
-static bool is_unspec(const struct wf_match_message *msg)
+static bool unexpected_is_unspec(const struct wf_match_message *msg)
 {
 	return msg->node.addr < 0;
 }
@@ -65,31 +66,32 @@ static bool is_unspec(const struct wf_match_message *msg)
  * value, which no search has. */
 #define UNUSED_INDEX 1
 
-static void first_unused(struct wf_match *m)
+static void unexpected_first_unused(struct wf_match *m)
 {
 	m->first.table.any = UNUSED_INDEX;
 	m->first_used = false;
 }
 
-static void set_recent(struct wf_match *m)
+static void unexpected_set_recent(struct wf_match *m)
 {
-	m->recent_index =
-		wf_list_empty(&m->indexes) ? &m->first : index_of(m->indexes.next);
+	m->recent_index = wf_list_empty(&m->indexes)
+				  ? &m->first
+				  : unexpected_index_of(m->indexes.next);
 }
 
 void wf_match_unexpected_init(struct wf_match *m)
 {
 	wf_list_init(&m->indexes);
-	first_unused(m);
-	set_recent(m);
+	unexpected_first_unused(m);
+	unexpected_set_recent(m);
 }
 
-static void index_free(struct wf_match *m, struct wf_match_index *x)
+static void unexpected_index_free(struct wf_match *m, struct wf_match_index *x)
 {
 	wf_match_compact_done(&x->table);
 	m->index_count--;
 	if (x == &m->first) {
-		first_unused(m);
+		unexpected_first_unused(m);
 		return;
 	}
 	free(x);
@@ -99,30 +101,31 @@ static void index_free(struct wf_match *m, struct wf_match_index *x)
 
 void wf_match_unexpected_done(struct wf_match *m)
 {
-	wf_list_foreach_safe(item, &m->indexes) index_free(m, index_of(item));
+	wf_list_foreach_safe(item, &m->indexes)
+		unexpected_index_free(m, unexpected_index_of(item));
 	wf_list_init(&m->indexes);
-	set_recent(m);
+	unexpected_set_recent(m);
 }
 
 /* ---- a message in the first index ---- */
 
-static inline bool in_first(const struct wf_match_message *msg)
+static inline bool unexpected_in_first(const struct wf_match_message *msg)
 {
 	return msg->node.after;
 }
 
-static inline uint32_t first_hash(
+static inline uint32_t unexpected_first_hash(
 	const struct wf_match *m, const struct wf_match_message *msg)
 {
 	return wf_match_compact_hash(
 		&m->first.table, wf_match_tag(msg), wf_match_addr(msg));
 }
 
-static void first_drop(struct wf_match *m, uint32_t msg)
+static void unexpected_first_drop(struct wf_match *m, uint32_t msg)
 {
-	struct wf_match_message *message = at(m, msg);
+	struct wf_match_message *message = unexpected_at(m, msg);
 	uint32_t hash = wf_match_compact_is_first(&m->first.table, msg)
-				? first_hash(m, message)
+				? unexpected_first_hash(m, message)
 				: 0;
 
 	wf_match_compact_remove(&m->first.table, msg, hash);
@@ -131,21 +134,24 @@ static void first_drop(struct wf_match *m, uint32_t msg)
 
 /* ---- a message in any index ---- */
 
-static bool enter_index(struct wf_match *m, struct wf_match_index *x, uint32_t msg)
+static bool unexpected_enter_index(
+	struct wf_match *m, struct wf_match_index *x, uint32_t msg)
 {
 	if (wf_unlikely(x != &m->first))
 		return wf_match_mark_add(m, x, msg);
-	wf_match_compact_add(&x->table, msg, first_hash(m, at(m, msg)));
+	wf_match_compact_add(
+		&x->table, msg, unexpected_first_hash(m, unexpected_at(m, msg)));
 	return true;
 }
 
-static void leave_index(struct wf_match *m, struct wf_match_index *x, uint32_t msg)
+static void unexpected_leave_index(
+	struct wf_match *m, struct wf_match_index *x, uint32_t msg)
 {
 	struct wf_match_mark *mark;
 
 	if (x == &m->first) {
-		if (in_first(at(m, msg)))
-			first_drop(m, msg);
+		if (unexpected_in_first(unexpected_at(m, msg)))
+			unexpected_first_drop(m, msg);
 		return;
 	}
 	mark = wf_match_mark_find(m, x, msg);
@@ -153,45 +159,47 @@ static void leave_index(struct wf_match *m, struct wf_match_index *x, uint32_t m
 		wf_match_mark_drop(m, mark);
 }
 
-static void retreat(struct wf_match *m, struct wf_match_index *x)
+static void unexpected_retreat(struct wf_match *m, struct wf_match_index *x)
 {
 	uint32_t msg = x->last;
 
-	x->last = at(m, msg)->older;
-	leave_index(m, x, msg);
+	x->last = unexpected_at(m, msg)->older;
+	unexpected_leave_index(m, x, msg);
 }
 
 /* Make the index that was unused for longest, if it is idle, give back up to @count
  * messages; an empty one is freed. */
-static void retreat_idle(struct wf_match *m, int count)
+static void unexpected_retreat_idle(struct wf_match *m, int count)
 {
-	struct wf_match_index *x = index_of(m->indexes.prev);
+	struct wf_match_index *x = unexpected_index_of(m->indexes.prev);
 
 	if (m->stamp - x->used < IDLE)
 		return;
 	while (count-- && x->last)
-		retreat(m, x);
+		unexpected_retreat(m, x);
 	if (x->last)
 		return;
 	wf_list_remove(&x->item);
-	index_free(m, x);
-	set_recent(m);
+	unexpected_index_free(m, x);
+	unexpected_set_recent(m);
 }
 
 /* Extend @x by the message behind its last one; false when there is no memory. */
-static bool advance(struct wf_match *m, struct wf_match_index *x, uint32_t msg)
+static bool unexpected_advance(
+	struct wf_match *m, struct wf_match_index *x, uint32_t msg)
 {
-	if (!(is_directed(x) && is_unspec(at(m, msg))) &&
-		wf_unlikely(!enter_index(m, x, msg)))
+	if (!(unexpected_is_directed(x) &&
+		    unexpected_is_unspec(unexpected_at(m, msg))) &&
+		wf_unlikely(!unexpected_enter_index(m, x, msg)))
 		return false;
 	x->last = msg;
-	retreat_idle(m, RETREAT_SLOWLY);
+	unexpected_retreat_idle(m, RETREAT_SLOWLY);
 	return true;
 }
 
 /* ---- indexes ---- */
 
-static struct wf_match_index *index_new(struct wf_match *m)
+static struct wf_match_index *unexpected_index_new(struct wf_match *m)
 {
 	struct wf_match_index *x = &m->first;
 
@@ -201,7 +209,7 @@ static struct wf_match_index *index_new(struct wf_match *m)
 	return x;
 }
 
-static struct wf_match_index *index_add(
+static struct wf_match_index *unexpected_index_add(
 	struct wf_match *m, uint64_t ignore, bool directed)
 {
 	struct wf_match_index *x;
@@ -210,82 +218,83 @@ static struct wf_match_index *index_add(
 		/* Searches advance the stamp as well: otherwise searches alone would
 		 * never make an index idle. */
 		m->stamp++;
-		retreat_idle(m, RETREAT_FAST);
+		unexpected_retreat_idle(m, RETREAT_FAST);
 		if (m->index_count == WF_MATCH_MAX_PAIRS)
 			return NULL;
 	}
-	x = index_new(m);
+	x = unexpected_index_new(m);
 	if (!x)
 		return NULL;
 	wf_match_compact_init(&x->table, m->handles, ignore, directed);
 	x->last = 0;
 	wf_list_insert_after(&m->indexes, &x->item);
 	m->index_count++;
-	set_recent(m);
+	unexpected_set_recent(m);
 	return x;
 }
 
-static inline bool serves(
+static inline bool unexpected_serves(
 	const struct wf_match_index *x, uint64_t ignore, uint64_t addr)
 {
 	return x->table.ignore == ignore &&
 	       x->table.any == (addr == WF_MATCH_ANY ? UINT64_MAX : 0);
 }
 
-static struct wf_match_index *index_get(
+static struct wf_match_index *unexpected_index_get(
 	struct wf_match *m, uint64_t ignore, uint64_t addr)
 {
 	wf_list_foreach(item, &m->indexes)
 	{
-		if (!serves(index_of(item), ignore, addr))
+		if (!unexpected_serves(unexpected_index_of(item), ignore, addr))
 			continue;
 		wf_list_remove(item);
 		wf_list_insert_after(&m->indexes, item);
-		set_recent(m);
-		return index_of(item);
+		unexpected_set_recent(m);
+		return unexpected_index_of(item);
 	}
-	return index_add(m, ignore, addr != WF_MATCH_ANY);
+	return unexpected_index_add(m, ignore, addr != WF_MATCH_ANY);
 }
 
 /* ---- searching ---- */
 
-static bool matches(const struct wf_match_message *msg, uint64_t tag, uint64_t ignore,
-	uint64_t addr)
+static bool unexpected_matches(const struct wf_match_message *msg, uint64_t tag,
+	uint64_t ignore, uint64_t addr)
 {
 	return !((wf_match_tag(msg) ^ tag) & ~ignore) &&
 	       (addr == WF_MATCH_ANY || wf_match_addr(msg) == addr);
 }
 
-static __attribute__((noinline)) uint32_t scan(const struct wf_match *m, uint32_t from,
-	uint64_t tag, uint64_t ignore, uint64_t addr)
+static __attribute__((noinline)) uint32_t unexpected_scan(const struct wf_match *m,
+	uint32_t from, uint64_t tag, uint64_t ignore, uint64_t addr)
 {
 	struct wf_handles_view view = wf_handles_view(m->handles);
 	const struct wf_match_message *message;
 
 	for (uint32_t msg = from; msg; msg = message->newer) {
-		message = message_in(view, msg);
-		if (matches(message, tag, ignore, addr))
+		message = unexpected_message_in(view, msg);
+		if (unexpected_matches(message, tag, ignore, addr))
 			return msg;
 	}
 	return 0;
 }
 
 /* No message up to x->last matches: walk on, and add passed messages to the index. */
-static __attribute__((noinline)) uint32_t walk_on(
+static __attribute__((noinline)) uint32_t unexpected_walk_on(
 	struct wf_match *m, struct wf_match_index *x, uint64_t tag, uint64_t addr)
 {
 	uint32_t msg;
 
 	while ((msg = wf_match_newer(m, x->last))) {
-		if (matches(at(m, msg), tag, x->table.ignore, addr))
+		if (unexpected_matches(
+			    unexpected_at(m, msg), tag, x->table.ignore, addr))
 			return msg;
-		if (wf_unlikely(!advance(m, x, msg)))
-			return scan(m, msg, tag, x->table.ignore, addr);
+		if (wf_unlikely(!unexpected_advance(m, x, msg)))
+			return unexpected_scan(m, msg, tag, x->table.ignore, addr);
 	}
 	return 0;
 }
 
-static uint32_t found(
+static uint32_t unexpected_found(
 	const struct wf_match *m, const struct wf_match_index *x, uint32_t link)
 {
 	const struct wf_match_mark *mark;
@@ -298,26 +307,29 @@ static uint32_t found(
 }
 
 /* Search the messages that @x does not cover. */
-static inline uint32_t search_behind(
+static inline uint32_t unexpected_search_behind(
 	struct wf_match *m, struct wf_match_index *x, uint64_t tag, uint64_t addr)
 {
 	struct wf_handles_view view = wf_handles_view(m->handles);
-	uint32_t msg = x->last ? message_in(view, x->last)->newer : m->oldest;
+	uint32_t msg =
+		x->last ? unexpected_message_in(view, x->last)->newer : m->oldest;
 
-	if (!msg || matches(message_in(view, msg), tag, x->table.ignore, addr))
+	if (!msg || unexpected_matches(unexpected_message_in(view, msg), tag,
+			    x->table.ignore, addr))
 		return msg;
-	return walk_on(m, x, tag, addr);
+	return unexpected_walk_on(m, x, tag, addr);
 }
 
 /* @link: the first node of its bucket. */
-static __attribute__((noinline)) uint32_t search_bucket(struct wf_match *m,
+static __attribute__((noinline)) uint32_t unexpected_search_bucket(struct wf_match *m,
 	struct wf_match_index *x, uint64_t tag, uint64_t addr, uint32_t link)
 {
 	link = wf_match_compact_search(&x->table, link, tag, addr);
-	return link ? found(m, x, link) : search_behind(m, x, tag, addr);
+	return link ? unexpected_found(m, x, link)
+		    : unexpected_search_behind(m, x, tag, addr);
 }
 
-static inline uint32_t search(
+static inline uint32_t unexpected_search(
 	struct wf_match *m, struct wf_match_index *x, uint64_t tag, uint64_t addr)
 {
 	uint32_t hash, link;
@@ -327,32 +339,33 @@ static inline uint32_t search(
 		hash = wf_match_compact_hash(&x->table, tag, addr);
 		link = *wf_match_compact_bucket(&x->table, hash);
 		if (link)
-			return search_bucket(m, x, tag, addr, link);
+			return unexpected_search_bucket(m, x, tag, addr, link);
 	}
-	return search_behind(m, x, tag, addr);
+	return unexpected_search_behind(m, x, tag, addr);
 }
 
-static __attribute__((noinline)) uint32_t search_other(
+static __attribute__((noinline)) uint32_t unexpected_search_other(
 	struct wf_match *m, uint64_t tag, uint64_t ignore, uint64_t addr)
 {
-	struct wf_match_index *x = index_get(m, ignore, addr);
+	struct wf_match_index *x = unexpected_index_get(m, ignore, addr);
 
-	return x ? search(m, x, tag, addr) : scan(m, m->oldest, tag, ignore, addr);
+	return x ? unexpected_search(m, x, tag, addr)
+		 : unexpected_scan(m, m->oldest, tag, ignore, addr);
 }
 
 /* All calls are tail calls: no registers to save in the fast path. */
 uint32_t wf_match_search_unexpected(
 	struct wf_match *m, uint64_t tag, uint64_t ignore, uint64_t addr)
 {
-	const struct wf_match_message *oldest = at(m, m->oldest);
+	const struct wf_match_message *oldest = unexpected_at(m, m->oldest);
 
-	if (matches(oldest, tag, ignore, addr))
+	if (unexpected_matches(oldest, tag, ignore, addr))
 		return m->oldest;
 	if (m->unexpected_count <= SHORT)
-		return scan(m, oldest->newer, tag, ignore, addr);
-	if (wf_unlikely(!serves(m->recent_index, ignore, addr)))
-		return search_other(m, tag, ignore, addr);
-	return search(m, m->recent_index, tag, addr);
+		return unexpected_scan(m, oldest->newer, tag, ignore, addr);
+	if (wf_unlikely(!unexpected_serves(m->recent_index, ignore, addr)))
+		return unexpected_search_other(m, tag, ignore, addr);
+	return unexpected_search(m, m->recent_index, tag, addr);
 }
 
 /* ---- messages come, go, become known ---- */
@@ -360,7 +373,7 @@ uint32_t wf_match_search_unexpected(
 void wf_match_queue(struct wf_match *m, uint32_t msg, uint64_t tag, uint64_t addr)
 {
 	struct wf_handles_view view = wf_handles_view(m->handles);
-	struct wf_match_message *message = message_in(view, msg);
+	struct wf_match_message *message = unexpected_message_in(view, msg);
 
 	assert(addr == WF_MATCH_ANY || wf_match_addr_fits(addr));
 	message->node.tag = tag;
@@ -369,7 +382,7 @@ void wf_match_queue(struct wf_match *m, uint32_t msg, uint64_t tag, uint64_t add
 	message->older = m->latest;
 	message->newer = 0;
 	if (m->latest)
-		message_in(view, m->latest)->newer = msg;
+		unexpected_message_in(view, m->latest)->newer = msg;
 	else
 		m->oldest = msg;
 	m->latest = msg;
@@ -382,134 +395,142 @@ void wf_match_queue(struct wf_match *m, uint32_t msg, uint64_t tag, uint64_t add
 /* Called before @msg leaves the list: if @x ends at @msg, it now ends at the message
  * before. The marks of @msg tell which indexes have it; for a message of unknown source
  * all indexes are passed, because a directed index covers it without a mark. */
-static void step_back(const struct wf_match *m, struct wf_match_index *x, uint32_t msg)
+static void unexpected_step_back(
+	const struct wf_match *m, struct wf_match_index *x, uint32_t msg)
 {
 	if (x->last == msg)
-		x->last = at(m, msg)->older;
+		x->last = unexpected_at(m, msg)->older;
 }
 
-static __attribute__((noinline)) void leave_unspec(struct wf_match *m, uint32_t msg)
+static __attribute__((noinline)) void unexpected_leave_unspec(
+	struct wf_match *m, uint32_t msg)
 {
 	m->unspec_count--;
-	wf_list_foreach(item, &m->indexes) step_back(m, index_of(item), msg);
+	wf_list_foreach(item, &m->indexes)
+		unexpected_step_back(m, unexpected_index_of(item), msg);
 }
 
-static __attribute__((noinline)) void leave_first(struct wf_match *m, uint32_t msg)
+static __attribute__((noinline)) void unexpected_leave_first(
+	struct wf_match *m, uint32_t msg)
 {
-	step_back(m, &m->first, msg);
-	first_drop(m, msg);
+	unexpected_step_back(m, &m->first, msg);
+	unexpected_first_drop(m, msg);
 }
 
-static __attribute__((noinline)) void leave_marked(struct wf_match *m, uint32_t msg)
+static __attribute__((noinline)) void unexpected_leave_marked(
+	struct wf_match *m, uint32_t msg)
 {
 	struct wf_match_mark *mark;
 
 	while ((mark = wf_match_mark_any(m, msg))) {
-		step_back(m, mark->index, msg);
+		unexpected_step_back(m, mark->index, msg);
 		wf_match_mark_drop(m, mark);
 	}
 }
 
 /* Remove @msg from the list. */
-static inline void unlink_message(struct wf_match *m, uint32_t msg)
+static inline void unexpected_unlink_message(struct wf_match *m, uint32_t msg)
 {
 	struct wf_handles_view view = wf_handles_view(m->handles);
-	const struct wf_match_message *message = message_in(view, msg);
+	const struct wf_match_message *message = unexpected_message_in(view, msg);
 	uint32_t older = message->older, newer = message->newer;
 
 	if (older)
-		message_in(view, older)->newer = newer;
+		unexpected_message_in(view, older)->newer = newer;
 	else
 		m->oldest = newer;
 	if (newer)
-		message_in(view, newer)->older = older;
+		unexpected_message_in(view, newer)->older = older;
 	else
 		m->latest = older;
 	m->unexpected_count--;
 }
 
-/* unlink_message for a message that is in an index, or whose source is unknown. */
-static __attribute__((noinline)) void leave_all(struct wf_match *m, uint32_t msg)
+/* unexpected_unlink_message for a message that is in an index, or whose source is
+ * unknown. */
+static __attribute__((noinline)) void unexpected_leave_all(
+	struct wf_match *m, uint32_t msg)
 {
-	if (in_first(at(m, msg)))
-		leave_first(m, msg);
+	if (unexpected_in_first(unexpected_at(m, msg)))
+		unexpected_leave_first(m, msg);
 	if (wf_unlikely(m->marks))
-		leave_marked(m, msg);
-	if (is_unspec(at(m, msg)))
-		leave_unspec(m, msg);
-	unlink_message(m, msg);
+		unexpected_leave_marked(m, msg);
+	if (unexpected_is_unspec(unexpected_at(m, msg)))
+		unexpected_leave_unspec(m, msg);
+	unexpected_unlink_message(m, msg);
 }
 
 /* The call is a tail call: no registers to save in the fast path. */
 void wf_match_unqueue(struct wf_match *m, uint32_t msg)
 {
-	const struct wf_match_message *message = at(m, msg);
+	const struct wf_match_message *message = unexpected_at(m, msg);
 
-	if (in_first(message) || is_unspec(message) || m->marks)
-		leave_all(m, msg);
+	if (unexpected_in_first(message) || unexpected_is_unspec(message) || m->marks)
+		unexpected_leave_all(m, msg);
 	else
-		unlink_message(m, msg);
+		unexpected_unlink_message(m, msg);
 }
 
-static bool passed(
+static bool unexpected_passed(
 	const struct wf_match *m, const struct wf_match_index *x, uint32_t msg)
 {
 	uint32_t it = m->latest;
 
 	while (it != x->last && it != msg)
-		it = at(m, it)->older;
+		it = unexpected_at(m, it)->older;
 	return it == x->last;
 }
 
 void wf_match_forget(struct wf_match *m, uint32_t msg)
 {
-	assert(!is_unspec(at(m, msg)));
-	wf_list_foreach(item, &m->indexes) if (is_directed(index_of(item)))
-		leave_index(m, index_of(item), msg);
-	at(m, msg)->node.addr = -1;
+	assert(!unexpected_is_unspec(unexpected_at(m, msg)));
+	wf_list_foreach(item,
+		&m->indexes) if (unexpected_is_directed(unexpected_index_of(item)))
+		unexpected_leave_index(m, unexpected_index_of(item), msg);
+	unexpected_at(m, msg)->node.addr = -1;
 	m->unspec_count++;
 }
 
 /* Searched from the latest on: messages of unknown source are mostly among these,
  * because their senders were just met. */
-static uint32_t unspec_first(const struct wf_match *m)
+static uint32_t unexpected_unspec_first(const struct wf_match *m)
 {
 	uint32_t msg = 0, it = m->latest;
 
-	for (uint64_t left = m->unspec_count; left; it = at(m, it)->older) {
+	for (uint64_t left = m->unspec_count; left; it = unexpected_at(m, it)->older) {
 		msg = it;
-		left -= is_unspec(at(m, it));
+		left -= unexpected_is_unspec(unexpected_at(m, it));
 	}
 	return msg;
 }
 
 uint32_t wf_match_unspec_first(struct wf_match *m)
 {
-	uint32_t msg = unspec_first(m);
+	uint32_t msg = unexpected_unspec_first(m);
 
 	wf_list_foreach(item, &m->indexes)
 	{
-		struct wf_match_index *x = index_of(item);
+		struct wf_match_index *x = unexpected_index_of(item);
 
-		if (!msg || !is_directed(x) || !passed(m, x, msg))
+		if (!msg || !unexpected_is_directed(x) || !unexpected_passed(m, x, msg))
 			continue;
-		while (x->last != at(m, msg)->older)
-			retreat(m, x);
+		while (x->last != unexpected_at(m, msg)->older)
+			unexpected_retreat(m, x);
 	}
 	return msg;
 }
 
 void wf_match_resolve(struct wf_match *m, uint32_t msg, uint64_t addr)
 {
-	assert(is_unspec(at(m, msg)) && wf_match_addr_fits(addr));
-	at(m, msg)->node.addr = (int32_t)addr;
+	assert(unexpected_is_unspec(unexpected_at(m, msg)) && wf_match_addr_fits(addr));
+	unexpected_at(m, msg)->node.addr = (int32_t)addr;
 	m->unspec_count--;
 }
 
 uint32_t wf_match_unspec_behind(struct wf_match *m, uint32_t msg)
 {
 	do {
-		msg = at(m, msg)->newer;
-	} while (msg && !is_unspec(at(m, msg)));
+		msg = unexpected_at(m, msg)->newer;
+	} while (msg && !unexpected_is_unspec(unexpected_at(m, msg)));
 	return msg;
 }

@@ -13,17 +13,17 @@ struct chains {
 	struct wf_list *of_size[64];
 };
 
-static uint64_t age(const struct wf_list *item)
+static uint64_t walk_age(const struct wf_list *item)
 {
 	return wf_list_entry(item, const struct wf_match_entry, order)->stamp;
 }
 
-static struct wf_list *merge(struct wf_list *a, struct wf_list *b)
+static struct wf_list *walk_merge(struct wf_list *a, struct wf_list *b)
 {
 	struct wf_list *first, **end = &first, **older;
 
 	while (a && b) {
-		older = age(a) < age(b) ? &a : &b;
+		older = walk_age(a) < walk_age(b) ? &a : &b;
 		*end = *older;
 		end = &(*older)->next;
 		*older = *end;
@@ -32,45 +32,45 @@ static struct wf_list *merge(struct wf_list *a, struct wf_list *b)
 	return first;
 }
 
-static void chains_add(struct chains *chains, struct wf_match_entry *entry)
+static void walk_chains_add(struct chains *chains, struct wf_match_entry *entry)
 {
 	struct wf_list *chain = &entry->order;
 	unsigned int i = 0;
 
 	chain->next = NULL;
 	for (; chains->of_size[i]; i++) {
-		chain = merge(chains->of_size[i], chain);
+		chain = walk_merge(chains->of_size[i], chain);
 		chains->of_size[i] = NULL;
 	}
 	chains->of_size[i] = chain;
 }
 
 /* Add the receives of the rings in one bucket. */
-static void add_bucket(struct chains *chains, struct wf_match_node *bucket)
+static void walk_add_bucket(struct chains *chains, struct wf_match_node *bucket)
 {
 	for (struct wf_match_node *first = bucket; first; first = first->next) {
 		struct wf_match_node *node = first;
 
 		do {
-			chains_add(chains, wf_match_entry_of(node));
+			walk_chains_add(chains, wf_match_entry_of(node));
 			node = node->after;
 		} while (node != first);
 	}
 }
 
-static void add_table(struct chains *chains, const struct wf_match_table *table)
+static void walk_add_table(struct chains *chains, const struct wf_match_table *table)
 {
 	for (uint32_t i = 0; i <= table->mask; i++)
-		add_bucket(chains, table->buckets[i]);
+		walk_add_bucket(chains, table->buckets[i]);
 	if (!table->old)
 		return;
 	for (uint32_t i = table->moved; i <= table->old_mask; i++)
-		add_bucket(chains, table->old[i]);
+		walk_add_bucket(chains, table->old[i]);
 }
 
-static void add_ungrouped(struct chains *chains, const struct wf_match *m)
+static void walk_add_ungrouped(struct chains *chains, const struct wf_match *m)
 {
-	wf_list_foreach(item, &m->ungrouped) chains_add(
+	wf_list_foreach(item, &m->ungrouped) walk_chains_add(
 		chains, wf_list_entry(item, struct wf_match_entry, node.ungrouped));
 }
 
@@ -81,11 +81,11 @@ void wf_match_list_posted(struct wf_match *m, struct wf_list *list)
 
 	for (unsigned int i = 0; i < m->group_count; i++) {
 		if (m->groups[i]->table.keys)
-			add_table(&chains, &m->groups[i]->table);
+			walk_add_table(&chains, &m->groups[i]->table);
 	}
-	add_ungrouped(&chains, m);
+	walk_add_ungrouped(&chains, m);
 	for (size_t i = 0; i < WF_ARRAY_SIZE(chains.of_size); i++)
-		all = merge(chains.of_size[i], all);
+		all = walk_merge(chains.of_size[i], all);
 	wf_list_init(list);
 	for (; all; all = next) {
 		next = all->next;

@@ -14,7 +14,7 @@ static pthread_mutex_t open_lock = PTHREAD_MUTEX_INITIALIZER;
 static struct wf_list open_fabrics = { &open_fabrics, &open_fabrics };
 static struct wf_list open_domains = { &open_domains, &open_domains };
 
-static int fabric_close(struct fid *fid)
+static int objects_fabric_close(struct fid *fid)
 {
 	struct wf_fabric *fabric = wf_container_of(fid, struct wf_fabric, fid.fid);
 	/* acquire: pairs with the release of the last object that was closed. */
@@ -35,7 +35,7 @@ static int fabric_close(struct fid *fid)
 }
 
 static struct fi_ops fabric_fid_ops =
-	WF_FID_OPS(fabric_close, wf_absent_bind, wf_absent_control);
+	WF_FID_OPS(objects_fabric_close, wf_absent_bind, wf_absent_control);
 
 int wf_fabric_new(const struct wf_prov *prov, struct fi_fabric_attr *attr,
 	struct fi_ops_fabric *ops, struct fid_fabric **ret_fabric, void *context)
@@ -119,8 +119,8 @@ void wf_open_domain_remove(struct wf_open_domain *open)
 	(void)pthread_mutex_unlock(&open_lock);
 }
 
-static bool is_named(const struct wf_open_domain *open, const struct wf_prov *prov,
-	const char *fabric_name, const char *name)
+static bool fabric_is_named(const struct wf_open_domain *open,
+	const struct wf_prov *prov, const char *fabric_name, const char *name)
 {
 	return open->fabric->prov == prov && !strcasecmp(open->name, name) &&
 	       !strcasecmp(open->fabric->name, fabric_name);
@@ -137,7 +137,7 @@ struct fid_domain *wf_domain_find(
 		struct wf_open_domain *open =
 			wf_list_entry(link, struct wf_open_domain, link);
 
-		if (is_named(open, prov, fabric_name, name)) {
+		if (fabric_is_named(open, prov, fabric_name, name)) {
 			found = open->fid;
 			break;
 		}
@@ -157,8 +157,8 @@ bool wf_domain_is_open(const struct wf_prov *prov, const struct fid_domain *fid,
 		struct wf_open_domain *open =
 			wf_list_entry(link, struct wf_open_domain, link);
 
-		found = found ||
-			(open->fid == fid && is_named(open, prov, fabric_name, name));
+		found = found || (open->fid == fid && fabric_is_named(open, prov,
+							      fabric_name, name));
 	}
 	(void)pthread_mutex_unlock(&open_lock);
 	return found;

@@ -15,7 +15,7 @@
 enum { VAR_SIZE = 128 };
 
 /* The whole text as a number, as strtoull reads it: -1 means no limit. */
-static bool parse_size(const char *text, size_t *ret)
+static bool param_parse_size(const char *text, size_t *ret)
 {
 	unsigned long long value;
 	char *end;
@@ -26,8 +26,8 @@ static bool parse_size(const char *text, size_t *ret)
 	return !errno && end != text && !*end && value <= SIZE_MAX;
 }
 
-static void tell_size(const struct fi_provider *prov, const struct wf_param *param,
-	const char *text, bool is_number, size_t value)
+static void param_tell_size(const struct fi_provider *prov,
+	const struct wf_param *param, const char *text, bool is_number, size_t value)
 {
 	char var[VAR_SIZE], range[64], nearest[48] = "";
 
@@ -44,7 +44,7 @@ static void tell_size(const struct fi_provider *prov, const struct wf_param *par
 		nearest);
 }
 
-static void read_size(struct fi_provider *prov, const struct wf_param *param)
+static void param_read_size(struct fi_provider *prov, const struct wf_param *param)
 {
 	const char *text;
 	char number[24];
@@ -52,7 +52,7 @@ static void read_size(struct fi_provider *prov, const struct wf_param *param)
 	bool is_number;
 
 	if (wf_notice_value(prov, param->name, &text)) {
-		is_number = parse_size(text, &value);
+		is_number = param_parse_size(text, &value);
 	} else {
 		/* This is another library, or the parameter is not set. */
 		if (fi_param_get(prov, param->name, &value))
@@ -64,16 +64,16 @@ static void read_size(struct fi_provider *prov, const struct wf_param *param)
 	if (is_number && value >= param->min && value <= param->max)
 		*(size_t *)param->value = value;
 	else
-		tell_size(prov, param, text, is_number, value);
+		param_tell_size(prov, param, text, is_number, value);
 }
 
-static void read_one(struct fi_provider *prov, const struct wf_param *param)
+static void param_read_one(struct fi_provider *prov, const struct wf_param *param)
 {
 	int truth;
 
 	(void)fi_param_define(prov, param->name, param->type, "%s", param->help);
 	if (param->type == FI_PARAM_SIZE_T)
-		read_size(prov, param);
+		param_read_size(prov, param);
 	else if (!fi_param_get(prov, param->name, &truth))
 		*(int *)param->value = truth;
 }
@@ -82,11 +82,11 @@ void wf_params_read(
 	struct fi_provider *prov, const struct wf_param *params, size_t count)
 {
 	for (size_t i = 0; i < count; i++)
-		read_one(prov, &params[i]);
+		param_read_one(prov, &params[i]);
 }
 
 /* The value of a number or truth value. False: there is none. */
-static bool read_number(
+static bool param_read_number(
 	struct fi_provider *prov, const struct wf_param_fixed *param, size_t *ret)
 {
 	int truth = 0;
@@ -99,19 +99,19 @@ static bool read_number(
 	return true;
 }
 
-static bool same_number(struct fi_provider *prov, const struct wf_param_fixed *param,
-	char *ret_asked, size_t size)
+static bool param_same_number(struct fi_provider *prov,
+	const struct wf_param_fixed *param, char *ret_asked, size_t size)
 {
 	size_t value;
 
-	if (!read_number(prov, param, &value))
+	if (!param_read_number(prov, param, &value))
 		return true;
 	(void)snprintf(ret_asked, size, "%zu", value);
 	return value == strtoul(param->only, NULL, 0);
 }
 
-static bool same_text(struct fi_provider *prov, const struct wf_param_fixed *param,
-	char *ret_asked, size_t size)
+static bool param_same_text(struct fi_provider *prov,
+	const struct wf_param_fixed *param, char *ret_asked, size_t size)
 {
 	char *text;
 
@@ -121,15 +121,16 @@ static bool same_text(struct fi_provider *prov, const struct wf_param_fixed *par
 	return param->only && !strcasecmp(text, param->only);
 }
 
-static void read_one_fixed(struct fi_provider *prov, const struct wf_param_fixed *param)
+static void param_read_one_fixed(
+	struct fi_provider *prov, const struct wf_param_fixed *param)
 {
 	char asked[64];
 	bool same;
 
 	(void)fi_param_define(prov, param->name, param->type, "%s", param->help);
 	same = param->type == FI_PARAM_STRING
-		       ? same_text(prov, param, asked, sizeof(asked))
-		       : same_number(prov, param, asked, sizeof(asked));
+		       ? param_same_text(prov, param, asked, sizeof(asked))
+		       : param_same_number(prov, param, asked, sizeof(asked));
 	if (!same)
 		FI_WARN(prov, FI_LOG_CORE,
 			"parameter %s: asked %s, possible %s; ignored\n", param->name,
@@ -140,7 +141,7 @@ void wf_params_read_fixed(
 	struct fi_provider *prov, const struct wf_param_fixed *params, size_t count)
 {
 	for (size_t i = 0; i < count; i++)
-		read_one_fixed(prov, &params[i]);
+		param_read_one_fixed(prov, &params[i]);
 }
 
 void wf_param_read_name(struct fi_provider *prov, const char *param,

@@ -28,7 +28,7 @@ bool wf_addrstr_is(const char *text)
 }
 
 /* Take the text before the first character of @stop, or all that is left. */
-static struct wf_addrstr_part take(const char **pos, const char *stop)
+static struct wf_addrstr_part addrstr_take(const char **pos, const char *stop)
 {
 	struct wf_addrstr_part part = { *pos, strcspn(*pos, stop) };
 
@@ -36,14 +36,14 @@ static struct wf_addrstr_part take(const char **pos, const char *stop)
 	return part;
 }
 
-static int take_node(const char **pos, struct wf_addrstr_part *ret)
+static int addrstr_take_node(const char **pos, struct wf_addrstr_part *ret)
 {
 	if (**pos != '[') {
-		*ret = take(pos, ":/?");
+		*ret = addrstr_take(pos, ":/?");
 		return 0;
 	}
 	++*pos;
-	*ret = take(pos, "]");
+	*ret = addrstr_take(pos, "]");
 	if (**pos != ']' || !ret->len)
 		return -EINVAL;
 	++*pos;
@@ -55,7 +55,7 @@ int wf_addrstr_parse(const char *text, struct wf_addrstr *ret)
 	struct wf_addrstr str = { 0 };
 	const char *pos = text;
 
-	str.format = take(&pos, ":");
+	str.format = addrstr_take(&pos, ":");
 	if (!str.format.len || strspn(text, word) != str.format.len)
 		return -EINVAL;
 	if (!*pos)
@@ -63,19 +63,19 @@ int wf_addrstr_parse(const char *text, struct wf_addrstr *ret)
 	if (strncmp(pos, "://", 3))
 		return -EINVAL;
 	pos += 3;
-	if (take_node(&pos, &str.node))
+	if (addrstr_take_node(&pos, &str.node))
 		return -EINVAL;
 	if (*pos == ':') {
 		pos++;
-		str.service = take(&pos, "/?");
+		str.service = addrstr_take(&pos, "/?");
 	}
 	if (*pos == '/') {
 		pos++;
-		str.fields = take(&pos, "?");
+		str.fields = addrstr_take(&pos, "?");
 	}
 	if (*pos == '?') {
 		pos++;
-		str.params = take(&pos, "");
+		str.params = addrstr_take(&pos, "");
 	}
 	if (*pos)
 		return -EINVAL;

@@ -19,7 +19,7 @@ static inline void copy_step(uint8_t *to_, const uint8_t *from_)
 	_mm_storeu_si128(to + 3, d);
 }
 
-static inline void stream_step(uint8_t *to_, const uint8_t *from_)
+static inline void copy_stream_step(uint8_t *to_, const uint8_t *from_)
 {
 	const __m128i *from = (const __m128i *)(const void *)from_;
 	__m128i *to = (__m128i *)(void *)to_;
@@ -45,7 +45,7 @@ void wf_copy_stream(void *to_, const void *from_, size_t len)
 	}
 	memcpy(to, from, at);
 	for (; at + STEP <= len; at += STEP)
-		stream_step(to + at, from + at);
+		copy_stream_step(to + at, from + at);
 	memcpy(to + at, from + at, len - at);
 	/* Streamed stores are not ordered before a later release store. */
 	_mm_sfence();

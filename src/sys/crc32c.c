@@ -14,7 +14,7 @@ enum { SLICES = 8 };
 static uint32_t tables[SLICES][256];
 static pthread_once_t tables_once = PTHREAD_ONCE_INIT;
 
-static void fill_tables(void)
+static void crc32c_fill_tables(void)
 {
 	for (uint32_t byte = 0; byte < 256; byte++) {
 		uint32_t crc = byte;
@@ -31,7 +31,7 @@ static void fill_tables(void)
 		}
 }
 
-static uint32_t one_byte(uint32_t crc, uint8_t byte)
+static uint32_t crc32c_one_byte(uint32_t crc, uint8_t byte)
 {
 	return crc >> 8 ^ tables[0][(crc ^ byte) & 0xff];
 }
@@ -40,7 +40,7 @@ uint32_t wf_crc32c_tables(uint32_t crc, const void *bytes, size_t len)
 {
 	const uint8_t *at = bytes;
 
-	(void)pthread_once(&tables_once, fill_tables);
+	(void)pthread_once(&tables_once, crc32c_fill_tables);
 	crc = ~crc;
 	for (; len >= SLICES; at += SLICES, len -= SLICES) {
 		uint32_t low =
@@ -53,7 +53,7 @@ uint32_t wf_crc32c_tables(uint32_t crc, const void *bytes, size_t len)
 		      tables[0][at[7]];
 	}
 	for (; len > 0; at++, len--)
-		crc = one_byte(crc, *at);
+		crc = crc32c_one_byte(crc, *at);
 	return ~crc;
 }
 
@@ -74,7 +74,7 @@ enum { BLOCK = 256 };
 #define BY_ONE UINT32_C(0xb9e02b86)
 #define BY_TWO UINT32_C(0xdd7e3b0c)
 
-static inline uint64_t word(const uint8_t *at)
+static inline uint64_t crc32c_word(const uint8_t *at)
 {
 	uint64_t bits;
 
@@ -82,7 +82,7 @@ static inline uint64_t word(const uint8_t *at)
 	return bits;
 }
 
-USES_INSTRUCTIONS static inline uint64_t move_on(uint64_t crc, uint32_t by)
+USES_INSTRUCTIONS static inline uint64_t crc32c_move_on(uint64_t crc, uint32_t by)
 {
 	const __m128i product = _mm_clmulepi64_si128(
 		_mm_cvtsi64_si128((int64_t)crc), _mm_cvtsi64_si128((int64_t)by), 0);
@@ -90,28 +90,28 @@ USES_INSTRUCTIONS static inline uint64_t move_on(uint64_t crc, uint32_t by)
 	return _mm_crc32_u64(0, (uint64_t)_mm_cvtsi128_si64(product));
 }
 
-USES_INSTRUCTIONS static uint64_t three_blocks(uint64_t crc, const uint8_t *at)
+USES_INSTRUCTIONS static uint64_t crc32c_three_blocks(uint64_t crc, const uint8_t *at)
 {
 	uint64_t second = 0, third = 0;
 
 	for (size_t i = 0; i < BLOCK; i += sizeof(uint64_t)) {
-		crc = _mm_crc32_u64(crc, word(at + i));
-		second = _mm_crc32_u64(second, word(at + BLOCK + i));
-		third = _mm_crc32_u64(third, word(at + 2 * BLOCK + i));
+		crc = _mm_crc32_u64(crc, crc32c_word(at + i));
+		second = _mm_crc32_u64(second, crc32c_word(at + BLOCK + i));
+		third = _mm_crc32_u64(third, crc32c_word(at + 2 * BLOCK + i));
 	}
-	return move_on(crc, BY_TWO) ^ move_on(second, BY_ONE) ^ third;
+	return crc32c_move_on(crc, BY_TWO) ^ crc32c_move_on(second, BY_ONE) ^ third;
 }
 
-USES_INSTRUCTIONS static uint32_t by_instructions(
+USES_INSTRUCTIONS static uint32_t crc32c_by_instructions(
 	uint32_t crc, const uint8_t *at, size_t len)
 {
 	uint64_t bits = ~crc;
 
 	for (; len >= (size_t)3 * BLOCK;
 		at += (size_t)3 * BLOCK, len -= (size_t)3 * BLOCK)
-		bits = three_blocks(bits, at);
+		bits = crc32c_three_blocks(bits, at);
 	for (; len >= sizeof(uint64_t); at += sizeof(uint64_t), len -= sizeof(uint64_t))
-		bits = _mm_crc32_u64(bits, word(at));
+		bits = _mm_crc32_u64(bits, crc32c_word(at));
 	for (; len > 0; at++, len--)
 		bits = _mm_crc32_u8((uint32_t)bits, *at);
 	return ~(uint32_t)bits;
@@ -123,7 +123,7 @@ USES_INSTRUCTIONS static uint32_t by_instructions(
 
 #define HAS_INSTRUCTIONS 1
 
-static uint32_t by_instructions(uint32_t crc, const uint8_t *at, size_t len)
+static uint32_t crc32c_by_instructions(uint32_t crc, const uint8_t *at, size_t len)
 {
 	uint64_t word;
 
@@ -139,14 +139,14 @@ static uint32_t by_instructions(uint32_t crc, const uint8_t *at, size_t len)
 
 #else
 
-#define HAS_INSTRUCTIONS 0
-#define by_instructions  wf_crc32c_tables
+#define HAS_INSTRUCTIONS       0
+#define crc32c_by_instructions wf_crc32c_tables
 
 #endif
 
 uint32_t wf_crc32c(uint32_t crc, const void *bytes, size_t len)
 {
 	if (wf_likely(HAS_INSTRUCTIONS))
-		return by_instructions(crc, bytes, len);
+		return crc32c_by_instructions(crc, bytes, len);
 	return wf_crc32c_tables(crc, bytes, len);
 }

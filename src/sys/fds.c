@@ -18,7 +18,7 @@ enum {
 
 static atomic_bool raised;
 
-static bool raise_limit(void)
+static bool fds_raise_limit(void)
 {
 	struct rlimit limit;
 	rlim_t wanted;
@@ -37,7 +37,7 @@ bool wf_fds_more(void)
 	int err = errno;
 	/* relaxed: it publishes no other data. */
 	bool more = !atomic_exchange_explicit(&raised, true, memory_order_relaxed) &&
-		    raise_limit();
+		    fds_raise_limit();
 
 	errno = err;
 	return more;

@@ -28,19 +28,19 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct fd_bits owned;  /* a forked child closes these */
 static struct fd_bits epolls; /* epoll descriptors, which a forked child replaces */
 
-static void before_fork(void)
+static void fds_own_before_fork(void)
 {
 	(void)pthread_mutex_lock(&lock);
 }
 
-static void in_parent(void)
+static void fds_own_in_parent(void)
 {
 	(void)pthread_mutex_unlock(&lock);
 }
 
 /* Let @fd be an empty epoll set. The one that the child inherited is that of its
  * parent, which would miss events of what the child removes from it. */
-static void replace_epoll(int fd)
+static void fds_own_replace_epoll(int fd)
 {
 	int own = epoll_create1(EPOLL_CLOEXEC);
 
@@ -52,7 +52,7 @@ static void replace_epoll(int fd)
 	(void)wf_sys_close(own);
 }
 
-static void for_each(const struct fd_bits *bits, void (*call)(int fd))
+static void fds_own_for_each(const struct fd_bits *bits, void (*call)(int fd))
 {
 	for (size_t i = 0; i < bits->words; i++) {
 		for (uint64_t left = bits->at[i]; left; left &= left - 1)
@@ -60,28 +60,28 @@ static void for_each(const struct fd_bits *bits, void (*call)(int fd))
 	}
 }
 
-static void close_fd(int fd)
+static void fds_own_close_fd(int fd)
 {
 	(void)wf_sys_close(fd);
 }
 
-static void in_child(void)
+static void fds_own_in_child(void)
 {
-	for_each(&owned, close_fd);
+	fds_own_for_each(&owned, fds_own_close_fd);
 	if (owned.words)
 		memset(owned.at, 0, owned.words * sizeof(*owned.at));
 	owned.count = 0;
-	for_each(&epolls, replace_epoll);
+	fds_own_for_each(&epolls, fds_own_replace_epoll);
 	(void)pthread_mutex_unlock(&lock);
 }
 
 int wf_fds_watch_forks(void)
 {
-	return pthread_atfork(before_fork, in_parent, in_child);
+	return pthread_atfork(fds_own_before_fork, fds_own_in_parent, fds_own_in_child);
 }
 
 /* @lock is held. */
-static bool make_space(struct fd_bits *bits, size_t fd)
+static bool fds_own_make_space(struct fd_bits *bits, size_t fd)
 {
 	size_t count = bits->words ? bits->words : 4;
 	uint64_t *grown;
@@ -99,12 +99,12 @@ static bool make_space(struct fd_bits *bits, size_t fd)
 	return true;
 }
 
-static int add(struct fd_bits *bits, int fd)
+static int fds_own_add(struct fd_bits *bits, int fd)
 {
 	int err = -wf_forks_count();
 
 	(void)pthread_mutex_lock(&lock);
-	if (!err && !make_space(bits, (size_t)fd))
+	if (!err && !fds_own_make_space(bits, (size_t)fd))
 		err = ENOMEM;
 	if (!err && !wf_bit_test(bits->at, (size_t)fd)) {
 		wf_bit_set(bits->at, (size_t)fd);
@@ -115,7 +115,7 @@ static int add(struct fd_bits *bits, int fd)
 }
 
 /* @lock is held. */
-static void drop(struct fd_bits *bits, size_t fd)
+static void fds_own_drop(struct fd_bits *bits, size_t fd)
 {
 	if (fd / 64 >= bits->words || !wf_bit_test(bits->at, fd))
 		return;
@@ -128,7 +128,7 @@ static void drop(struct fd_bits *bits, size_t fd)
 
 int wf_fds_own(int fd)
 {
-	return add(&owned, fd);
+	return fds_own_add(&owned, fd);
 }
 
 /* The bits are cleared first: another thread may get the same number as soon as @fd is
@@ -136,8 +136,8 @@ int wf_fds_own(int fd)
 void wf_fds_close(int fd)
 {
 	(void)pthread_mutex_lock(&lock);
-	drop(&owned, (size_t)fd);
-	drop(&epolls, (size_t)fd);
+	fds_own_drop(&owned, (size_t)fd);
+	fds_own_drop(&epolls, (size_t)fd);
 	(void)pthread_mutex_unlock(&lock);
 	(void)wf_sys_close(fd);
 }
@@ -150,7 +150,7 @@ int wf_epoll(void)
 		fd = epoll_create1(EPOLL_CLOEXEC);
 	if (fd < 0)
 		return -1;
-	err = add(&epolls, fd);
+	err = fds_own_add(&epolls, fd);
 	if (!err)
 		return fd;
 	(void)wf_sys_close(fd);

@@ -37,7 +37,7 @@ void wf_fork_allow(void)
 }
 
 /* The order matters: a thread that works may add or remove a hook. */
-static void before_fork(void)
+static void forks_before_fork(void)
 {
 	(void)pthread_mutex_lock(&working);
 	while (workers)
@@ -45,13 +45,13 @@ static void before_fork(void)
 	(void)pthread_mutex_lock(&lock);
 }
 
-static void in_parent(void)
+static void forks_in_parent(void)
 {
 	(void)pthread_mutex_unlock(&lock);
 	(void)pthread_mutex_unlock(&working);
 }
 
-static void in_child(void)
+static void forks_in_child(void)
 {
 	wf_fork_depth++;
 	wf_list_foreach(link, &hooks)
@@ -65,18 +65,19 @@ static void in_child(void)
 	(void)pthread_mutex_unlock(&working);
 }
 
-static void watch(void)
+static void forks_watch(void)
 {
 	/* Handlers of later registrations run earlier before a fork: threads that work
 	 * have ended that when the lock of descriptors is taken. */
 	err = wf_fds_watch_forks();
 	if (!err)
-		err = pthread_atfork(before_fork, in_parent, in_child);
+		err = pthread_atfork(
+			forks_before_fork, forks_in_parent, forks_in_child);
 }
 
 int wf_forks_count(void)
 {
-	(void)pthread_once(&once, watch);
+	(void)pthread_once(&once, forks_watch);
 	return -err;
 }
 

@@ -5,7 +5,7 @@
 #include "sys/bitmap.h"
 #include "sys/freemap.h"
 
-static void level_words(size_t bits, size_t words[WF_FREEMAP_LEVELS])
+static void freemap_level_words(size_t bits, size_t words[WF_FREEMAP_LEVELS])
 {
 	for (int l = 0; l < WF_FREEMAP_LEVELS; l++) {
 		bits = wf_bitmap_words(bits);
@@ -17,7 +17,7 @@ size_t wf_freemap_words(size_t bits)
 {
 	size_t words[WF_FREEMAP_LEVELS], total = 0;
 
-	level_words(bits, words);
+	freemap_level_words(bits, words);
 	for (int l = 0; l < WF_FREEMAP_LEVELS; l++)
 		total += words[l];
 	return total;
@@ -32,7 +32,7 @@ void wf_freemap_attach(struct wf_freemap *map, uint64_t *words, size_t bits)
 {
 	assert(bits && bits <= WF_FREEMAP_MAX_BITS);
 	map->bits = bits;
-	level_words(bits, map->words);
+	freemap_level_words(bits, map->words);
 	for (int l = WF_FREEMAP_LEVELS - 1; l >= 0; l--) {
 		map->level[l] = words;
 		words += map->words[l];

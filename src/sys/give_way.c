@@ -12,7 +12,7 @@ enum {
 
 /* The polls until the next check: a poll of a network takes a hundred times as long as
  * one of memory. */
-static unsigned int next_window(struct wf_patience *patience, uint64_t now)
+static unsigned int give_way_next_window(struct wf_patience *patience, uint64_t now)
 {
 	unsigned int window =
 		atomic_load_explicit(&patience->window, memory_order_relaxed);
@@ -39,7 +39,8 @@ void wf_give_way(struct wf_patience *patience, unsigned int stamp, bool moved)
 		atomic_exchange_explicit(&patience->stamp, stamp, memory_order_relaxed);
 
 	atomic_store_explicit(&patience->misses,
-		WF_PATIENCE_MISSES - next_window(patience, now), memory_order_relaxed);
+		WF_PATIENCE_MISSES - give_way_next_window(patience, now),
+		memory_order_relaxed);
 	if (!since || before != stamp || moved)
 		atomic_store_explicit(&patience->since_ns, now, memory_order_relaxed);
 	else if (now - since > PATIENCE_NS)

@@ -13,13 +13,13 @@ void wf_id_map_done(struct wf_id_map *map)
 	*map = (struct wf_id_map){ 0 };
 }
 
-static void set_free(struct wf_id_map *map, uint32_t number)
+static void id_map_set_free(struct wf_id_map *map, uint32_t number)
 {
 	map->at[number] = (void *)((uintptr_t)map->free << 1 | 1);
 	map->free = number;
 }
 
-static bool grow(struct wf_id_map *map, uint32_t limit)
+static bool id_map_grow(struct wf_id_map *map, uint32_t limit)
 {
 	uint32_t capacity = map->capacity ? map->capacity * 2 : FIRST_CAPACITY;
 	void **at;
@@ -33,7 +33,7 @@ static bool grow(struct wf_id_map *map, uint32_t limit)
 	map->at = at;
 	/* Low numbers are used first; 0 never is. */
 	for (uint32_t i = capacity - 1; i >= WF_MAX(map->capacity, 1); i--)
-		set_free(map, i);
+		id_map_set_free(map, i);
 	map->capacity = capacity;
 	return true;
 }
@@ -42,7 +42,7 @@ uint32_t wf_id_map_add(struct wf_id_map *map, void *what, uint32_t limit)
 {
 	uint32_t number;
 
-	if (wf_unlikely(!map->free) && !grow(map, limit))
+	if (wf_unlikely(!map->free) && !id_map_grow(map, limit))
 		return 0;
 	number = map->free;
 	map->free = (uint32_t)((uintptr_t)map->at[number] >> 1);
@@ -54,7 +54,7 @@ uint32_t wf_id_map_add(struct wf_id_map *map, void *what, uint32_t limit)
 void wf_id_map_remove(struct wf_id_map *map, uint32_t number)
 {
 	assert(number && number < map->capacity && map->used);
-	set_free(map, number);
+	id_map_set_free(map, number);
 	if (!--map->used && map->capacity > KEPT)
 		wf_id_map_done(map);
 }

@@ -13,7 +13,7 @@ enum { SPINS = 128 };
 
 /* Wait with plain loads, so that waiters share the cache line instead of taking it from
  * the holder with every attempt. False: the lock is still held. */
-static bool spin(struct wf_lock *lock)
+static bool lock_spin(struct wf_lock *lock)
 {
 	for (unsigned int i = 0; i < SPINS; i++) {
 		if (!atomic_load_explicit(&lock->held, memory_order_relaxed) &&
@@ -25,7 +25,7 @@ static bool spin(struct wf_lock *lock)
 }
 
 /* The holder may have lost its processor: yield between the attempts. */
-static void yield_until_taken(struct wf_lock *lock)
+static void lock_yield_until_taken(struct wf_lock *lock)
 {
 	do {
 		while (atomic_load_explicit(&lock->held, memory_order_relaxed))
@@ -33,7 +33,7 @@ static void yield_until_taken(struct wf_lock *lock)
 	} while (!wf_lock_take(lock));
 }
 
-static void sleep_until_taken(struct wf_lock *lock)
+static void lock_sleep_until_taken(struct wf_lock *lock)
 {
 	const struct timespec limit = { .tv_nsec = WF_LOCK_SLEEP_NS };
 
@@ -49,12 +49,12 @@ void wf_lock_slow(struct wf_lock *lock)
 {
 	int err = errno;
 
-	if (spin(lock))
+	if (lock_spin(lock))
 		return;
 	if (lock->kind == WF_LOCK_MUTEX)
-		sleep_until_taken(lock);
+		lock_sleep_until_taken(lock);
 	else
-		yield_until_taken(lock);
+		lock_yield_until_taken(lock);
 	errno = err;
 }
 

@@ -11,7 +11,7 @@
 #include "sys/compiler.h"
 #include "sys/machine.h"
 
-static int read_file(const char *name, char *text, size_t size)
+static int machine_read_file(const char *name, char *text, size_t size)
 {
 	CLEANUP(wf_close) int fd = wf_sys_open(name, O_RDONLY | O_CLOEXEC);
 	ssize_t len;
@@ -27,7 +27,7 @@ static int read_file(const char *name, char *text, size_t size)
 }
 
 /* The hexadecimal digits of @text, without the dashes between them. */
-static int parse_boot_id(const char *text, uint8_t id[16])
+static int machine_parse_boot_id(const char *text, uint8_t id[16])
 {
 	size_t digits = 0;
 
@@ -49,9 +49,10 @@ static int parse_boot_id(const char *text, uint8_t id[16])
 int wf_machine_boot_id(uint8_t ret_id[16])
 {
 	char text[64];
-	int ret = read_file("/proc/sys/kernel/random/boot_id", text, sizeof(text));
+	int ret = machine_read_file(
+		"/proc/sys/kernel/random/boot_id", text, sizeof(text));
 
-	return ret ? ret : parse_boot_id(text, ret_id);
+	return ret ? ret : machine_parse_boot_id(text, ret_id);
 }
 
 int wf_machine_pid_ns(uint64_t *ret_ns)
@@ -73,7 +74,7 @@ int wf_process_stat(uint32_t pid, char *ret_state, uint64_t *ret_started)
 	int ret;
 
 	(void)snprintf(name, sizeof(name), "/proc/%u/stat", pid);
-	ret = read_file(name, text, sizeof(text));
+	ret = machine_read_file(name, text, sizeof(text));
 	if (ret)
 		return ret;
 	at = strrchr(text, ')');

@@ -17,7 +17,7 @@
 #include "sys/compiler.h"
 
 /* A line of proc(5) maps: "start-end perms offset major:minor inode path". */
-static bool parse(const char *line, struct wf_mapping *ret)
+static bool mapping_parse(const char *line, struct wf_mapping *ret)
 {
 	char perms[5];
 	int path = 0;
@@ -38,7 +38,7 @@ static bool parse(const char *line, struct wf_mapping *ret)
 }
 
 /* The path of @name in the directory of process @pid, 0 for this one. */
-static void path_of(pid_t pid, const char *name, char *path, size_t len)
+static void mapping_path_of(pid_t pid, const char *name, char *path, size_t len)
 {
 	if (pid)
 		(void)snprintf(path, len, "/proc/%d/%s", (int)pid, name);
@@ -57,14 +57,15 @@ int wf_mapping_find(pid_t pid, uint64_t addr, size_t len, struct wf_mapping *ret
 	uint64_t end;
 	FILE *maps;
 
-	path_of(pid, "maps", path, sizeof(path));
+	mapping_path_of(pid, "maps", path, sizeof(path));
 	maps = fopen(path, "rce");
 	if (!maps)
 		return -errno;
 	if (__builtin_add_overflow(addr, len, &end))
 		end = 0;
 	while (err && getline(&line, &size, maps) > 0) {
-		if (!parse(line, &found) || addr < found.start || addr >= found.end)
+		if (!mapping_parse(line, &found) || addr < found.start ||
+			addr >= found.end)
 			continue;
 		if (end < addr || end > found.end)
 			break;
@@ -76,7 +77,7 @@ int wf_mapping_find(pid_t pid, uint64_t addr, size_t len, struct wf_mapping *ret
 	return err;
 }
 
-static bool is_file(const struct wf_mapping *mapping, const struct stat *st)
+static bool mapping_is_file(const struct wf_mapping *mapping, const struct stat *st)
 {
 	return S_ISREG(st->st_mode) && st->st_ino == mapping->inode &&
 	       major(st->st_dev) == mapping->major &&
@@ -86,25 +87,26 @@ static bool is_file(const struct wf_mapping *mapping, const struct stat *st)
 /* Open the file at @path if it is the mapped one. Another file, which may have effects
  * when it is opened, is opened only if it takes the place of the mapped one meanwhile.
  */
-static int open_at(const struct wf_mapping *mapping, const char *path, bool writable)
+static int mapping_open_at(
+	const struct wf_mapping *mapping, const char *path, bool writable)
 {
 	struct stat st;
 	int fd;
 
-	if (stat(path, &st) || !is_file(mapping, &st))
+	if (stat(path, &st) || !mapping_is_file(mapping, &st))
 		return -ENOENT;
 	fd = wf_sys_open(path,
 		(writable ? O_RDWR : O_RDONLY) | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 	if (fd < 0)
 		return -ENOENT;
-	if (!fstat(fd, &st) && is_file(mapping, &st))
+	if (!fstat(fd, &st) && mapping_is_file(mapping, &st))
 		return fd;
 	(void)wf_sys_close(fd);
 	return -ENOENT;
 }
 
 /* Open the file through one of the descriptors of the process. */
-static int open_by_descriptor(
+static int mapping_open_by_descriptor(
 	pid_t pid, const struct wf_mapping *mapping, bool writable)
 {
 	char path[PATH_LEN], name[NAME_MAX + 4];
@@ -112,7 +114,7 @@ static int open_by_descriptor(
 	struct dirent *entry;
 	DIR *list;
 
-	path_of(pid, "fd", path, sizeof(path));
+	mapping_path_of(pid, "fd", path, sizeof(path));
 	list = opendir(path);
 	if (!list)
 		return -ENOENT;
@@ -120,27 +122,27 @@ static int open_by_descriptor(
 		if (*entry->d_name == '.')
 			continue;
 		(void)snprintf(name, sizeof(name), "fd/%s", entry->d_name);
-		path_of(pid, name, path, sizeof(path));
-		fd = open_at(mapping, path, writable);
+		mapping_path_of(pid, name, path, sizeof(path));
+		fd = mapping_open_at(mapping, path, writable);
 	}
 	(void)closedir(list);
 	return fd;
 }
 
 /* Open the file through the mapping. The kernel allows that to privileged processes. */
-static int open_by_mapping(pid_t pid, const struct wf_mapping *mapping, bool writable)
+static int mapping_open_by(pid_t pid, const struct wf_mapping *mapping, bool writable)
 {
 	char path[PATH_LEN], name[80];
 
 	(void)snprintf(name, sizeof(name), "map_files/%" PRIx64 "-%" PRIx64,
 		mapping->start, mapping->end);
-	path_of(pid, name, path, sizeof(path));
-	return open_at(mapping, path, writable);
+	mapping_path_of(pid, name, path, sizeof(path));
+	return mapping_open_at(mapping, path, writable);
 }
 
 int wf_mapping_open(pid_t pid, const struct wf_mapping *mapping, bool writable)
 {
-	int fd = open_by_descriptor(pid, mapping, writable);
+	int fd = mapping_open_by_descriptor(pid, mapping, writable);
 
-	return fd == -ENOENT ? open_by_mapping(pid, mapping, writable) : fd;
+	return fd == -ENOENT ? mapping_open_by(pid, mapping, writable) : fd;
 }

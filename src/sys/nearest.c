@@ -8,7 +8,7 @@
 
 #define MAX_LEN 63
 
-static unsigned int min3(unsigned int a, unsigned int b, unsigned int c)
+static unsigned int nearest_min3(unsigned int a, unsigned int b, unsigned int c)
 {
 	return WF_MIN(WF_MIN(a, b), c);
 }
@@ -28,7 +28,7 @@ unsigned int wf_edit_distance(const char *a, const char *b)
 		before = rows[(i + 1) % 3];
 		now[0] = (unsigned int)i;
 		for (j = 1; j <= b_len; j++) {
-			now[j] = min3(now[j - 1] + 1, last[j] + 1,
+			now[j] = nearest_min3(now[j - 1] + 1, last[j] + 1,
 				last[j - 1] + (a[i - 1] != b[j - 1]));
 			if (i > 1 && j > 1 && a[i - 1] == b[j - 2] &&
 				a[i - 2] == b[j - 1])

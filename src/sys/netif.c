@@ -60,7 +60,7 @@ enum wf_netif_kind wf_netif_kind_of(const char *kernel_name, unsigned int arp_ty
 
 /* One line of a sysfs attribute, blanks at the end cut off; empty if unreadable.
  * @dir may be "." or "device". */
-static void read_attr(
+static void netif_read_attr(
 	const char *name, const char *dir, const char *attr, char *buf, size_t len)
 {
 	CLEANUP(wf_close) int fd = -1;
@@ -77,7 +77,7 @@ static void read_attr(
 	buf[strcspn(buf, "\r\n")] = '\0';
 }
 
-static void read_link(const char *name, const char *entry, char *buf, size_t len)
+static void netif_read_link(const char *name, const char *entry, char *buf, size_t len)
 {
 	char path[96];
 	ssize_t got;
@@ -95,7 +95,7 @@ void wf_netif_read_device(struct wf_netif *link)
 	if (link->kind == WF_NETIF_LOOPBACK)
 		return;
 	if (link->kind == WF_NETIF_ETHERNET || link->kind == WF_NETIF_INFINIBAND) {
-		read_link(link->name, "", path, sizeof(path));
+		netif_read_link(link->name, "", path, sizeof(path));
 		link->hardware = *path && !strstr(path, "/virtual/");
 		if (!link->hardware && link->kind == WF_NETIF_ETHERNET && *path)
 			link->kind = WF_NETIF_VIRTUAL;
@@ -103,14 +103,14 @@ void wf_netif_read_device(struct wf_netif *link)
 	/* veth, tun and bridges report a meaningless constant. */
 	if (ranks[link->kind] || !link->up)
 		return;
-	read_attr(link->name, ".", "speed", speed, sizeof(speed));
+	netif_read_attr(link->name, ".", "speed", speed, sizeof(speed));
 	mbps = strtoll(speed, NULL, 10);
 	/* -1 and UINT32_MAX both stand for unknown. */
 	if (mbps > 0 && mbps < UINT32_MAX)
 		link->speed_bps = (uint64_t)mbps * 1000000;
 }
 
-static void *grow(void *array, size_t count, size_t *capacity, size_t size)
+static void *netif_grow(void *array, size_t count, size_t *capacity, size_t size)
 {
 	size_t more = *capacity ? *capacity * 2 : 8;
 
@@ -124,7 +124,7 @@ static void *grow(void *array, size_t count, size_t *capacity, size_t size)
 
 struct wf_netif *wf_netif_table_link(struct wf_netif_table *table)
 {
-	struct wf_netif *links = grow(
+	struct wf_netif *links = netif_grow(
 		table->links, table->link_count, &table->link_capacity, sizeof(*links));
 
 	if (!links)
@@ -135,7 +135,7 @@ struct wf_netif *wf_netif_table_link(struct wf_netif_table *table)
 
 struct wf_netaddr *wf_netif_table_addr(struct wf_netif_table *table)
 {
-	struct wf_netaddr *addrs = grow(
+	struct wf_netaddr *addrs = netif_grow(
 		table->addrs, table->addr_count, &table->addr_capacity, sizeof(*addrs));
 
 	if (!addrs)
@@ -144,7 +144,7 @@ struct wf_netaddr *wf_netif_table_addr(struct wf_netif_table *table)
 	return memset(&addrs[table->addr_count++], 0, sizeof(*addrs));
 }
 
-static void table_done(struct wf_netif_table *table)
+static void netif_table_done(struct wf_netif_table *table)
 {
 	free(table->links);
 	free(table->addrs);
@@ -164,7 +164,7 @@ bool wf_netif_table_find(
 }
 
 /* A bridge with a real port carries the addresses of that port. */
-static void mark_uplinks(const struct wf_netif_table *table)
+static void netif_mark_uplinks(const struct wf_netif_table *table)
 {
 	for (size_t i = 0; i < table->link_count; i++) {
 		const struct wf_netif *port = &table->links[i];
@@ -180,41 +180,41 @@ static void mark_uplinks(const struct wf_netif_table *table)
 	}
 }
 
-static int rank_of(const struct wf_netif *link)
+static int netif_rank_of(const struct wf_netif *link)
 {
 	return link->uplinked ? 0 : ranks[link->kind];
 }
 
 /* How far the address reaches, the farthest first. Each host has loopback addresses,
  * and a link-local one for most links, whether another host is on that link or not. */
-static int scope_rank(const struct wf_netaddr *addr)
+static int netif_scope_rank(const struct wf_netaddr *addr)
 {
 	if (wf_sockaddr_is_loopback(&addr->addr))
 		return 2;
 	return wf_sockaddr_is_linklocal(&addr->addr) ? 1 : 0;
 }
 
-static int family_rank(const struct wf_netaddr *addr)
+static int netif_family_rank(const struct wf_netaddr *addr)
 {
 	return (addr->deprecated ? 2 : 0) + (addr->addr.sa.sa_family == AF_INET6);
 }
 
-static int compare(const void *left, const void *right, void *arg)
+static int netif_compare(const void *left, const void *right, void *arg)
 {
 	const struct wf_netaddr *a = left, *b = right;
 	const struct wf_netif *links = arg;
 	const struct wf_netif *la = &links[a->link], *lb = &links[b->link];
 
-	if (scope_rank(a) != scope_rank(b))
-		return scope_rank(a) - scope_rank(b);
-	if (rank_of(la) != rank_of(lb))
-		return rank_of(la) - rank_of(lb);
+	if (netif_scope_rank(a) != netif_scope_rank(b))
+		return netif_scope_rank(a) - netif_scope_rank(b);
+	if (netif_rank_of(la) != netif_rank_of(lb))
+		return netif_rank_of(la) - netif_rank_of(lb);
 	if (la->speed_bps != lb->speed_bps)
 		return la->speed_bps > lb->speed_bps ? -1 : 1;
 	if (la->index != lb->index)
 		return la->index < lb->index ? -1 : 1;
-	if (family_rank(a) != family_rank(b))
-		return family_rank(a) - family_rank(b);
+	if (netif_family_rank(a) != netif_family_rank(b))
+		return netif_family_rank(a) - netif_family_rank(b);
 	return a->position < b->position ? -1 : 1;
 }
 
@@ -223,15 +223,15 @@ int wf_netifs_new(struct wf_netif_table *table, struct wf_netifs **ret)
 	struct wf_netifs *ifs = calloc(1, sizeof(*ifs));
 
 	if (!ifs) {
-		table_done(table);
+		netif_table_done(table);
 		return -ENOMEM;
 	}
-	mark_uplinks(table);
+	netif_mark_uplinks(table);
 	for (size_t i = 0; i < table->addr_count; i++)
 		table->addrs[i].position = (unsigned int)i;
 	if (table->addr_count)
-		qsort_r(table->addrs, table->addr_count, sizeof(*table->addrs), compare,
-			table->links);
+		qsort_r(table->addrs, table->addr_count, sizeof(*table->addrs),
+			netif_compare, table->links);
 	ifs->links = table->links;
 	ifs->link_count = table->link_count;
 	ifs->addrs = table->addrs;
@@ -249,7 +249,7 @@ int wf_netifs_list(struct wf_netifs **ret)
 	int err = wf_netif_scan(&table);
 
 	if (err) {
-		table_done(&table);
+		netif_table_done(&table);
 		return err;
 	}
 	return wf_netifs_new(&table, ret);

@@ -16,12 +16,12 @@
 
 /* Interfaces through libnl: two dumps, and the kind of every link by its name. */
 
-static int error_of(int nl_error)
+static int netif_nl_error_of(int nl_error)
 {
 	return nl_error == -NLE_NOMEM ? -ENOMEM : -EIO;
 }
 
-static int add_link(struct wf_netif_table *table, struct rtnl_link *from)
+static int netif_nl_add_link(struct wf_netif_table *table, struct rtnl_link *from)
 {
 	struct wf_netif *link = wf_netif_table_link(table);
 	unsigned int flags = rtnl_link_get_flags(from);
@@ -39,7 +39,7 @@ static int add_link(struct wf_netif_table *table, struct rtnl_link *from)
 	return 0;
 }
 
-static int add_addr(struct wf_netif_table *table, struct rtnl_addr *from)
+static int netif_nl_add_addr(struct wf_netif_table *table, struct rtnl_addr *from)
 {
 	struct nl_addr *local = rtnl_addr_get_local(from);
 	int family = rtnl_addr_get_family(from);
@@ -90,15 +90,15 @@ int wf_netif_scan(struct wf_netif_table *table)
 	if (!err)
 		err = rtnl_addr_alloc_cache(sock, &addrs);
 	if (err) {
-		err = error_of(err);
+		err = netif_nl_error_of(err);
 		goto out;
 	}
 	for (struct nl_object *it = nl_cache_get_first(links); it && !err;
 		it = nl_cache_get_next(it))
-		err = add_link(table, (struct rtnl_link *)it);
+		err = netif_nl_add_link(table, (struct rtnl_link *)it);
 	for (struct nl_object *it = nl_cache_get_first(addrs); it && !err;
 		it = nl_cache_get_next(it))
-		err = add_addr(table, (struct rtnl_addr *)it);
+		err = netif_nl_add_addr(table, (struct rtnl_addr *)it);
 out:
 	nl_cache_free(addrs);
 	nl_cache_free(links);

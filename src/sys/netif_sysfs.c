@@ -21,7 +21,7 @@
  */
 
 /* Drivers that are not named like their kind. */
-static const char *kind_name(const char *driver)
+static const char *netif_sysfs_kind_name(const char *driver)
 {
 	if (!strcmp(driver, "bonding"))
 		return "bond";
@@ -32,7 +32,7 @@ static const char *kind_name(const char *driver)
 	return driver;
 }
 
-static void ask_driver(int fd, struct wf_netif *link, unsigned int arp_type)
+static void netif_sysfs_ask_driver(int fd, struct wf_netif *link, unsigned int arp_type)
 {
 	struct ethtool_drvinfo info = { .cmd = ETHTOOL_GDRVINFO };
 	struct ifreq req = { 0 };
@@ -43,13 +43,13 @@ static void ask_driver(int fd, struct wf_netif *link, unsigned int arp_type)
 	if (link->kind != WF_NETIF_ETHERNET || ioctl(fd, SIOCETHTOOL, &req))
 		return;
 	info.driver[sizeof(info.driver) - 1] = '\0';
-	link->kind = wf_netif_kind_of(kind_name(info.driver), arp_type);
+	link->kind = wf_netif_kind_of(netif_sysfs_kind_name(info.driver), arp_type);
 	/* An unknown driver may belong to real hardware: sysfs decides. */
 	if (link->kind == WF_NETIF_VIRTUAL)
 		link->kind = WF_NETIF_ETHERNET;
 }
 
-static void ask_master(struct wf_netif *link)
+static void netif_sysfs_ask_master(struct wf_netif *link)
 {
 	char path[64], target[128];
 	const char *slash;
@@ -64,7 +64,8 @@ static void ask_master(struct wf_netif *link)
 	link->master = if_nametoindex(slash ? slash + 1 : target);
 }
 
-static int add_link(struct wf_netif_table *table, int fd, const struct ifaddrs *ifa)
+static int netif_sysfs_add_link(
+	struct wf_netif_table *table, int fd, const struct ifaddrs *ifa)
 {
 	const struct sockaddr_ll *ll = (const void *)ifa->ifa_addr;
 	struct wf_netif *link = wf_netif_table_link(table);
@@ -74,13 +75,13 @@ static int add_link(struct wf_netif_table *table, int fd, const struct ifaddrs *
 	(void)snprintf(link->name, sizeof(link->name), "%s", ifa->ifa_name);
 	link->index = (unsigned int)ll->sll_ifindex;
 	link->up = (ifa->ifa_flags & IFF_UP) && (ifa->ifa_flags & IFF_RUNNING);
-	ask_driver(fd, link, ll->sll_hatype);
-	ask_master(link);
+	netif_sysfs_ask_driver(fd, link, ll->sll_hatype);
+	netif_sysfs_ask_master(link);
 	wf_netif_read_device(link);
 	return 0;
 }
 
-static unsigned int prefix_of(const struct sockaddr *netmask, int family)
+static unsigned int netif_sysfs_prefix_of(const struct sockaddr *netmask, int family)
 {
 	const uint8_t *bytes =
 		family == AF_INET6
@@ -97,7 +98,7 @@ static unsigned int prefix_of(const struct sockaddr *netmask, int family)
 	return bits;
 }
 
-static int add_addr(struct wf_netif_table *table, const struct ifaddrs *ifa)
+static int netif_sysfs_add_addr(struct wf_netif_table *table, const struct ifaddrs *ifa)
 {
 	union wf_sockaddr sa;
 	struct wf_netaddr *addr;
@@ -116,7 +117,7 @@ static int add_addr(struct wf_netif_table *table, const struct ifaddrs *ifa)
 	if (!addr)
 		return -ENOMEM;
 	addr->addr = sa;
-	addr->prefix = prefix_of(ifa->ifa_netmask, sa.sa.sa_family);
+	addr->prefix = netif_sysfs_prefix_of(ifa->ifa_netmask, sa.sa.sa_family);
 	addr->link = at;
 	return 0;
 }
@@ -131,10 +132,10 @@ int wf_netif_scan(struct wf_netif_table *table)
 		return -errno;
 	for (struct ifaddrs *it = list; it && !err; it = it->ifa_next)
 		if (it->ifa_addr && it->ifa_addr->sa_family == AF_PACKET)
-			err = add_link(table, fd, it);
+			err = netif_sysfs_add_link(table, fd, it);
 	for (struct ifaddrs *it = list; it && !err; it = it->ifa_next)
 		if (it->ifa_addr && it->ifa_addr->sa_family != AF_PACKET)
-			err = add_addr(table, it);
+			err = netif_sysfs_add_addr(table, it);
 	freeifaddrs(list);
 	return err;
 }

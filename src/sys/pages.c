@@ -4,7 +4,7 @@
 
 #include "sys/pages.h"
 
-static char *map(size_t size)
+static char *pages_map(size_t size)
 {
 	void *mem = mmap(
 		NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -12,24 +12,24 @@ static char *map(size_t size)
 	return mem == MAP_FAILED ? NULL : mem;
 }
 
-static size_t misfit(const char *mem, size_t size)
+static size_t pages_misfit(const char *mem, size_t size)
 {
 	return (uintptr_t)mem & (size - 1);
 }
 
 void *wf_pages_get(size_t size)
 {
-	char *mem = map(size);
+	char *mem = pages_map(size);
 	size_t head;
 
 	/* A new mapping is mostly next to the last one, and so is aligned as well. */
-	if (!mem || !misfit(mem, size))
+	if (!mem || !pages_misfit(mem, size))
 		return mem;
 	(void)munmap(mem, size);
-	mem = map(2 * size);
+	mem = pages_map(2 * size);
 	if (!mem)
 		return NULL;
-	head = size - misfit(mem, size);
+	head = size - pages_misfit(mem, size);
 	if (head)
 		(void)munmap(mem, head);
 	if (size - head)

@@ -21,23 +21,23 @@ enum {
 #define show(mem, len) ((void)0)
 #endif
 
-static size_t round_up(size_t n, size_t align)
+static size_t pool_round_up(size_t n, size_t align)
 {
 	return (n + align - 1) & ~(align - 1);
 }
 
-static size_t header_size(void)
+static size_t pool_header_size(void)
 {
-	return round_up(sizeof(struct wf_pool_slab), alignof(max_align_t));
+	return pool_round_up(sizeof(struct wf_pool_slab), alignof(max_align_t));
 }
 
 void wf_pool_init_shared(struct wf_pool *pool, size_t object_size, size_t *kept)
 {
-	size_t size = round_up(object_size, sizeof(void *));
+	size_t size = pool_round_up(object_size, sizeof(void *));
 	size_t slab_size = WF_POOL_SLAB;
 
 	assert(object_size);
-	while (slab_size < header_size() + MIN_SLAB_OBJECTS * size)
+	while (slab_size < pool_header_size() + MIN_SLAB_OBJECTS * size)
 		slab_size *= 2;
 	*pool = (struct wf_pool){
 		.object_size = size, .slab_size = slab_size, .kept = kept
@@ -61,7 +61,7 @@ void wf_pool_init_handles(struct wf_pool *pool, size_t object_size, size_t *kept
 
 /* Give the slab a range of handles, or a number. The system maps slabs next to each
  * other, mostly downwards. False: all handles are used. */
-static bool number_slab(struct wf_handles *handles, struct wf_pool_slab *slab)
+static bool pool_number_slab(struct wf_handles *handles, struct wf_pool_slab *slab)
 {
 	const uintptr_t reach = WF_POOL_OUTSIDE * sizeof(uint64_t);
 	const uintptr_t at = (uintptr_t)slab, below = reach / 16 * 15;
@@ -78,7 +78,8 @@ static bool number_slab(struct wf_handles *handles, struct wf_pool_slab *slab)
 	return true;
 }
 
-static void forget_slab(struct wf_handles *handles, const struct wf_pool_slab *slab)
+static void pool_forget_slab(
+	struct wf_handles *handles, const struct wf_pool_slab *slab)
 {
 	if (slab->number)
 		wf_id_map_remove(&handles->outside, slab->number);
@@ -88,12 +89,12 @@ static void forget_slab(struct wf_handles *handles, const struct wf_pool_slab *s
 	handles->base = 0;
 }
 
-static void free_slab(struct wf_pool *pool, struct wf_pool_slab *slab)
+static void pool_free_slab(struct wf_pool *pool, struct wf_pool_slab *slab)
 {
 	wf_list_remove(&slab->all);
 	pool->slabs--;
 	if (pool->handles)
-		forget_slab(pool->handles, slab);
+		pool_forget_slab(pool->handles, slab);
 	show(slab, pool->slab_size);
 	wf_pages_put(slab, pool->slab_size);
 }
@@ -107,24 +108,24 @@ void wf_pool_done(struct wf_pool *pool)
 
 		if (!slab->used)
 			*pool->kept -= pool->slab_size;
-		free_slab(pool, slab);
+		pool_free_slab(pool, slab);
 	}
 	wf_list_init(&pool->partial);
 }
 
 /* The new slab counts as kept until its first object is allocated. */
-static struct wf_pool_slab *new_slab(struct wf_pool *pool)
+static struct wf_pool_slab *pool_new_slab(struct wf_pool *pool)
 {
 	struct wf_pool_slab *slab = wf_pages_get(pool->slab_size);
 
 	if (!slab)
 		return NULL;
-	if (pool->handles && !number_slab(pool->handles, slab)) {
+	if (pool->handles && !pool_number_slab(pool->handles, slab)) {
 		wf_pages_put(slab, pool->slab_size);
 		return NULL;
 	}
 	slab->pool = pool;
-	slab->fresh = header_size();
+	slab->fresh = pool_header_size();
 	wf_list_insert_after(&pool->partial, &slab->link);
 	wf_list_push(&pool->all, &slab->all);
 	pool->slabs++;
@@ -133,12 +134,12 @@ static struct wf_pool_slab *new_slab(struct wf_pool *pool)
 	return slab;
 }
 
-static bool is_full(const struct wf_pool *pool, const struct wf_pool_slab *slab)
+static bool pool_is_full(const struct wf_pool *pool, const struct wf_pool_slab *slab)
 {
 	return !slab->free && slab->fresh + pool->object_size > pool->slab_size;
 }
 
-static void *take(struct wf_pool *pool, struct wf_pool_slab *slab)
+static void *pool_take(struct wf_pool *pool, struct wf_pool_slab *slab)
 {
 	void *object = slab->free;
 
@@ -159,25 +160,25 @@ void *wf_pool_get(struct wf_pool *pool)
 	void *object;
 
 	if (wf_unlikely(wf_list_empty(&pool->partial)))
-		slab = new_slab(pool);
+		slab = pool_new_slab(pool);
 	else
 		slab = wf_list_entry(pool->partial.next, struct wf_pool_slab, link);
 	if (wf_unlikely(!slab))
 		return NULL;
-	object = take(pool, slab);
+	object = pool_take(pool, slab);
 	if (!slab->used++)
 		*pool->kept -= pool->slab_size;
-	if (wf_unlikely(is_full(pool, slab)))
+	if (wf_unlikely(pool_is_full(pool, slab)))
 		wf_list_remove(&slab->link);
 	return object;
 }
 
 /* Keep an empty slab behind those in use, or unmap it if enough are kept. */
-static void retire(struct wf_pool *pool, struct wf_pool_slab *slab)
+static void pool_retire(struct wf_pool *pool, struct wf_pool_slab *slab)
 {
 	wf_list_remove(&slab->link);
 	if (*pool->kept + pool->slab_size > WF_POOL_KEPT) {
-		free_slab(pool, slab);
+		pool_free_slab(pool, slab);
 		return;
 	}
 	*pool->kept += pool->slab_size;
@@ -190,11 +191,11 @@ void wf_pool_put(struct wf_pool *pool, void *object)
 		(void *)((uintptr_t)object & ~(uintptr_t)(pool->slab_size - 1));
 
 	assert(slab->pool == pool && slab->used);
-	if (wf_unlikely(is_full(pool, slab)))
+	if (wf_unlikely(pool_is_full(pool, slab)))
 		wf_list_insert_after(&pool->partial, &slab->link);
 	*(void **)object = slab->free;
 	slab->free = object;
 	hide(object, pool->object_size);
 	if (wf_unlikely(!--slab->used))
-		retire(pool, slab);
+		pool_retire(pool, slab);
 }

@@ -10,7 +10,7 @@
 
 /* Connecting a datagram socket makes the kernel choose route and source address. The
  * socket, or a negative errno. */
-static int connected(const union wf_sockaddr *dest)
+static int route_connected(const union wf_sockaddr *dest)
 {
 	union wf_sockaddr to = *dest;
 	int fd, err;
@@ -32,7 +32,7 @@ static int connected(const union wf_sockaddr *dest)
 
 int wf_route_source(const union wf_sockaddr *dest, union wf_sockaddr *ret_source)
 {
-	CLEANUP(wf_close) int fd = connected(dest);
+	CLEANUP(wf_close) int fd = route_connected(dest);
 	union wf_sockaddr from;
 	socklen_t len = sizeof(from);
 
@@ -49,7 +49,7 @@ int wf_route_source(const union wf_sockaddr *dest, union wf_sockaddr *ret_source
 
 int wf_route_mtu(const union wf_sockaddr *dest, size_t *ret_mtu)
 {
-	CLEANUP(wf_close) int fd = connected(dest);
+	CLEANUP(wf_close) int fd = route_connected(dest);
 	socklen_t len = sizeof(int);
 	int mtu, ret;
 

@@ -25,7 +25,7 @@ enum { SEALS = F_SEAL_SHRINK | F_SEAL_GROW };
 #endif
 
 /* NULL with errno set: failed. */
-static void *map(int fd, size_t size, int prot)
+static void *sealed_map(int fd, size_t size, int prot)
 {
 	void *mem = mmap(NULL, size, prot, MAP_SHARED, fd, 0);
 
@@ -39,7 +39,7 @@ static void *map(int fd, size_t size, int prot)
 
 /* Seal the size, and future writes if the kernel can (5.1). The seals of the size are
  * enough for the safety of readers. */
-static int seal(int fd)
+static int sealed_seal(int fd)
 {
 	if (!fcntl(fd, F_ADD_SEALS, SEALS | F_SEAL_FUTURE_WRITE | F_SEAL_SEAL))
 		return 0;
@@ -47,7 +47,7 @@ static int seal(int fd)
 }
 
 /* A file of @size bytes without seals, or a negative errno. */
-static int sealable_file(const char *name, size_t size)
+static int sealed_sealable_file(const char *name, size_t size)
 {
 	int fd = memfd_create(name, MFD_CLOEXEC | MFD_ALLOW_SEALING), ret;
 
@@ -62,7 +62,7 @@ static int sealable_file(const char *name, size_t size)
 
 int wf_sealed_check(void)
 {
-	int fd = sealable_file("weft-check", 1);
+	int fd = sealed_sealable_file("weft-check", 1);
 
 	if (fd >= 0)
 		(void)wf_sys_close(fd);
@@ -71,7 +71,7 @@ int wf_sealed_check(void)
 
 int wf_sealed_file(const char *name, size_t size)
 {
-	int fd = sealable_file(name, size), ret;
+	int fd = sealed_sealable_file(name, size), ret;
 
 	if (fd < 0 || !fcntl(fd, F_ADD_SEALS, SEALS | F_SEAL_SEAL))
 		return fd;
@@ -82,17 +82,17 @@ int wf_sealed_file(const char *name, size_t size)
 
 int wf_sealed_new(const char *name, size_t size, int *ret_fd, void **ret_mem)
 {
-	int fd = sealable_file(name, size), ret;
+	int fd = sealed_sealable_file(name, size), ret;
 	void *mem;
 
 	if (fd < 0)
 		return fd;
-	mem = map(fd, size, PROT_READ | PROT_WRITE);
+	mem = sealed_map(fd, size, PROT_READ | PROT_WRITE);
 	if (!mem) {
 		ret = -errno;
 		goto err_close;
 	}
-	ret = seal(fd);
+	ret = sealed_seal(fd);
 	if (ret)
 		goto err_unmap;
 	*ret_fd = fd;
@@ -108,7 +108,7 @@ err_close:
 
 /* The name is checked before the file is opened, because opening a device or a pipe may
  * have effects. O_NONBLOCK: another file may have taken the number meanwhile. */
-static int open_named(const char *name, uint32_t pid, int of, int mode)
+static int sealed_open_named(const char *name, uint32_t pid, int of, int mode)
 {
 	char path[48], link[NAME_MAX_LEN + 16], wanted[NAME_MAX_LEN + 16];
 	size_t wanted_len;
@@ -128,7 +128,7 @@ static int open_named(const char *name, uint32_t pid, int of, int mode)
 
 /* Does the file belong to this user, with the right size, sealed, in ordinary memory?
  * Pages of other kinds of memory may be missing when they are accessed. */
-static bool is_safe(int fd, size_t size)
+static bool sealed_is_safe(int fd, size_t size)
 {
 	int seals = fcntl(fd, F_GET_SEALS);
 	struct statfs fs;
@@ -141,9 +141,9 @@ static bool is_safe(int fd, size_t size)
 
 int wf_sealed_open(const char *name, uint32_t pid, int of, size_t size)
 {
-	int fd = open_named(name, pid, of, O_RDWR);
+	int fd = sealed_open_named(name, pid, of, O_RDWR);
 
-	if (fd < 0 || is_safe(fd, size))
+	if (fd < 0 || sealed_is_safe(fd, size))
 		return fd;
 	(void)wf_sys_close(fd);
 	return -EINVAL;
@@ -152,14 +152,14 @@ int wf_sealed_open(const char *name, uint32_t pid, int of, size_t size)
 int wf_sealed_map(
 	const char *name, uint32_t pid, int of, size_t size, const void **ret_mem)
 {
-	CLEANUP(wf_close) int fd = open_named(name, pid, of, O_RDONLY);
+	CLEANUP(wf_close) int fd = sealed_open_named(name, pid, of, O_RDONLY);
 	const void *mem;
 
 	if (fd < 0)
 		return fd;
-	if (!is_safe(fd, size))
+	if (!sealed_is_safe(fd, size))
 		return -EINVAL;
-	mem = map(fd, size, PROT_READ);
+	mem = sealed_map(fd, size, PROT_READ);
 	if (!mem)
 		return -errno;
 	*ret_mem = mem;

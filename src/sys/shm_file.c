@@ -17,7 +17,7 @@ enum { BYTE_ATTACHED, BYTE_WRITER };
 /* Give up on a name that other processes replaced so many times. */
 enum { MAX_TRIES = 100 };
 
-static int lock_byte(int fd, int byte, short type, bool wait)
+static int shm_file_lock_byte(int fd, int byte, short type, bool wait)
 {
 	struct flock lock = {
 		.l_type = type,
@@ -33,7 +33,7 @@ static int lock_byte(int fd, int byte, short type, bool wait)
 	return ret < 0 ? -errno : 0;
 }
 
-static bool attached_by_others(int fd)
+static bool shm_file_attached_by_others(int fd)
 {
 	struct flock lock = {
 		.l_type = F_WRLCK,
@@ -47,7 +47,7 @@ static bool attached_by_others(int fd)
 
 /* 0: the object still has its name, and only this user may access it; -ESTALE: the name
  * is gone. */
-static int check_owner(int fd)
+static int shm_file_check_owner(int fd)
 {
 	struct stat st;
 
@@ -60,7 +60,7 @@ static int check_owner(int fd)
 
 /* Create the object. -EEXIST: the name exists; -EAGAIN: another process removed it
  * before it was locked. */
-static int create_object(struct wf_shm *shm)
+static int shm_file_create_object(struct wf_shm *shm)
 {
 	int fd, ret;
 
@@ -69,9 +69,9 @@ static int create_object(struct wf_shm *shm)
 		return -errno;
 	/* Before this lock is held another process may take the object for a leftover.
 	 */
-	ret = lock_byte(fd, BYTE_ATTACHED, F_WRLCK, false);
+	ret = shm_file_lock_byte(fd, BYTE_ATTACHED, F_WRLCK, false);
 	if (!ret)
-		ret = check_owner(fd);
+		ret = shm_file_check_owner(fd);
 	if (ret) {
 		(void)wf_sys_close(fd);
 		return ret == -EACCES ? ret : -EAGAIN;
@@ -82,7 +82,7 @@ static int create_object(struct wf_shm *shm)
 }
 
 /* Attach to an object. -ENOENT: no process has one of this name open. */
-static int attach_object(struct wf_shm *shm)
+static int shm_file_attach_object(struct wf_shm *shm)
 {
 	int fd, ret;
 
@@ -90,26 +90,26 @@ static int attach_object(struct wf_shm *shm)
 	fd = shm_open(shm->name, O_RDWR, 0);
 	if (fd < 0)
 		return -errno;
-	ret = check_owner(fd);
+	ret = shm_file_check_owner(fd);
 	if (ret)
 		goto err_close;
 	if (shm->readonly) {
-		if (!attached_by_others(fd)) {
+		if (!shm_file_attached_by_others(fd)) {
 			ret = -ENOENT;
 			goto err_close;
 		}
-	} else if (!lock_byte(fd, BYTE_ATTACHED, F_WRLCK, false)) {
+	} else if (!shm_file_lock_byte(fd, BYTE_ATTACHED, F_WRLCK, false)) {
 		/* A leftover, or unlinked meanwhile. The lock is exclusive, so no other
 		 * process removes the object during the check. */
-		if (!check_owner(fd))
+		if (!shm_file_check_owner(fd))
 			(void)shm_unlink(shm->name);
 		ret = -ENOENT;
 		goto err_close;
 	}
 	/* Waits for a creator that is still filling it. */
-	ret = lock_byte(fd, BYTE_ATTACHED, F_RDLCK, true);
+	ret = shm_file_lock_byte(fd, BYTE_ATTACHED, F_RDLCK, true);
 	if (!ret)
-		ret = check_owner(fd);
+		ret = shm_file_check_owner(fd);
 	if (ret)
 		goto err_close;
 	shm->fd = fd;
@@ -131,10 +131,10 @@ int wf_shm_open(struct wf_shm *shm, const char *name, enum wf_shm_mode mode)
 	if (!shm->name)
 		return -ENOMEM;
 	for (int i = 0; i < MAX_TRIES; i++) {
-		ret = attach_object(shm);
+		ret = shm_file_attach_object(shm);
 		if (ret != -ENOENT || mode == WF_SHM_READ)
 			break;
-		ret = create_object(shm);
+		ret = shm_file_create_object(shm);
 		if (ret != -EEXIST && ret != -EAGAIN)
 			break;
 	}
@@ -146,27 +146,27 @@ int wf_shm_open(struct wf_shm *shm, const char *name, enum wf_shm_mode mode)
 
 int wf_shm_ready(struct wf_shm *shm)
 {
-	return lock_byte(shm->fd, BYTE_ATTACHED, F_RDLCK, false);
+	return shm_file_lock_byte(shm->fd, BYTE_ATTACHED, F_RDLCK, false);
 }
 
 int wf_shm_lock(struct wf_shm *shm)
 {
-	return lock_byte(shm->fd, BYTE_WRITER, F_WRLCK, true);
+	return shm_file_lock_byte(shm->fd, BYTE_WRITER, F_WRLCK, true);
 }
 
 void wf_shm_unlock(struct wf_shm *shm)
 {
-	(void)lock_byte(shm->fd, BYTE_WRITER, F_UNLCK, false);
+	(void)shm_file_lock_byte(shm->fd, BYTE_WRITER, F_UNLCK, false);
 }
 
 void wf_shm_close(struct wf_shm *shm)
 {
-	bool last =
-		!shm->readonly && !lock_byte(shm->fd, BYTE_ATTACHED, F_WRLCK, false);
+	bool last = !shm->readonly &&
+		    !shm_file_lock_byte(shm->fd, BYTE_ATTACHED, F_WRLCK, false);
 
 	/* While this process holds its lock no other takes the object for a leftover,
 	 * so the name, if it exists, still belongs to this object. */
-	if ((shm->created || last) && !check_owner(shm->fd))
+	if ((shm->created || last) && !shm_file_check_owner(shm->fd))
 		(void)shm_unlink(shm->name);
 	wf_shm_forget(shm);
 	(void)wf_sys_close(shm->fd);

@@ -31,12 +31,13 @@ struct roster {
 };
 
 /* False: the file was truncated. */
-static bool roster_read(const struct wf_shm *shm, struct roster *ret)
+static bool shm_memory_roster_read(const struct wf_shm *shm, struct roster *ret)
 {
 	return wf_sys_pread(shm->fd, ret, sizeof(*ret), 0) == (ssize_t)sizeof(*ret);
 }
 
-static int roster_write(struct wf_shm *shm, int slot, struct roster_entry entry)
+static int shm_memory_roster_write(
+	struct wf_shm *shm, int slot, struct roster_entry entry)
 {
 	off_t at =
 		(off_t)(offsetof(struct roster, entry) + (size_t)slot * sizeof(entry));
@@ -47,7 +48,7 @@ static int roster_write(struct wf_shm *shm, int slot, struct roster_entry entry)
 	return 0;
 }
 
-static struct roster_entry own_entry(const struct wf_shm *shm)
+static struct roster_entry shm_memory_own_entry(const struct wf_shm *shm)
 {
 	return (struct roster_entry){ (uint32_t)getpid(), shm->mem_fd };
 }
@@ -67,7 +68,7 @@ int wf_shm_resize(struct wf_shm *shm, size_t len)
 	if (wf_sys_pwrite(shm->fd, &wanted, sizeof(wanted),
 		    offsetof(struct roster, len)) != (ssize_t)sizeof(wanted))
 		return -errno;
-	ret = roster_write(shm, 0, own_entry(shm));
+	ret = shm_memory_roster_write(shm, 0, shm_memory_own_entry(shm));
 	if (!ret)
 		shm->slot = 0;
 	return ret;
@@ -84,11 +85,11 @@ int wf_shm_commit(struct wf_shm *shm, size_t offset, size_t len)
 }
 
 /* Open the memory by the processes that have it. */
-static int find_memory(struct wf_shm *shm)
+static int shm_memory_find_memory(struct wf_shm *shm)
 {
 	struct roster roster;
 
-	if (!roster_read(shm, &roster) || !roster.len)
+	if (!shm_memory_roster_read(shm, &roster) || !roster.len)
 		return -EINVAL;
 	for (int i = 0; i < ENTRIES; i++) {
 		const struct roster_entry *entry = &roster.entry[i];
@@ -106,7 +107,7 @@ static int find_memory(struct wf_shm *shm)
 	return -ESTALE;
 }
 
-static bool is_free(const struct roster_entry *entry)
+static bool shm_memory_is_free(const struct roster_entry *entry)
 {
 	pid_t pid = (pid_t)entry->pid;
 
@@ -115,16 +116,16 @@ static bool is_free(const struct roster_entry *entry)
 
 /* Let other processes find the memory by this one. Without an entry, if the roster is
  * full, they find it by the others. */
-static void enlist(struct wf_shm *shm)
+static void shm_memory_enlist(struct wf_shm *shm)
 {
 	struct roster roster;
 
 	if (wf_shm_lock(shm))
 		return;
-	for (int i = 0; roster_read(shm, &roster) && i < ENTRIES; i++) {
-		if (!is_free(&roster.entry[i]))
+	for (int i = 0; shm_memory_roster_read(shm, &roster) && i < ENTRIES; i++) {
+		if (!shm_memory_is_free(&roster.entry[i]))
 			continue;
-		if (!roster_write(shm, i, own_entry(shm)))
+		if (!shm_memory_roster_write(shm, i, shm_memory_own_entry(shm)))
 			shm->slot = i;
 		break;
 	}
@@ -134,7 +135,7 @@ static void enlist(struct wf_shm *shm)
 int wf_shm_map(struct wf_shm *shm, void *hint)
 {
 	int prot = shm->readonly ? PROT_READ : PROT_READ | PROT_WRITE;
-	int ret = shm->mem_fd < 0 ? find_memory(shm) : 0;
+	int ret = shm->mem_fd < 0 ? shm_memory_find_memory(shm) : 0;
 	void *mem = MAP_FAILED;
 
 	if (ret)
@@ -149,7 +150,7 @@ int wf_shm_map(struct wf_shm *shm, void *hint)
 		return -errno;
 	shm->mem = mem;
 	if (shm->slot < 0)
-		enlist(shm);
+		shm_memory_enlist(shm);
 	return 0;
 }
 
@@ -158,9 +159,10 @@ void wf_shm_forget(struct wf_shm *shm)
 	struct roster roster;
 
 	/* A forked child leaves the entry to its parent. */
-	if (shm->slot >= 0 && roster_read(shm, &roster) &&
+	if (shm->slot >= 0 && shm_memory_roster_read(shm, &roster) &&
 		roster.entry[shm->slot].pid == (uint32_t)getpid())
-		(void)roster_write(shm, shm->slot, (struct roster_entry){ .pid = 0 });
+		(void)shm_memory_roster_write(
+			shm, shm->slot, (struct roster_entry){ .pid = 0 });
 	if (shm->mem)
 		(void)munmap(shm->mem, shm->len);
 	if (shm->mem_fd >= 0)

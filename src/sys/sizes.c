@@ -4,13 +4,13 @@
 
 #include "sys/sizes.h"
 
-static unsigned int log2_of(size_t n)
+static unsigned int sizes_log2_of(size_t n)
 {
 	return 63 - (unsigned int)__builtin_clzl(n);
 }
 
-/* Class k holds up to class_len(k) bytes. */
-static unsigned int class_of(size_t len)
+/* Class k holds up to sizes_class_len(k) bytes. */
+static unsigned int sizes_class_of(size_t len)
 {
 	const size_t first = WF_SIZES_STEP * WF_SIZES_STEPS;
 	unsigned int shift;
@@ -18,12 +18,12 @@ static unsigned int class_of(size_t len)
 	if (len <= first)
 		return (unsigned int)((len + WF_SIZES_STEP - 1) / WF_SIZES_STEP);
 	/* (len - 1) is in [2^n, 2^(n+1)), which WF_SIZES_STEPS classes divide. */
-	shift = log2_of(len - 1) - log2_of(WF_SIZES_STEPS);
-	return (shift - log2_of(WF_SIZES_STEP)) * WF_SIZES_STEPS +
+	shift = sizes_log2_of(len - 1) - sizes_log2_of(WF_SIZES_STEPS);
+	return (shift - sizes_log2_of(WF_SIZES_STEP)) * WF_SIZES_STEPS +
 	       (unsigned int)((len - 1) >> shift) + 1;
 }
 
-static size_t class_len(unsigned int k)
+static size_t sizes_class_len(unsigned int k)
 {
 	unsigned int doubling;
 
@@ -31,7 +31,7 @@ static size_t class_len(unsigned int k)
 		return (size_t)k * WF_SIZES_STEP;
 	doubling = (k - 1) / WF_SIZES_STEPS - 1;
 	return (size_t)(WF_SIZES_STEPS + 1 + (k - 1) % WF_SIZES_STEPS)
-	       << (doubling + log2_of(WF_SIZES_STEP));
+	       << (doubling + sizes_log2_of(WF_SIZES_STEP));
 }
 
 void wf_sizes_init(struct wf_sizes *sizes, size_t head)
@@ -52,11 +52,11 @@ void wf_sizes_done(struct wf_sizes *sizes)
 	sizes->pools = NULL;
 }
 
-static __attribute__((noinline)) struct wf_pool *pool_new(
+static __attribute__((noinline)) struct wf_pool *sizes_pool_new(
 	struct wf_sizes *sizes, unsigned int k)
 {
 	struct wf_pool *pool;
-	size_t size = sizes->head + class_len(k);
+	size_t size = sizes->head + sizes_class_len(k);
 
 	if (!sizes->pools)
 		sizes->pools = calloc(WF_SIZES_CLASSES, sizeof(struct wf_pool *));
@@ -65,20 +65,20 @@ static __attribute__((noinline)) struct wf_pool *pool_new(
 	pool = malloc(sizeof(*pool));
 	if (!pool)
 		return NULL;
-	if (class_len(k) <= WF_SIZES_HANDLE_MAX)
+	if (sizes_class_len(k) <= WF_SIZES_HANDLE_MAX)
 		wf_pool_init_handles(pool, size, &sizes->kept, &sizes->handles);
 	else
 		wf_pool_init_shared(pool, size, &sizes->kept);
 	return sizes->pools[k] = pool;
 }
 
-static struct wf_pool *pool_of(struct wf_sizes *sizes, size_t len)
+static struct wf_pool *sizes_pool_of(struct wf_sizes *sizes, size_t len)
 {
-	unsigned int k = class_of(len);
+	unsigned int k = sizes_class_of(len);
 
 	if (wf_likely(sizes->pools && sizes->pools[k]))
 		return sizes->pools[k];
-	return pool_new(sizes, k);
+	return sizes_pool_new(sizes, k);
 }
 
 void *wf_sizes_get(struct wf_sizes *sizes, size_t len)
@@ -87,7 +87,7 @@ void *wf_sizes_get(struct wf_sizes *sizes, size_t len)
 
 	if (len > WF_SIZES_MAX)
 		return len > SIZE_MAX - sizes->head ? NULL : malloc(sizes->head + len);
-	pool = pool_of(sizes, len);
+	pool = sizes_pool_of(sizes, len);
 	return pool ? wf_pool_get(pool) : NULL;
 }
 
@@ -111,5 +111,5 @@ void wf_sizes_put(struct wf_sizes *sizes, void *mem, size_t len)
 	if (len > WF_SIZES_MAX)
 		free(mem);
 	else
-		wf_pool_put(pool_of(sizes, len), mem);
+		wf_pool_put(sizes_pool_of(sizes, len), mem);
 }

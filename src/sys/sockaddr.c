@@ -51,7 +51,7 @@ bool wf_sockaddr_is_linklocal(const union wf_sockaddr *sa)
 
 /* The kernel reports a scope for link scope only; a stray value elsewhere means
  * nothing. */
-static uint32_t scope_of(const union wf_sockaddr *sa)
+static uint32_t sockaddr_scope_of(const union wf_sockaddr *sa)
 {
 	return wf_sockaddr_is_linklocal(sa) ? sa->in6.sin6_scope_id : 0;
 }
@@ -64,7 +64,7 @@ bool wf_sockaddr_same_host(const union wf_sockaddr *a, const union wf_sockaddr *
 		return a->in.sin_addr.s_addr == b->in.sin_addr.s_addr;
 	if (a->sa.sa_family == AF_INET6)
 		return IN6_ARE_ADDR_EQUAL(&a->in6.sin6_addr, &b->in6.sin6_addr) &&
-		       scope_of(a) == scope_of(b);
+		       sockaddr_scope_of(a) == sockaddr_scope_of(b);
 	return false;
 }
 
@@ -75,7 +75,7 @@ bool wf_sockaddr_equal(const union wf_sockaddr *a, const union wf_sockaddr *b)
 }
 
 /* Finaliser of a 64-bit mixing hash: every input bit reaches every output bit. */
-static uint64_t mix(uint64_t x)
+static uint64_t sockaddr_mix(uint64_t x)
 {
 	x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9;
 	x = (x ^ x >> 27) * 0x94d049bb133111eb;
@@ -87,12 +87,13 @@ uint64_t wf_sockaddr_hash(const union wf_sockaddr *sa)
 	uint64_t half[2];
 
 	if (sa->sa.sa_family == AF_INET)
-		return mix((uint64_t)sa->in.sin_addr.s_addr << 16 | sa->in.sin_port);
+		return sockaddr_mix(
+			(uint64_t)sa->in.sin_addr.s_addr << 16 | sa->in.sin_port);
 	if (sa->sa.sa_family != AF_INET6)
 		return 0;
 	memcpy(half, &sa->in6.sin6_addr, sizeof(half));
-	return mix(mix(half[0]) + half[1]) ^
-	       mix((uint64_t)scope_of(sa) << 16 | sa->in6.sin6_port);
+	return sockaddr_mix(sockaddr_mix(half[0]) + half[1]) ^
+	       sockaddr_mix((uint64_t)sockaddr_scope_of(sa) << 16 | sa->in6.sin6_port);
 }
 
 bool wf_sockaddr_is_wildcard(const union wf_sockaddr *sa)
@@ -143,7 +144,8 @@ union wf_sockaddr wf_sockaddr_any(int family)
 	return sa;
 }
 
-static int parse_number(const char *text, unsigned long max, unsigned long *ret)
+static int sockaddr_parse_number(
+	const char *text, unsigned long max, unsigned long *ret)
 {
 	unsigned long value;
 
@@ -160,18 +162,18 @@ static int parse_number(const char *text, unsigned long max, unsigned long *ret)
 int wf_sockaddr_parse_port(const char *text, uint16_t *ret)
 {
 	unsigned long port;
-	int err = parse_number(text, UINT16_MAX, &port);
+	int err = sockaddr_parse_number(text, UINT16_MAX, &port);
 
 	if (!err)
 		*ret = (uint16_t)port;
 	return err;
 }
 
-static int parse_scope(const char *text, uint32_t *ret)
+static int sockaddr_parse_scope(const char *text, uint32_t *ret)
 {
 	unsigned long scope;
 
-	if (parse_number(text, UINT32_MAX, &scope))
+	if (sockaddr_parse_number(text, UINT32_MAX, &scope))
 		scope = strlen(text) < IF_NAMESIZE ? if_nametoindex(text) : 0;
 	if (!scope)
 		return -EINVAL;
@@ -195,7 +197,7 @@ int wf_sockaddr_from_host(const char *host, union wf_sockaddr *ret)
 	sa = wf_sockaddr_any(AF_INET6);
 	if (inet_pton(AF_INET6, text, &sa.in6.sin6_addr) != 1)
 		return -EINVAL;
-	if (percent && parse_scope(percent + 1, &sa.in6.sin6_scope_id))
+	if (percent && sockaddr_parse_scope(percent + 1, &sa.in6.sin6_scope_id))
 		return -EINVAL;
 out:
 	*ret = sa;

@@ -32,7 +32,7 @@ struct wf_uffd {
 	pthread_t thread;               /* reads events and writes the log */
 };
 
-static bool range_of(const struct uffd_msg *msg, struct wf_mem_range *ret_range)
+static bool uffd_range_of(const struct uffd_msg *msg, struct wf_mem_range *ret_range)
 {
 	switch (msg->event) {
 	case UFFD_EVENT_UNMAP:
@@ -56,7 +56,7 @@ static bool range_of(const struct uffd_msg *msg, struct wf_mem_range *ret_range)
 /* Read events and add their ranges to the log. Reading an event lets the thread that
  * caused it continue; the lock is held until the range is added, so that the thread
  * finds the range in the log. */
-static void take_events(struct wf_uffd *uffd)
+static void uffd_take_events(struct wf_uffd *uffd)
 {
 	struct uffd_msg msgs[EVENTS];
 	struct wf_mem_range range;
@@ -65,14 +65,14 @@ static void take_events(struct wf_uffd *uffd)
 	(void)pthread_mutex_lock(&uffd->changes->lock);
 	size = wf_sys_read(uffd->fd, msgs, sizeof(msgs));
 	for (size_t i = 0; size > 0 && i < (size_t)size / sizeof(msgs[0]); i++)
-		if (range_of(&msgs[i], &range))
+		if (uffd_range_of(&msgs[i], &range))
 			wf_mem_changes_add_locked(uffd->changes, range);
 	(void)pthread_mutex_unlock(&uffd->changes->lock);
 }
 
 /* The thread. It never allocates or frees memory: a thread within malloc or free may be
  * waiting for this thread to read its event. */
-static void *run(void *arg)
+static void *uffd_run(void *arg)
 {
 	struct wf_uffd *uffd = arg;
 	struct pollfd fds[] = {
@@ -82,24 +82,24 @@ static void *run(void *arg)
 
 	while (!fds[1].revents) {
 		if (wf_sys_poll(fds, 2, -1) > 0 && fds[0].revents)
-			take_events(uffd);
+			uffd_take_events(uffd);
 	}
 	return NULL;
 }
 
-static int start_thread(struct wf_uffd *uffd)
+static int uffd_start_thread(struct wf_uffd *uffd)
 {
 	sigset_t all, before;
 	int err;
 
 	(void)sigfillset(&all);
 	(void)pthread_sigmask(SIG_SETMASK, &all, &before);
-	err = pthread_create(&uffd->thread, NULL, run, uffd);
+	err = pthread_create(&uffd->thread, NULL, uffd_run, uffd);
 	(void)pthread_sigmask(SIG_SETMASK, &before, NULL);
 	return -err;
 }
 
-static int open_fd(void)
+static int uffd_open_fd(void)
 {
 	struct uffdio_api api = {
 		.api = UFFD_API,
@@ -126,7 +126,7 @@ int wf_uffd_open(struct wf_mem_changes *changes, struct wf_uffd **ret_uffd)
 	if (!uffd)
 		return -ENOMEM;
 	uffd->changes = changes;
-	uffd->fd = open_fd();
+	uffd->fd = uffd_open_fd();
 	if (uffd->fd < 0) {
 		err = uffd->fd;
 		goto err_free;
@@ -136,7 +136,7 @@ int wf_uffd_open(struct wf_mem_changes *changes, struct wf_uffd **ret_uffd)
 		err = -errno;
 		goto err_close;
 	}
-	err = start_thread(uffd);
+	err = uffd_start_thread(uffd);
 	if (err)
 		goto err_stop;
 	*ret_uffd = uffd;

@@ -22,7 +22,7 @@ struct rounds {
 
 /* ---- measuring ---- */
 
-static void list_tests(const struct fb_config *c, char *text, size_t size)
+static void compare_list_tests(const struct fb_config *c, char *text, size_t size)
 {
 	const char *comma = "";
 	size_t len = (size_t)snprintf(text, size, "--test=");
@@ -37,7 +37,7 @@ static void list_tests(const struct fb_config *c, char *text, size_t size)
 }
 
 /* Run this program as a process, with the same measurement, and read its results. */
-static void run_again(const struct fb_options *o, char *const *env,
+static void compare_run_again(const struct fb_options *o, char *const *env,
 	struct fb_series **ret_series, size_t *ret_count)
 {
 	char *argv[FB_KEPT_MAX + 8];
@@ -52,7 +52,7 @@ static void run_again(const struct fb_options *o, char *const *env,
 
 	if (readlink("/proc/self/exe", self, sizeof(self) - 1) < 0)
 		fb_die(FB_EXIT_FAILED, "/proc/self/exe: %s", strerror(errno));
-	list_tests(&o->config, tests, sizeof(tests));
+	compare_list_tests(&o->config, tests, sizeof(tests));
 	argv[n++] = self;
 	for (uint32_t i = 0; i < o->kept_count; i++)
 		argv[n++] = o->kept[i];
@@ -74,7 +74,7 @@ static void run_again(const struct fb_options *o, char *const *env,
 			wrong ? ": " : "", wrong ? wrong : "");
 }
 
-static void measure(
+static void compare_measure(
 	const struct fb_options *o, const char *folder, struct fb_series *ret_series)
 {
 	char path[PATH_MAX + 32];
@@ -83,13 +83,13 @@ static void measure(
 	size_t count;
 
 	snprintf(path, sizeof(path), "LD_LIBRARY_PATH=%s", folder ? folder : "");
-	run_again(o, folder ? env : NULL, &series, &count);
+	compare_run_again(o, folder ? env : NULL, &series, &count);
 	*ret_series = series[0];
 	free(series);
 }
 
 /* Check that the library in @folder was measured, and that both are different files. */
-static void check_library(const char *folder, const struct fb_series *ours,
+static void compare_check_library(const char *folder, const struct fb_series *ours,
 	const struct fb_series *theirs)
 {
 	char real[PATH_MAX];
@@ -105,7 +105,7 @@ static void check_library(const char *folder, const struct fb_series *ours,
 		fb_say("both sides are %s", ours->library);
 }
 
-static void check_folder(const char *folder)
+static void compare_check_folder(const char *folder)
 {
 	char name[PATH_MAX];
 
@@ -114,7 +114,7 @@ static void check_folder(const char *folder)
 		fb_die(FB_EXIT_FAILED, "%s: %s", name, strerror(errno));
 }
 
-static void run_rounds(const struct fb_options *o, struct rounds *rounds)
+static void compare_run_rounds(const struct fb_options *o, struct rounds *rounds)
 {
 	rounds->count = o->rounds;
 	rounds->ours = fb_alloc(o->rounds, sizeof(*rounds->ours));
@@ -123,16 +123,17 @@ static void run_rounds(const struct fb_options *o, struct rounds *rounds)
 	for (uint32_t i = 0; i < o->rounds; i++) {
 		fb_progress("round", i + 1, (double)i / o->rounds);
 		fb_paces_sample(&rounds->paces, i);
-		measure(o, NULL, &rounds->ours[i]);
+		compare_measure(o, NULL, &rounds->ours[i]);
 		fb_paces_sample(&rounds->paces, i);
 		if (o->vs_ucx)
 			fb_ucx_run(o, &rounds->ours[i], &rounds->theirs[i]);
 		else
-			measure(o, o->vs, &rounds->theirs[i]);
+			compare_measure(o, o->vs, &rounds->theirs[i]);
 		fb_paces_sample(&rounds->paces, i);
 		fb_progress_erase();
 		if (!i && o->vs)
-			check_library(o->vs, &rounds->ours[0], &rounds->theirs[0]);
+			compare_check_library(
+				o->vs, &rounds->ours[0], &rounds->theirs[0]);
 	}
 }
 
@@ -140,7 +141,7 @@ static void run_rounds(const struct fb_options *o, struct rounds *rounds)
 
 /* Summarise a row of all rounds: the best of the bests, the median of the medians and
  * of other figures. False: a round lacks the row. */
-static bool summary(const struct fb_series *series, uint32_t rounds,
+static bool compare_summary(const struct fb_series *series, uint32_t rounds,
 	const struct fb_record *like, struct fb_record *ret_record)
 {
 	double all[3][FB_ROUNDS_MAX];
@@ -167,7 +168,7 @@ static bool summary(const struct fb_series *series, uint32_t rounds,
 /* The median of the ratios of single rounds, or of the quiet ones (0: there is none).
  * The two libraries of a round ran one after the other, so that a change of the
  * machine's speed affects both. */
-static double median_ratio(
+static double compare_median_ratio(
 	const struct rounds *rounds, const struct fb_record *like, bool quiet)
 {
 	double ratio[FB_ROUNDS_MAX];
@@ -184,7 +185,7 @@ static double median_ratio(
 
 /* ---- the table ---- */
 
-static void heading(const struct rounds *rounds, enum fb_test test)
+static void compare_heading(const struct rounds *rounds, enum fb_test test)
 {
 	static const char *const units[] = { "us", "MB/s", "M/s" };
 
@@ -195,9 +196,9 @@ static void heading(const struct rounds *rounds, enum fb_test test)
 		rounds->paces.cores ? "    quiet" : "");
 }
 
-static void quiet_ratio(const struct rounds *rounds, const struct fb_record *at)
+static void compare_quiet_ratio(const struct rounds *rounds, const struct fb_record *at)
 {
-	double ratio = median_ratio(rounds, at, true);
+	double ratio = compare_median_ratio(rounds, at, true);
 
 	if (ratio > 0)
 		printf(" %8.3f", ratio);
@@ -206,7 +207,7 @@ static void quiet_ratio(const struct rounds *rounds, const struct fb_record *at)
 }
 
 /* The best and the median of one library, or nothing. */
-static void side(const struct fb_record *r, bool known)
+static void compare_side(const struct fb_record *r, bool known)
 {
 	if (known)
 		printf(" %11.3f %11.3f", fb_shown(r, r->best_ns),
@@ -216,46 +217,46 @@ static void side(const struct fb_record *r, bool known)
 }
 
 /* Returns false if the first library has no times. */
-static bool row(const struct rounds *rounds, struct fb_series *ours,
+static bool compare_row(const struct rounds *rounds, struct fb_series *ours,
 	struct fb_series *theirs, const struct fb_record *at)
 {
 	struct fb_record a = { .bytes = 0 }, b = a;
-	bool first = summary(rounds->ours, rounds->count, at, &a);
-	bool second = summary(rounds->theirs, rounds->count, at, &b);
+	bool first = compare_summary(rounds->ours, rounds->count, at, &a);
+	bool second = compare_summary(rounds->theirs, rounds->count, at, &b);
 	char bytes[24], part[48];
 
 	printf("%8s", fb_bytes_text(at->bytes, bytes));
 	if (at->last)
 		printf(" %12s", fb_part_text(at, part));
-	side(&a, first);
-	side(&b, second);
+	compare_side(&a, first);
+	compare_side(&b, second);
 	if (first)
 		fb_series_add(ours, &a);
 	if (second)
 		fb_series_add(theirs, &b);
 	if (first && second) {
-		printf(" %8.3f %8.3f", median_ratio(rounds, at, false),
+		printf(" %8.3f %8.3f", compare_median_ratio(rounds, at, false),
 			a.best_ns / b.best_ns);
 		if (rounds->paces.cores)
-			quiet_ratio(rounds, at);
+			compare_quiet_ratio(rounds, at);
 	}
 	printf("\n");
 	return first;
 }
 
-static void describe(const char *which, const struct fb_series *s)
+static void compare_describe(const char *which, const struct fb_series *s)
 {
 	printf("# %s: %s; %s\n", which, s->label, s->library);
 }
 
 /* Returns false if the first library has no times in a row. */
-static bool table(const struct rounds *rounds, struct fb_series both[2])
+static bool compare_table(const struct rounds *rounds, struct fb_series both[2])
 {
 	const struct fb_series *first = &rounds->ours[0];
 	bool complete = true;
 
-	describe("first", first);
-	describe("second", &rounds->theirs[0]);
+	compare_describe("first", first);
+	compare_describe("second", &rounds->theirs[0]);
 	printf("# %u interleaved rounds; the ratio is the median of those of single "
 	       "rounds,\n# below 1 the first takes less time\n",
 		rounds->count);
@@ -263,15 +264,15 @@ static bool table(const struct rounds *rounds, struct fb_series both[2])
 		fb_paces_describe(&rounds->paces);
 	for (size_t i = 0; i < first->count; i++) {
 		if (!i || first->record[i].test != first->record[i - 1].test)
-			heading(rounds, first->record[i].test);
-		complete &= row(rounds, &both[0], &both[1], &first->record[i]);
+			compare_heading(rounds, first->record[i].test);
+		complete &= compare_row(rounds, &both[0], &both[1], &first->record[i]);
 	}
 	return complete;
 }
 
 /* ---- files ---- */
 
-static void write_csv(const char *name, const struct fb_series both[2])
+static void compare_write_csv(const char *name, const struct fb_series both[2])
 {
 	FILE *file;
 
@@ -290,7 +291,7 @@ static void write_csv(const char *name, const struct fb_series both[2])
 
 /* Give the two libraries different labels, because a file identifies series by label.
  */
-static void name_sides(const struct rounds *rounds, struct fb_series both[2])
+static void compare_name_sides(const struct rounds *rounds, struct fb_series both[2])
 {
 	both[0] = rounds->ours[0];
 	both[1] = rounds->theirs[0];
@@ -311,13 +312,13 @@ int fb_compare(const struct fb_options *options)
 	bool complete;
 
 	if (o.vs)
-		check_folder(o.vs);
+		compare_check_folder(o.vs);
 	else
 		fb_ucx_tests(&o.config);
-	run_rounds(&o, &rounds);
-	name_sides(&rounds, both);
-	complete = table(&rounds, both);
-	write_csv(o.csv, both);
+	compare_run_rounds(&o, &rounds);
+	compare_name_sides(&rounds, both);
+	complete = compare_table(&rounds, both);
+	compare_write_csv(o.csv, both);
 	fb_plot(&o, both, 2);
 	for (uint32_t i = 0; i < rounds.count; i++) {
 		fb_series_done(&rounds.ours[i]);

@@ -60,12 +60,12 @@ void fb_config_init(struct fb_config *c)
 	c->percentiles = true;
 }
 
-static bool is_text(const char text[FB_NAME_MAX])
+static bool config_is_text(const char text[FB_NAME_MAX])
 {
 	return memchr(text, 0, FB_NAME_MAX) != NULL;
 }
 
-static const char *check_numbers(const struct fb_config *c)
+static const char *config_check_numbers(const struct fb_config *c)
 {
 	if (!c->threads || c->threads > FB_THREADS_MAX)
 		return "threads: from 1 to 256";
@@ -92,7 +92,7 @@ static const char *check_numbers(const struct fb_config *c)
 	return NULL;
 }
 
-static const char *check_words(const struct fb_config *c)
+static const char *config_check_words(const struct fb_config *c)
 {
 	if (!c->tests || c->tests >> FB_TEST_COUNT)
 		return "there is no test of that name";
@@ -107,13 +107,14 @@ static const char *check_words(const struct fb_config *c)
 	if (c->inject > 1 || c->verify > 1 || c->touch > 1 || c->sleep > 1 ||
 		c->percentiles > 1 || c->narrow > 1 || c->shared > 1 || c->silent > 1)
 		return "a choice that is neither yes nor no";
-	if (!is_text(c->provider) || !is_text(c->domain) || !is_text(c->fabric))
+	if (!config_is_text(c->provider) || !config_is_text(c->domain) ||
+		!config_is_text(c->fabric))
 		return "provider, domain, fabric: names of at most 127 characters";
 	return NULL;
 }
 
 /* All tests of operations that a silent target can take part in. */
-static const char *check_silence(const struct fb_config *c)
+static const char *config_check_silence(const struct fb_config *c)
 {
 	for (int test = 0; test < FB_TEST_COUNT; test++)
 		if (fb_config_has(c, test) && fb_tests[test].need != FB_NEED_RMA &&
@@ -128,7 +129,7 @@ static const char *check_silence(const struct fb_config *c)
 	return NULL;
 }
 
-static const char *check_sense(const struct fb_config *c)
+static const char *config_check_sense(const struct fb_config *c)
 {
 	bool coll = fb_config_needs(c, FB_NEED_COLLECTIVE);
 	bool own_buffers = c->touch || c->verify;
@@ -161,16 +162,16 @@ static const char *check_sense(const struct fb_config *c)
 	if (c->buffers && own_buffers && c->buffers < 2)
 		return "one buffer for all messages: only with --touch=no and without "
 		       "--verify";
-	return c->silent ? check_silence(c) : NULL;
+	return c->silent ? config_check_silence(c) : NULL;
 }
 
 const char *fb_config_check(const struct fb_config *config)
 {
-	const char *wrong = check_words(config);
+	const char *wrong = config_check_words(config);
 
 	if (!wrong)
-		wrong = check_numbers(config);
-	return wrong ? wrong : check_sense(config);
+		wrong = config_check_numbers(config);
+	return wrong ? wrong : config_check_sense(config);
 }
 
 bool fb_config_needs(const struct fb_config *config, enum fb_need need)
@@ -189,7 +190,8 @@ void fb_config_drop(struct fb_config *config, enum fb_need need)
 }
 
 /* Powers of @factor times @first, up to @last. */
-static uint32_t powers(uint64_t first, uint64_t last, uint64_t factor, uint64_t *sizes)
+static uint32_t config_powers(
+	uint64_t first, uint64_t last, uint64_t factor, uint64_t *sizes)
 {
 	uint32_t n = 0;
 
@@ -212,12 +214,12 @@ uint32_t fb_config_sizes(
 		return config->size_count;
 	}
 	if (info->need == FB_NEED_COLLECTIVE)
-		return powers(8, 1 << 20, 8, sizes);
+		return config_powers(8, 1 << 20, 8, sizes);
 	if (test == FB_RAMP)
-		return powers(8, 32 << 10, 64, sizes);
+		return config_powers(8, 32 << 10, 64, sizes);
 	if (info->unit == FB_UNIT_RATE)
-		return powers(8, 512, 8, sizes);
-	return powers(8, 1 << 20, 2, sizes);
+		return config_powers(8, 512, 8, sizes);
+	return config_powers(8, 1 << 20, 2, sizes);
 }
 
 uint32_t fb_config_window(const struct fb_config *config, uint64_t bytes)

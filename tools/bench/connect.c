@@ -19,7 +19,8 @@ struct newcomer {
 	struct fb_slot *tx_at, *rx_at; /* memory of the fifos */
 };
 
-static void lane_of_one(struct fb_lane *lane, struct fb_slot *slot, struct fb_slot **at)
+static void connect_lane_of_one(
+	struct fb_lane *lane, struct fb_slot *slot, struct fb_slot **at)
 {
 	*slot = (struct fb_slot){ .receives = false };
 	lane->slot = slot;
@@ -27,13 +28,14 @@ static void lane_of_one(struct fb_lane *lane, struct fb_slot *slot, struct fb_sl
 	lane->fifo = (struct fb_fifo){ .at = at };
 }
 
-static void open_newcomer(struct fb_worker *w, struct newcomer *new, struct fid_cq *cq)
+static void connect_open_newcomer(
+	struct fb_worker *w, struct newcomer *new, struct fid_cq *cq)
 {
 	struct fb_node *node = w->node;
 
 	new->w = *w;
-	lane_of_one(&new->w.tx, &new->tx, &new->tx_at);
-	lane_of_one(&new->w.rx, &new->rx, &new->rx_at);
+	connect_lane_of_one(&new->w.tx, &new->tx, &new->tx_at);
+	connect_lane_of_one(&new->w.rx, &new->rx, &new->rx_at);
 	new->rx.receives = true;
 	fb_fifo_put(&new->w.tx.fifo, &new->tx);
 	new->w.end.cq = cq;
@@ -44,14 +46,14 @@ static void open_newcomer(struct fb_worker *w, struct newcomer *new, struct fid_
 	fb_message_post(&new->w, &new->rx);
 }
 
-static void close_newcomer(struct newcomer *new)
+static void connect_close_newcomer(struct newcomer *new)
 {
 	fb_must(fi_close(&new->w.end.ep->fid), "closing an endpoint");
 	fb_must(fi_close(&new->w.end.cq->fid), "closing a CQ");
 }
 
 /* Waits for an empty message, without posting another receive. */
-static void await_word(struct fb_worker *w)
+static void connect_await_word(struct fb_worker *w)
 {
 	while (fb_fifo_empty(&w->rx.fifo))
 		fb_poll(w);
@@ -60,35 +62,36 @@ static void await_word(struct fb_worker *w)
 
 /* The side with the new endpoint, with the queue @cq or, if that is NULL, a queue of
  * its own. Returns the measured time in ns. */
-static uint64_t call(struct fb_worker *w, struct newcomer *new, struct fid_cq *cq)
+static uint64_t connect_call(
+	struct fb_worker *w, struct newcomer *new, struct fid_cq *cq)
 {
 	struct fb_address all[2];
 	uint64_t start = tool_now_ns(), ns;
 
-	open_newcomer(w, new, cq ? cq : fb_node_queue(w->node));
+	connect_open_newcomer(w, new, cq ? cq : fb_node_queue(w->node));
 	ns = tool_now_ns() - start;
 	if (w->node->config->type != FI_EP_MSG)
 		fb_node_swap_addresses(w->node, new->w.end.ep, all);
 	start = tool_now_ns();
 	fb_message_send_empty(&new->w);
-	await_word(&new->w);
+	connect_await_word(&new->w);
 	fb_message_finish(&new->w);
 	return ns + tool_now_ns() - start;
 }
 
 /* The side that answers, for connected endpoints. */
-static void answer_connection(
+static void connect_answer_connection(
 	struct fb_worker *w, struct newcomer *new, struct fid_cq *cq)
 {
-	open_newcomer(w, new, cq ? cq : fb_node_queue(w->node));
-	await_word(&new->w);
+	connect_open_newcomer(w, new, cq ? cq : fb_node_queue(w->node));
+	connect_await_word(&new->w);
 	fb_message_send_empty(&new->w);
 	fb_message_finish(&new->w);
 }
 
 /* The side that answers, for connectionless endpoints. Returns the address of the new
  * endpoint. */
-static fi_addr_t answer(struct fb_worker *w)
+static fi_addr_t connect_answer(struct fb_worker *w)
 {
 	struct fb_address all[2];
 	fi_addr_t peer = w->end.peer, newcomer;
@@ -103,39 +106,40 @@ static fi_addr_t answer(struct fb_worker *w)
 	return newcomer;
 }
 
-static void one_iteration(struct fb_worker *w, struct newcomer *new, uint64_t *ns)
+static void connect_one_iteration(
+	struct fb_worker *w, struct newcomer *new, uint64_t *ns)
 {
 	bool connected = w->node->config->type == FI_EP_MSG, calls = !w->side;
 	fi_addr_t newcomer = FI_ADDR_UNSPEC;
 
 	if (calls)
-		*ns += call(w, new, NULL);
+		*ns += connect_call(w, new, NULL);
 	else if (connected)
-		answer_connection(w, new, NULL);
+		connect_answer_connection(w, new, NULL);
 	else
-		newcomer = answer(w);
+		newcomer = connect_answer(w);
 	/* Neither side closes before both have their message. */
 	fb_control_barrier(w->node->control);
 	if (calls || connected)
-		close_newcomer(new);
+		connect_close_newcomer(new);
 	else
 		(void)fi_av_remove(w->end.av, &newcomer, 1, 0);
 }
 
-static void iterations(struct fb_worker *w, uint64_t count)
+static void connect_iterations(struct fb_worker *w, uint64_t count)
 {
 	uint64_t base = tool_now_ns(), ns = 0;
 	struct newcomer new = { .tx_at = NULL };
 
 	for (uint64_t i = 0; i < count; i++) {
-		one_iteration(w, &new, &ns);
+		connect_one_iteration(w, &new, &ns);
 		if (w->stamps)
 			w->stamps[i] = base + ns;
 	}
 	w->batch_ns = (double)ns;
 }
 
-const struct fb_pattern fb_connect = { iterations, 1 };
+const struct fb_pattern fb_connect = { connect_iterations, 1 };
 
 /* ---- idle peers ---- */
 
@@ -163,11 +167,11 @@ void fb_idle_add(struct fb_worker *w)
 	}
 	for (uint32_t i = 0; i < count; i++) {
 		if (w->side)
-			(void)call(w, &idle.all[i], cq);
+			(void)connect_call(w, &idle.all[i], cq);
 		else if (connected)
-			answer_connection(w, &idle.all[i], cq);
+			connect_answer_connection(w, &idle.all[i], cq);
 		else
-			(void)answer(w);
+			(void)connect_answer(w);
 	}
 	fb_control_barrier(w->node->control);
 }

@@ -37,13 +37,13 @@ void fb_control_close(struct fb_control *c)
 	c->fd = NULL;
 }
 
-static _Noreturn void left(void)
+static _Noreturn void control_left(void)
 {
 	fb_die(fb_control_why_left ? fb_control_why_left() : FB_EXIT_FAILED,
 		"the peer left");
 }
 
-static void send_all(int fd, const void *data, size_t len)
+static void bench_control_send_all(int fd, const void *data, size_t len)
 {
 	const char *at = data;
 
@@ -53,7 +53,7 @@ static void send_all(int fd, const void *data, size_t len)
 		if (n < 0 && errno == EINTR)
 			continue;
 		if (n < 0 && (errno == EPIPE || errno == ECONNRESET))
-			left();
+			control_left();
 		if (n < 0)
 			fb_die(FB_EXIT_FAILED, "telling the peer: %s", strerror(errno));
 		at += n;
@@ -61,7 +61,7 @@ static void send_all(int fd, const void *data, size_t len)
 	}
 }
 
-static void recv_all(int fd, void *data, size_t len)
+static void bench_control_recv_all(int fd, void *data, size_t len)
 {
 	char *at = data;
 
@@ -71,7 +71,7 @@ static void recv_all(int fd, void *data, size_t len)
 		if (n < 0 && errno == EINTR)
 			continue;
 		if (!n || (n < 0 && errno == ECONNRESET))
-			left();
+			control_left();
 		if (n < 0 && (errno == EAGAIN || errno == EWOULDBLOCK))
 			fb_die(FB_EXIT_FAILED,
 				"no word of the peer within the timeout");
@@ -85,21 +85,22 @@ static void recv_all(int fd, void *data, size_t len)
 void fb_control_share(struct fb_control *c, void *data, size_t len)
 {
 	if (c->rank) {
-		recv_all(c->fd[0], data, len);
+		bench_control_recv_all(c->fd[0], data, len);
 		return;
 	}
 	for (int i = 1; i < c->members; i++)
-		send_all(c->fd[i], data, len);
+		bench_control_send_all(c->fd[i], data, len);
 }
 
 void fb_control_gather(struct fb_control *c, const void *mine, void *all, size_t len)
 {
 	if (c->rank) {
-		send_all(c->fd[0], mine, len);
+		bench_control_send_all(c->fd[0], mine, len);
 	} else {
 		memcpy(all, mine, len);
 		for (int i = 1; i < c->members; i++)
-			recv_all(c->fd[i], (char *)all + (size_t)i * len, len);
+			bench_control_recv_all(
+				c->fd[i], (char *)all + (size_t)i * len, len);
 	}
 	fb_control_share(c, all, len * (size_t)c->members);
 }
@@ -112,7 +113,7 @@ void fb_control_barrier(struct fb_control *c)
 }
 
 /* 1: something to read, 0: nothing, -1: the member left. */
-static int state(int fd)
+static int control_state(int fd)
 {
 	char byte;
 	ssize_t n = recv(fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT);
@@ -127,15 +128,15 @@ static int state(int fd)
 void fb_control_check(struct fb_control *c)
 {
 	for (int i = 0; i < c->members; i++)
-		if (c->fd[i] >= 0 && state(c->fd[i]) < 0)
-			left();
+		if (c->fd[i] >= 0 && control_state(c->fd[i]) < 0)
+			control_left();
 }
 
 bool fb_control_talks(struct fb_control *c)
 {
-	int now = state(c->fd[0]);
+	int now = control_state(c->fd[0]);
 
 	if (now < 0)
-		left();
+		control_left();
 	return now > 0;
 }

@@ -65,7 +65,7 @@ void fb_csv_header(FILE *file)
 	fputc('\n', file);
 }
 
-static void write_text(FILE *file, const char *text)
+static void csv_write_text(FILE *file, const char *text)
 {
 	if (!strpbrk(text, ",\"\n")) {
 		fprintf(file, "%s,", text);
@@ -82,12 +82,12 @@ void fb_csv_record(
 {
 	char part[48];
 
-	write_text(file, series->label);
-	write_text(file, series->provider);
-	write_text(file, series->domain);
-	write_text(file, series->type);
-	write_text(file, series->version);
-	write_text(file, series->library);
+	csv_write_text(file, series->label);
+	csv_write_text(file, series->provider);
+	csv_write_text(file, series->domain);
+	csv_write_text(file, series->type);
+	csv_write_text(file, series->version);
+	csv_write_text(file, series->library);
 	fprintf(file,
 		"%s,%" PRIu64 ",%" PRIu32 ",%" PRIu32 ",%" PRIu64 ",%" PRIu64
 		",%.1f,%.1f,%.1f,%.1f,%.1f,%.1f,%.1f,%.3f,%.4f,%s\n",
@@ -104,7 +104,7 @@ void fb_csv_record(
 enum { FIELDS_MAX = 64 };
 
 /* A line in fields, which stay in @line. Returns how many, or -1. */
-static int split(char *line, char *field[FIELDS_MAX])
+static int csv_split(char *line, char *field[FIELDS_MAX])
 {
 	char *from = line, *to;
 	int n = 0;
@@ -133,10 +133,10 @@ static int split(char *line, char *field[FIELDS_MAX])
 	}
 }
 
-static bool find_columns(char *line, int where[COLUMNS])
+static bool csv_find_columns(char *line, int where[COLUMNS])
 {
 	char *field[FIELDS_MAX];
-	int n = split(line, field);
+	int n = csv_split(line, field);
 
 	for (int i = 0; i < COLUMNS; i++) {
 		where[i] = -1;
@@ -149,7 +149,7 @@ static bool find_columns(char *line, int where[COLUMNS])
 	return true;
 }
 
-static bool number(const char *text, double *ret_number)
+static bool csv_number(const char *text, double *ret_number)
 {
 	char *end;
 
@@ -157,7 +157,7 @@ static bool number(const char *text, double *ret_number)
 	return end != text && !*end && *ret_number >= 0 && *ret_number < 1e18;
 }
 
-static bool test_of(const char *name, enum fb_test *ret_test)
+static bool csv_test_of(const char *name, enum fb_test *ret_test)
 {
 	for (int test = 0; test < FB_TEST_COUNT; test++)
 		if (!strcmp(fb_tests[test].name, name)) {
@@ -168,7 +168,7 @@ static bool test_of(const char *name, enum fb_test *ret_test)
 }
 
 /* A part of a ramp, or nothing. */
-static bool read_part(const char *text, struct fb_record *record)
+static bool csv_read_part(const char *text, struct fb_record *record)
 {
 	char end;
 
@@ -177,13 +177,13 @@ static bool read_part(const char *text, struct fb_record *record)
 				 record->first && record->first <= record->last);
 }
 
-static bool read_record(
+static bool csv_read_record(
 	char *field[FIELDS_MAX], const int where[COLUMNS], struct fb_record *ret_record)
 {
 	double value[COLUMNS] = { 0 };
 
 	for (int i = BYTES; i <= MAX; i++)
-		if (!number(field[where[i]], &value[i]))
+		if (!csv_number(field[where[i]], &value[i]))
 			return false;
 	*ret_record = (struct fb_record){
 		.bytes = (uint64_t)value[BYTES],
@@ -200,17 +200,17 @@ static bool read_record(
 		.max_ns = value[MAX],
 		.failed = !(value[MEDIAN] > 0),
 	};
-	if (where[PART] >= 0 && !read_part(field[where[PART]], ret_record))
+	if (where[PART] >= 0 && !csv_read_part(field[where[PART]], ret_record))
 		return false;
-	return test_of(field[where[TEST]], &ret_record->test);
+	return csv_test_of(field[where[TEST]], &ret_record->test);
 }
 
-static void copy(char *to, size_t size, const char *from)
+static void csv_copy(char *to, size_t size, const char *from)
 {
 	snprintf(to, size, "%s", from);
 }
 
-static struct fb_series *series_of(struct fb_series **series, size_t *count,
+static struct fb_series *csv_series_of(struct fb_series **series, size_t *count,
 	char *field[FIELDS_MAX], const int where[COLUMNS])
 {
 	struct fb_series *grown, *last;
@@ -224,12 +224,12 @@ static struct fb_series *series_of(struct fb_series **series, size_t *count,
 	*series = grown;
 	last = &grown[(*count)++];
 	memset(last, 0, sizeof(*last));
-	copy(last->label, sizeof(last->label), field[where[LABEL]]);
-	copy(last->provider, sizeof(last->provider), field[where[PROVIDER]]);
-	copy(last->domain, sizeof(last->domain), field[where[DOMAIN]]);
-	copy(last->type, sizeof(last->type), field[where[TYPE]]);
-	copy(last->version, sizeof(last->version), field[where[VERSION]]);
-	copy(last->library, sizeof(last->library), field[where[LIBRARY]]);
+	csv_copy(last->label, sizeof(last->label), field[where[LABEL]]);
+	csv_copy(last->provider, sizeof(last->provider), field[where[PROVIDER]]);
+	csv_copy(last->domain, sizeof(last->domain), field[where[DOMAIN]]);
+	csv_copy(last->type, sizeof(last->type), field[where[TYPE]]);
+	csv_copy(last->version, sizeof(last->version), field[where[VERSION]]);
+	csv_copy(last->library, sizeof(last->library), field[where[LIBRARY]]);
 	return last;
 }
 
@@ -241,16 +241,17 @@ const char *fb_csv_read(FILE *file, struct fb_series **ret_series, size_t *ret_c
 
 	*ret_series = NULL;
 	*ret_count = 0;
-	if (!fgets(line, sizeof(line), file) || !find_columns(line, where))
+	if (!fgets(line, sizeof(line), file) || !csv_find_columns(line, where))
 		return "it does not begin with the names of fi_bench's columns";
 	while (fgets(line, sizeof(line), file)) {
-		n = split(line, field);
+		n = csv_split(line, field);
 		for (int i = 0; i < COLUMNS; i++)
 			if (n <= where[i])
 				return "a line has too few columns";
-		if (!read_record(field, where, &record))
+		if (!csv_read_record(field, where, &record))
 			return "a line has a word where a number or a test belongs";
-		fb_series_add(series_of(ret_series, ret_count, field, where), &record);
+		fb_series_add(
+			csv_series_of(ret_series, ret_count, field, where), &record);
 	}
 	return NULL;
 }

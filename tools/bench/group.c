@@ -38,12 +38,12 @@ static struct {
 
 /* ---- joining ---- */
 
-static size_t members(const struct fb_worker *w)
+static size_t group_members(const struct fb_worker *w)
 {
 	return (size_t)w->node->control->members;
 }
 
-static void wait_join(struct fb_worker *w)
+static void group_wait_join(struct fb_worker *w)
 {
 	struct fi_eq_entry entry;
 	uint32_t event;
@@ -59,7 +59,7 @@ static void wait_join(struct fb_worker *w)
 
 void fb_group_join(struct fb_worker *w)
 {
-	struct fi_av_set_attr attr = { .count = members(w),
+	struct fi_av_set_attr attr = { .count = group_members(w),
 		.flags = FI_UNIVERSE,
 		.start_addr = FI_ADDR_NOTAVAIL,
 		.end_addr = FI_ADDR_NOTAVAIL };
@@ -76,13 +76,13 @@ void fb_group_join(struct fb_worker *w)
 	fb_must(fi_join_collective(
 			w->end.ep, FI_ADDR_NOTAVAIL, group.set, 0, &group.mc, NULL),
 		"fi_join_collective");
-	wait_join(w);
+	group_wait_join(w);
 	group.addr = fi_mc_addr(group.mc);
 }
 
 /* ---- buffers ---- */
 
-static void pool_close(struct pool *pool)
+static void group_pool_close(struct pool *pool)
 {
 	if (pool->mr)
 		(void)fi_close(&pool->mr->fid);
@@ -92,11 +92,11 @@ static void pool_close(struct pool *pool)
 }
 
 /* Opens a pool of buffers of @extent bytes, whose number depends on the members. */
-static void pool_open(struct fb_worker *w, struct pool *pool, size_t extent)
+static void group_pool_open(struct fb_worker *w, struct pool *pool, size_t extent)
 {
-	pool_close(pool);
+	group_pool_close(pool);
 	pool->stride = (extent / LINE + 1) * LINE;
-	pool->count = out_of_caches / members(w) / pool->stride;
+	pool->count = out_of_caches / group_members(w) / pool->stride;
 	if (w->node->config->buffers)
 		pool->count = w->node->config->buffers;
 	if (pool->count < 2)
@@ -118,23 +118,25 @@ static void pool_open(struct fb_worker *w, struct pool *pool, size_t extent)
 	pool->desc = fi_mr_desc(pool->mr);
 }
 
-static double *pool_at(const struct pool *pool)
+static double *group_pool_at(const struct pool *pool)
 {
 	return (double *)(void *)(pool->memory +
 				  group.iteration % pool->count * pool->stride);
 }
 
-static bool of_all(enum fb_test test, bool result)
+static bool group_of_all(enum fb_test test, bool result)
 {
 	return test == FB_ALLTOALL || (test == FB_ALLGATHER && result);
 }
 
-static void prepare(struct fb_worker *w)
+static void group_prepare(struct fb_worker *w)
 {
 	size_t bytes = w->bytes;
 
-	pool_open(w, &group.from, bytes * (of_all(w->test, false) ? members(w) : 1));
-	pool_open(w, &group.to, bytes * (of_all(w->test, true) ? members(w) : 1));
+	group_pool_open(w, &group.from,
+		bytes * (group_of_all(w->test, false) ? group_members(w) : 1));
+	group_pool_open(w, &group.to,
+		bytes * (group_of_all(w->test, true) ? group_members(w) : 1));
 	group.iteration = 0;
 }
 
@@ -142,68 +144,70 @@ static void prepare(struct fb_worker *w)
 
 /* Element @at of the contribution of member @rank: a whole number, so that sums are
  * exact. */
-static double mark(const struct fb_worker *w, size_t rank, size_t at)
+static double group_mark(const struct fb_worker *w, size_t rank, size_t at)
 {
-	return (double)((group.iteration * members(w) + rank + at) % 1000);
+	return (double)((group.iteration * group_members(w) + rank + at) % 1000);
 }
 
-static double expected(const struct fb_worker *w, size_t root, size_t count, size_t i)
+static double group_expected(
+	const struct fb_worker *w, size_t root, size_t count, size_t i)
 {
 	double sum = 0;
 
 	switch (w->test) {
 	case FB_BROADCAST:
-		return mark(w, root, i);
+		return group_mark(w, root, i);
 	case FB_ALLGATHER:
-		return mark(w, i / count, i % count);
+		return group_mark(w, i / count, i % count);
 	case FB_ALLTOALL:
-		return mark(w, i / count, (size_t)w->side * count + i % count);
+		return group_mark(w, i / count, (size_t)w->side * count + i % count);
 	default:
-		for (size_t rank = 0; rank < members(w); rank++)
-			sum += mark(w, rank, i);
+		for (size_t rank = 0; rank < group_members(w); rank++)
+			sum += group_mark(w, rank, i);
 		return sum;
 	}
 }
 
-static void fill(struct fb_worker *w, double *buf, size_t count)
+static void group_fill(struct fb_worker *w, double *buf, size_t count)
 {
 	for (size_t i = 0; i < count; i++)
-		buf[i] = mark(w, (size_t)w->side, i);
+		buf[i] = group_mark(w, (size_t)w->side, i);
 }
 
-static void check(struct fb_worker *w, const double *result, size_t root, size_t count)
+static void group_check(
+	struct fb_worker *w, const double *result, size_t root, size_t count)
 {
-	size_t all = count * (of_all(w->test, true) ? members(w) : 1);
+	size_t all = count * (group_of_all(w->test, true) ? group_members(w) : 1);
 
 	for (size_t i = 0; i < all; i++)
-		if (result[i] != expected(w, root, count, i))
+		if (result[i] != group_expected(w, root, count, i))
 			fb_die(FB_EXIT_DAMAGED,
 				"%s, %zu bytes: operation %llu, element %zu is wrong",
 				fb_tests[w->test].name, w->bytes,
 				(unsigned long long)group.iteration, i);
 }
 
-static void finish(struct fb_worker *w, ssize_t started)
+static void group_finish(struct fb_worker *w, ssize_t started)
 {
 	fb_must(started, fb_tests[w->test].name);
 	fb_message_finish(w);
 }
 
 /* The context of the one operation that is under way. */
-static void *context(struct fb_worker *w)
+static void *group_context(struct fb_worker *w)
 {
 	while (fb_fifo_empty(&w->tx.fifo))
 		fb_poll(w);
 	return &fb_fifo_take(&w->tx.fifo)->context;
 }
 
-static void broadcast(struct fb_worker *w, double *buf, size_t count, size_t root)
+static void group_broadcast(struct fb_worker *w, double *buf, size_t count, size_t root)
 {
-	finish(w, fi_broadcast(w->end.ep, buf, count, group.to.desc, group.addr,
-			  w->node->member[root], FI_DOUBLE, 0, context(w)));
+	group_finish(w, fi_broadcast(w->end.ep, buf, count, group.to.desc, group.addr,
+				w->node->member[root], FI_DOUBLE, 0, group_context(w)));
 }
 
-static void operation(
+static void group_operation(
 	struct fb_worker *w, double *from, double *to, size_t count, size_t root)
 {
 	struct fid_ep *ep = w->end.ep;
@@ -211,64 +215,67 @@ static void operation(
 
 	switch (w->test) {
 	case FB_BARRIER:
-		finish(w, fi_barrier(ep, group.addr, context(w)));
+		group_finish(w, fi_barrier(ep, group.addr, group_context(w)));
 		break;
 	case FB_BROADCAST:
-		broadcast(w, to, count, root);
+		group_broadcast(w, to, count, root);
 		break;
 	case FB_ALLREDUCE:
-		finish(w, fi_allreduce(ep, from, count, from_desc, to, to_desc,
-				  group.addr, FI_DOUBLE, FI_SUM, 0, context(w)));
+		group_finish(
+			w, fi_allreduce(ep, from, count, from_desc, to, to_desc,
+				   group.addr, FI_DOUBLE, FI_SUM, 0, group_context(w)));
 		break;
 	case FB_ALLGATHER:
-		finish(w, fi_allgather(ep, from, count, from_desc, to, to_desc,
-				  group.addr, FI_DOUBLE, 0, context(w)));
+		group_finish(w, fi_allgather(ep, from, count, from_desc, to, to_desc,
+					group.addr, FI_DOUBLE, 0, group_context(w)));
 		break;
 	case FB_ALLTOALL:
-		finish(w, fi_alltoall(ep, from, count, from_desc, to, to_desc,
-				  group.addr, FI_DOUBLE, 0, context(w)));
+		group_finish(w, fi_alltoall(ep, from, count, from_desc, to, to_desc,
+					group.addr, FI_DOUBLE, 0, group_context(w)));
 		break;
 	default:
-		finish(w, fi_reduce(ep, from, count, from_desc, to, to_desc, group.addr,
-				  w->node->member[root], FI_DOUBLE, FI_SUM, 0,
-				  context(w)));
-		broadcast(w, to, count, root);
+		group_finish(w, fi_reduce(ep, from, count, from_desc, to, to_desc,
+					group.addr, w->node->member[root], FI_DOUBLE,
+					FI_SUM, 0, group_context(w)));
+		group_broadcast(w, to, count, root);
 		break;
 	}
 }
 
-static void one_iteration(struct fb_worker *w)
+static void group_one_iteration(struct fb_worker *w)
 {
 	size_t count = w->bytes / sizeof(double);
-	size_t root = group.iteration % members(w);
-	double *from = pool_at(&group.from), *to = pool_at(&group.to);
+	size_t root = group.iteration % group_members(w);
+	double *from = group_pool_at(&group.from), *to = group_pool_at(&group.to);
 
 	if (w->verify) {
-		fill(w, from, count * (of_all(w->test, false) ? members(w) : 1));
+		group_fill(w, from,
+			count * (group_of_all(w->test, false) ? group_members(w) : 1));
 		if (w->test == FB_BROADCAST)
-			fill(w, to, count);
+			group_fill(w, to, count);
 	}
-	operation(w, from, to, count, root);
+	group_operation(w, from, to, count, root);
 	if (w->verify && w->test != FB_BARRIER)
-		check(w, to, root, count);
+		group_check(w, to, root, count);
 	group.iteration++;
 }
 
-static void iterations(struct fb_worker *w, uint64_t count)
+static void group_iterations(struct fb_worker *w, uint64_t count)
 {
 	for (uint64_t i = 0; i < count; i++) {
-		one_iteration(w);
+		group_one_iteration(w);
 		if (w->stamps)
 			w->stamps[i] = tool_now_ns();
 	}
 }
 
-const struct fb_pattern fb_collective = { iterations, 1, .prepare = prepare };
+const struct fb_pattern fb_collective = { group_iterations, 1,
+	.prepare = group_prepare };
 
 void fb_group_leave(void)
 {
-	pool_close(&group.from);
-	pool_close(&group.to);
+	group_pool_close(&group.from);
+	group_pool_close(&group.to);
 	if (group.mc)
 		(void)fi_close(&group.mc->fid);
 	if (group.set)

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static uint64_t caps_of(const struct fb_config *c, enum fb_call call)
+static uint64_t hints_caps_of(const struct fb_config *c, enum fb_call call)
 {
 	uint64_t caps = call == FB_CALL_TAGGED ? FI_TAGGED : FI_MSG;
 
@@ -20,7 +20,7 @@ static uint64_t caps_of(const struct fb_config *c, enum fb_call call)
 	return caps;
 }
 
-static char *name_or_null(const char *name)
+static char *hints_name_or_null(const char *name)
 {
 	return name[0] ? strdup(name) : NULL;
 }
@@ -33,7 +33,7 @@ static struct fi_info *hints_new(
 
 	if (!hints)
 		fb_die(FB_EXIT_FAILED, "no memory for hints");
-	hints->caps = caps_of(c, call);
+	hints->caps = hints_caps_of(c, call);
 	/* No operation here has remote CQ data. */
 	hints->mode = FI_CONTEXT | FI_CONTEXT2 | FI_RX_CQ_DATA;
 	hints->ep_attr->type = c->type;
@@ -56,9 +56,9 @@ static struct fi_info *hints_new(
 	/* Verification knows which message a receive gets. */
 	if (c->verify)
 		hints->tx_attr->msg_order = hints->rx_attr->msg_order = FI_ORDER_SAS;
-	hints->fabric_attr->prov_name = name_or_null(c->provider);
-	hints->fabric_attr->name = name_or_null(c->fabric);
-	hints->domain_attr->name = name_or_null(c->domain);
+	hints->fabric_attr->prov_name = hints_name_or_null(c->provider);
+	hints->fabric_attr->name = hints_name_or_null(c->fabric);
+	hints->domain_attr->name = hints_name_or_null(c->domain);
 	if (dest) {
 		hints->dest_addr = malloc(dest->len);
 		if (!hints->dest_addr)
@@ -69,13 +69,13 @@ static struct fi_info *hints_new(
 	return hints;
 }
 
-static int ask(struct fb_node *node, struct fi_info *hints, const char *source)
+static int hints_ask(struct fb_node *node, struct fi_info *hints, const char *source)
 {
 	return fi_getinfo(fb_library_version(), source, NULL, source ? FI_SOURCE : 0,
 		hints, &node->info);
 }
 
-static bool over_ip(const struct fi_info *info)
+static bool hints_over_ip(const struct fi_info *info)
 {
 	return info->addr_format == FI_SOCKADDR ||
 	       info->addr_format == FI_SOCKADDR_IN ||
@@ -85,18 +85,18 @@ static bool over_ip(const struct fi_info *info)
 /* The address of the control connection is an address of endpoints only where they
  * have IP addresses; and a device may have another one. So the first answer counts, and
  * is replaced by one with that address where there is one of the same provider. */
-static int ask_for(
+static int hints_ask_for(
 	struct fb_node *node, enum fb_call call, const struct fb_address *dest)
 {
 	struct fi_info *hints = hints_new(node, call, dest), *any;
-	int ret = ask(node, hints, NULL);
+	int ret = hints_ask(node, hints, NULL);
 
 	any = node->info;
-	if (!ret && !dest && node->source && over_ip(any)) {
+	if (!ret && !dest && node->source && hints_over_ip(any)) {
 		if (!hints->fabric_attr->prov_name)
 			hints->fabric_attr->prov_name =
 				strdup(any->fabric_attr->prov_name);
-		if (ask(node, hints, node->source))
+		if (hints_ask(node, hints, node->source))
 			node->info = any;
 		else
 			fi_freeinfo(any);
@@ -105,7 +105,7 @@ static int ask_for(
 	return ret;
 }
 
-static int ask_for_call(struct fb_node *node, const struct fb_address *dest)
+static int hints_ask_for_call(struct fb_node *node, const struct fb_address *dest)
 {
 	const struct fb_config *c = node->config;
 	int ret;
@@ -113,10 +113,10 @@ static int ask_for_call(struct fb_node *node, const struct fb_address *dest)
 	node->call = c->call                  ? (enum fb_call)c->call
 		     : c->type == FI_EP_DGRAM ? FB_CALL_MSG
 					      : FB_CALL_TAGGED;
-	ret = ask_for(node, node->call, dest);
+	ret = hints_ask_for(node, node->call, dest);
 	if (ret == -FI_ENODATA && !c->call && node->call == FB_CALL_TAGGED) {
 		node->call = FB_CALL_MSG;
-		ret = ask_for(node, node->call, dest);
+		ret = hints_ask_for(node, node->call, dest);
 	}
 	return ret;
 }
@@ -126,12 +126,12 @@ void fb_node_getinfo(struct fb_node *node, const struct fb_address *dest)
 	static const enum fb_need less[] = { FB_NEED_COLLECTIVE, FB_NEED_ATOMIC,
 		FB_NEED_RMA };
 	struct fb_config *c = node->config;
-	int ret = ask_for_call(node, dest);
+	int ret = hints_ask_for_call(node, dest);
 
 	for (size_t i = 0; c->narrow && ret == -FI_ENODATA && i < 3; i++) {
 		fb_config_drop(c, less[i]);
 		if (c->tests)
-			ret = ask_for_call(node, dest);
+			ret = hints_ask_for_call(node, dest);
 	}
 	if (ret)
 		fb_die(FB_EXIT_FAILED,

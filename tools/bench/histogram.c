@@ -3,7 +3,7 @@
 
 /* Values below 2^BITS have a bucket each. Above, the highest bit chooses 2^BITS buckets
  * and the next BITS bits one of them. */
-static uint32_t bucket_of(uint64_t value)
+static uint32_t histogram_bucket_of(uint64_t value)
 {
 	uint32_t shift;
 
@@ -25,7 +25,7 @@ uint64_t fb_histogram_low(uint32_t bucket)
 
 void fb_histogram_add(struct fb_histogram *h, uint64_t value)
 {
-	h->bucket[bucket_of(value)]++;
+	h->bucket[histogram_bucket_of(value)]++;
 	h->total++;
 	if (value > h->max)
 		h->max = value;

@@ -3,7 +3,7 @@
 
 #include <inttypes.h>
 
-static void text(FILE *file, const char *name, const char *value)
+static void json_text(FILE *file, const char *name, const char *value)
 {
 	fprintf(file, "  \"%s\": \"", name);
 	for (; *value; value++) {
@@ -22,16 +22,16 @@ static void text(FILE *file, const char *name, const char *value)
 void fb_json_begin(FILE *file, const struct fb_series *series)
 {
 	fputs("{\n", file);
-	text(file, "label", series->label);
-	text(file, "provider", series->provider);
-	text(file, "domain", series->domain);
-	text(file, "endpoint", series->type);
-	text(file, "version", series->version);
-	text(file, "library", series->library);
+	json_text(file, "label", series->label);
+	json_text(file, "provider", series->provider);
+	json_text(file, "domain", series->domain);
+	json_text(file, "endpoint", series->type);
+	json_text(file, "version", series->version);
+	json_text(file, "library", series->library);
 	fputs("  \"rows\": [", file);
 }
 
-static void histogram(FILE *file, const struct fb_histogram *h)
+static void json_histogram(FILE *file, const struct fb_histogram *h)
 {
 	const char *comma = "";
 
@@ -65,7 +65,7 @@ void fb_json_row(
 		r->p90_ns, r->p99_ns, r->p999_ns, r->max_ns,
 		fb_megabytes(r, r->median_ns), fb_megamessages(r, r->median_ns),
 		fb_part_text(r, part), r->failed ? "true" : "false");
-	histogram(file, &row->hist);
+	json_histogram(file, &row->hist);
 	fputs("}", file);
 }
 

@@ -23,7 +23,7 @@ static struct {
 } library;
 
 /* The default version of the symbol, as the newest program gets it. */
-static void find(void *handle, const char *name, void *ret_function)
+static void library_find(void *handle, const char *name, void *ret_function)
 {
 	void *function = dlsym(handle, name);
 
@@ -42,12 +42,12 @@ void fb_library_open(void)
 	handle = dlopen(soname, RTLD_NOW);
 	if (!handle)
 		fb_die(FB_EXIT_FAILED, "%s", dlerror());
-	find(handle, "fi_freeinfo", &library.freeinfo);
-	find(handle, "fi_dupinfo", &library.dupinfo);
-	find(handle, "fi_fabric", &library.fabric);
-	find(handle, "fi_version", &library.version);
-	find(handle, "fi_strerror", &library.strerror);
-	find(handle, "fi_getinfo", &library.getinfo);
+	library_find(handle, "fi_freeinfo", &library.freeinfo);
+	library_find(handle, "fi_dupinfo", &library.dupinfo);
+	library_find(handle, "fi_fabric", &library.fabric);
+	library_find(handle, "fi_version", &library.version);
+	library_find(handle, "fi_strerror", &library.strerror);
+	library_find(handle, "fi_getinfo", &library.getinfo);
 	if (!dladdr(*(void **)&library.getinfo, &where) ||
 		!realpath(where.dli_fname, library.path))
 		library.path[0] = 0;

@@ -10,14 +10,14 @@
 enum { LOST_AFTER_MS = 200, QUIET_MS = 5, POLLS_TO_CHECK = 64, MS = 1000000 };
 
 /* Has side 0 ended the batch? Checked now and then while no message arrives. */
-static bool batch_over(struct fb_worker *w)
+static bool lossy_batch_over(struct fb_worker *w)
 {
 	return w->empty_polls % POLLS_TO_CHECK == POLLS_TO_CHECK - 1 &&
 	       fb_control_talks(w->node->control);
 }
 
 /* Polls until a message arrives (true) or @limit_ms are over. */
-static bool came_within(struct fb_worker *w, uint64_t limit_ms)
+static bool lossy_came_within(struct fb_worker *w, uint64_t limit_ms)
 {
 	uint64_t until_ns = 0;
 
@@ -33,97 +33,97 @@ static bool came_within(struct fb_worker *w, uint64_t limit_ms)
 	return true;
 }
 
-static void take_one(struct fb_worker *w)
+static void lossy_take_one(struct fb_worker *w)
 {
 	fb_message_post(w, fb_message_await(w));
 }
 
-static void end_batch(struct fb_worker *w)
+static void lossy_end_batch(struct fb_worker *w)
 {
 	char word = 0;
 
 	fb_control_share(w->node->control, &word, sizeof(word));
 }
 
-static void echo(struct fb_worker *w)
+static void lossy_echo(struct fb_worker *w)
 {
-	while (!batch_over(w)) {
+	while (!lossy_batch_over(w)) {
 		if (fb_fifo_empty(&w->rx.fifo)) {
 			fb_poll(w);
 			continue;
 		}
-		take_one(w);
+		lossy_take_one(w);
 		fb_message_start(w);
 		fb_message_finish(w);
 	}
-	end_batch(w);
+	lossy_end_batch(w);
 }
 
-static void ping_pong(struct fb_worker *w, uint64_t count)
+static void lossy_ping_pong(struct fb_worker *w, uint64_t count)
 {
 	uint64_t start_ns;
 
 	if (w->side) {
-		echo(w);
+		lossy_echo(w);
 		return;
 	}
 	/* Take answers that arrived too late. */
 	fb_poll(w);
 	while (!fb_fifo_empty(&w->rx.fifo))
-		take_one(w);
+		lossy_take_one(w);
 	start_ns = tool_now_ns();
 	for (uint64_t i = 0; i < count; i++) {
 		fb_message_start(w);
 		fb_message_finish(w);
-		if (came_within(w, LOST_AFTER_MS))
-			take_one(w);
+		if (lossy_came_within(w, LOST_AFTER_MS))
+			lossy_take_one(w);
 		else
 			w->lost++;
 		if (w->stamps)
 			w->stamps[i] = tool_now_ns();
 	}
 	w->batch_ns = (double)(tool_now_ns() - start_ns);
-	end_batch(w);
+	lossy_end_batch(w);
 }
 
 /* Receives until no message has arrived for QUIET_MS; returns the number. */
-static uint64_t count_messages(struct fb_worker *w)
+static uint64_t lossy_count_messages(struct fb_worker *w)
 {
 	uint64_t received = 0;
 
-	while (!batch_over(w)) {
+	while (!lossy_batch_over(w)) {
 		if (fb_fifo_empty(&w->rx.fifo)) {
 			fb_poll(w);
 			continue;
 		}
-		take_one(w);
+		lossy_take_one(w);
 		received++;
 	}
-	for (; came_within(w, QUIET_MS); received++)
-		take_one(w);
+	for (; lossy_came_within(w, QUIET_MS); received++)
+		lossy_take_one(w);
 	return received;
 }
 
 /* The time of a batch is divided by the messages that arrived. */
-static void stream(struct fb_worker *w, uint64_t count)
+static void lossy_stream(struct fb_worker *w, uint64_t count)
 {
 	uint64_t received = 0, both[2], start_ns = tool_now_ns();
 	double ns = 0;
 
 	if (w->side) {
-		received = count_messages(w);
+		received = lossy_count_messages(w);
 	} else {
 		for (uint64_t i = 0; i < count; i++)
 			fb_message_start(w);
 		fb_message_finish(w);
 		ns = (double)(tool_now_ns() - start_ns);
 	}
-	end_batch(w);
+	lossy_end_batch(w);
 	fb_control_gather(w->node->control, &received, both, sizeof(received));
 	received = both[1] < count ? both[1] : count;
 	w->lost += count - received;
 	w->batch_ns = ns * (double)count / (double)(received ? received : 1);
 }
 
-const struct fb_pattern fb_lossy_latency = { ping_pong, 2 };
-const struct fb_pattern fb_lossy_stream = { stream };
+const struct fb_pattern fb_lossy_latency = { lossy_ping_pong, 2 };
+const struct fb_pattern fb_lossy_stream = { lossy_stream };

@@ -9,7 +9,7 @@
 
 #include <stdlib.h>
 
-static int run(const struct fb_options *options)
+static int bench_main_run(const struct fb_options *options)
 {
 	struct fb_series series;
 	int status;
@@ -33,7 +33,7 @@ int main(int argc, char **argv)
 	int status = fb_options_parse(argc, argv, &options);
 
 	if (status < 0)
-		status = run(&options);
+		status = bench_main_run(&options);
 	fb_options_done(&options);
 	return status;
 }

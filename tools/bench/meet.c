@@ -17,7 +17,7 @@
 /* ---- processes of this machine ---- */
 
 /* In the child: keep only the socket to member 0. */
-static void become_member(
+static void meet_become_member(
 	struct fb_control *control, int rank, int fd, const struct fb_config *config)
 {
 	int members = control->members;
@@ -31,7 +31,7 @@ static void become_member(
 }
 
 /* The exit status of a child that has ended, and that printed the reason. */
-static int why_left(void)
+static int meet_why_left(void)
 {
 	int status;
 
@@ -46,7 +46,7 @@ void fb_meet_fork(
 	pid_t parent = getpid();
 
 	fb_control_init(control, 0, (int)config->members);
-	fb_control_why_left = why_left;
+	fb_control_why_left = meet_why_left;
 	for (int rank = 1; rank < (int)config->members; rank++) {
 		int fd[2];
 		pid_t child;
@@ -61,7 +61,7 @@ void fb_meet_fork(
 			prctl(PR_SET_PDEATHSIG, SIGKILL);
 			if (getppid() != parent)
 				_exit(FB_EXIT_FAILED);
-			become_member(control, rank, fd[1], config);
+			meet_become_member(control, rank, fd[1], config);
 			return;
 		}
 		fb_control_add(control, rank, fd[0], config->timeout_s);
@@ -96,7 +96,7 @@ struct hello {
 static const uint64_t hello_magic = UINT64_C(0x77656674626e6368);
 enum { HELLO_VERSION = 2 };
 
-static struct addrinfo *resolve(const char *node, const char *port)
+static struct addrinfo *meet_resolve(const char *node, const char *port)
 {
 	struct addrinfo hints = { .ai_socktype = SOCK_STREAM,
 		.ai_flags = node ? 0 : AI_PASSIVE,
@@ -111,7 +111,7 @@ static struct addrinfo *resolve(const char *node, const char *port)
 }
 
 /* The local address as text; an IPv4 address of an IPv6 socket is written as IPv4. */
-static void local_address(int fd, char source[FB_ADDRESS_MAX])
+static void meet_local_address(int fd, char source[FB_ADDRESS_MAX])
 {
 	struct sockaddr_storage addr;
 	socklen_t len = sizeof(addr);
@@ -128,7 +128,7 @@ static void local_address(int fd, char source[FB_ADDRESS_MAX])
 			strlen(source) - strlen(mapped) + 1);
 }
 
-static void swap_hello(struct fb_control *control, struct hello *mine)
+static void meet_swap_hello(struct fb_control *control, struct hello *mine)
 {
 	struct hello both[2];
 
@@ -142,7 +142,7 @@ static void swap_hello(struct fb_control *control, struct hello *mine)
 	*mine = both[!control->rank];
 }
 
-static void greet(struct fb_control *control, int rank, int fd,
+static void meet_greet(struct fb_control *control, int rank, int fd,
 	const struct fb_config *mine, struct fb_config *ret_theirs)
 {
 	struct hello hello = { .magic = hello_magic,
@@ -154,13 +154,13 @@ static void greet(struct fb_control *control, int rank, int fd,
 	(void)setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof(one));
 	fb_control_init(control, rank, 2);
 	fb_control_add(control, !rank, fd, mine->timeout_s);
-	swap_hello(control, &hello);
+	meet_swap_hello(control, &hello);
 	*ret_theirs = hello.config;
 }
 
-static int listen_at(const char *port)
+static int meet_listen_at(const char *port)
 {
-	struct addrinfo *list = resolve(NULL, port);
+	struct addrinfo *list = meet_resolve(NULL, port);
 	int fd, one = 1, off = 0;
 
 	fd = socket(AF_INET6, SOCK_STREAM | SOCK_CLOEXEC, 0);
@@ -177,7 +177,7 @@ static int listen_at(const char *port)
 void fb_meet_serve(const char *port, struct fb_config *ret_config,
 	struct fb_control *control, char source[FB_ADDRESS_MAX])
 {
-	int listener = listen_at(port), fd;
+	int listener = meet_listen_at(port), fd;
 	struct fb_config mine;
 	const char *wrong;
 
@@ -189,8 +189,8 @@ void fb_meet_serve(const char *port, struct fb_config *ret_config,
 	if (fd < 0)
 		fb_die(FB_EXIT_FAILED, "accept: %s", strerror(errno));
 	close(listener);
-	local_address(fd, source);
-	greet(control, 1, fd, &mine, ret_config);
+	meet_local_address(fd, source);
+	meet_greet(control, 1, fd, &mine, ret_config);
 	wrong = fb_config_check(ret_config);
 	if (!wrong && ret_config->members != 2)
 		wrong = "members of one machine";
@@ -203,7 +203,7 @@ void fb_meet_client(const char *server, const char *port,
 	const struct fb_config *config, struct fb_control *control,
 	char source[FB_ADDRESS_MAX])
 {
-	struct addrinfo *list = resolve(server, port);
+	struct addrinfo *list = meet_resolve(server, port);
 	struct fb_config theirs;
 	int fd = -1, error = 0;
 
@@ -221,6 +221,6 @@ void fb_meet_client(const char *server, const char *port,
 	if (fd < 0)
 		fb_die(FB_EXIT_FAILED, "connecting to %s port %s: %s", server, port,
 			strerror(error));
-	local_address(fd, source);
-	greet(control, 0, fd, config, &theirs);
+	meet_local_address(fd, source);
+	meet_greet(control, 0, fd, config, &theirs);
 }

@@ -13,58 +13,62 @@ enum { TAG = 7, POLLS_TO_CHECK = 1 << 14, POLLS_TO_YIELD = 64, SLEEP_MS = 100 };
 
 /* ---- the calls ---- */
 
-static ssize_t start_tagged(struct fb_worker *w, struct fb_slot *slot, char *buf)
+static ssize_t message_start_tagged(
+	struct fb_worker *w, struct fb_slot *slot, char *buf)
 {
 	return fi_tsend(
 		w->end.ep, buf, w->bytes, w->tx.desc, w->end.peer, TAG, &slot->context);
 }
 
-static ssize_t inject_tagged(struct fb_worker *w, struct fb_slot *slot, char *buf)
+static ssize_t message_inject_tagged(
+	struct fb_worker *w, struct fb_slot *slot, char *buf)
 {
 	(void)slot;
 	return fi_tinject(w->end.ep, buf, w->bytes, w->end.peer, TAG);
 }
 
-static ssize_t start_msg(struct fb_worker *w, struct fb_slot *slot, char *buf)
+static ssize_t message_start_msg(struct fb_worker *w, struct fb_slot *slot, char *buf)
 {
 	return fi_send(
 		w->end.ep, buf, w->bytes, w->tx.desc, w->end.peer, &slot->context);
 }
 
-static ssize_t inject_msg(struct fb_worker *w, struct fb_slot *slot, char *buf)
+static ssize_t message_inject_msg(struct fb_worker *w, struct fb_slot *slot, char *buf)
 {
 	(void)slot;
 	return fi_inject(w->end.ep, buf, w->bytes, w->end.peer);
 }
 
 /* The remote address of operation @iteration. */
-static uint64_t remote(const struct fb_worker *w, uint64_t iteration)
+static uint64_t message_remote(const struct fb_worker *w, uint64_t iteration)
 {
 	return w->remote_addr + fb_buffer_of(&w->rx, iteration) * w->rx.stride;
 }
 
-static ssize_t start_write(struct fb_worker *w, struct fb_slot *slot, char *buf)
+static ssize_t message_start_write(struct fb_worker *w, struct fb_slot *slot, char *buf)
 {
 	return fi_write(w->end.ep, buf, w->bytes, w->tx.desc, w->end.peer,
-		remote(w, slot->iteration), w->remote_key, &slot->context);
+		message_remote(w, slot->iteration), w->remote_key, &slot->context);
 }
 
-static ssize_t inject_write(struct fb_worker *w, struct fb_slot *slot, char *buf)
+static ssize_t message_inject_write(
+	struct fb_worker *w, struct fb_slot *slot, char *buf)
 {
 	return fi_inject_write(w->end.ep, buf, w->bytes, w->end.peer,
-		remote(w, slot->iteration), w->remote_key);
+		message_remote(w, slot->iteration), w->remote_key);
 }
 
-static ssize_t start_read(struct fb_worker *w, struct fb_slot *slot, char *buf)
+static ssize_t message_start_read(struct fb_worker *w, struct fb_slot *slot, char *buf)
 {
 	return fi_read(w->end.ep, buf, w->bytes, w->tx.desc, w->end.peer,
-		remote(w, slot->iteration), w->remote_key, &slot->context);
+		message_remote(w, slot->iteration), w->remote_key, &slot->context);
 }
 
 /* Words of a buffer of an atomic operation. */
 enum { OPERAND, COMPARAND, RESULT };
 
-static ssize_t start_fetch_add(struct fb_worker *w, struct fb_slot *slot, char *buf)
+static ssize_t message_start_fetch_add(
+	struct fb_worker *w, struct fb_slot *slot, char *buf)
 {
 	uint64_t *word = (uint64_t *)(void *)buf;
 
@@ -74,7 +78,8 @@ static ssize_t start_fetch_add(struct fb_worker *w, struct fb_slot *slot, char *
 		FI_SUM, &slot->context);
 }
 
-static ssize_t start_compare_swap(struct fb_worker *w, struct fb_slot *slot, char *buf)
+static ssize_t message_start_compare_swap(
+	struct fb_worker *w, struct fb_slot *slot, char *buf)
 {
 	uint64_t *word = (uint64_t *)(void *)buf;
 
@@ -85,7 +90,7 @@ static ssize_t start_compare_swap(struct fb_worker *w, struct fb_slot *slot, cha
 		w->remote_addr, w->remote_key, FI_UINT64, FI_CSWAP, &slot->context);
 }
 
-static ssize_t start_add(struct fb_worker *w, struct fb_slot *slot, char *buf)
+static ssize_t message_start_add(struct fb_worker *w, struct fb_slot *slot, char *buf)
 {
 	uint64_t *word = (uint64_t *)(void *)buf;
 
@@ -94,7 +99,7 @@ static ssize_t start_add(struct fb_worker *w, struct fb_slot *slot, char *buf)
 		w->remote_addr, w->remote_key, FI_UINT64, FI_SUM, &slot->context);
 }
 
-static ssize_t inject_add(struct fb_worker *w, struct fb_slot *slot, char *buf)
+static ssize_t message_inject_add(struct fb_worker *w, struct fb_slot *slot, char *buf)
 {
 	static uint64_t one = 1;
 
@@ -117,35 +122,36 @@ void fb_message_choose(struct fb_worker *w)
 	switch (w->test) {
 	case FB_WRITE_LATENCY:
 	case FB_WRITE_BANDWIDTH:
-		w->start = inject ? inject_write : start_write;
+		w->start = inject ? message_inject_write : message_start_write;
 		return;
 	case FB_READ_LATENCY:
 	case FB_READ_BANDWIDTH:
-		w->start = start_read;
+		w->start = message_start_read;
 		w->injects = false;
 		return;
 	case FB_FETCH_ADD:
-		w->start = start_fetch_add;
+		w->start = message_start_fetch_add;
 		w->injects = false;
 		return;
 	case FB_COMPARE_SWAP:
-		w->start = start_compare_swap;
+		w->start = message_start_compare_swap;
 		w->injects = false;
 		return;
 	case FB_ADD_RATE:
-		w->start = inject ? inject_add : start_add;
+		w->start = inject ? message_inject_add : message_start_add;
 		return;
 	default:
 		if (w->tagged)
-			w->start = inject ? inject_tagged : start_tagged;
+			w->start =
+				inject ? message_inject_tagged : message_start_tagged;
 		else
-			w->start = inject ? inject_msg : start_msg;
+			w->start = inject ? message_inject_msg : message_start_msg;
 	}
 }
 
 /* ---- completions ---- */
 
-static _Noreturn void fail_with_entry(struct fb_worker *w)
+static _Noreturn void message_fail_with_entry(struct fb_worker *w)
 {
 	struct fi_cq_err_entry err = { 0 };
 
@@ -177,7 +183,7 @@ void fb_check_peer(struct fb_worker *w)
 
 /* Check the result of an atomic operation: the value before it, which each operation
  * increments by one. */
-static void read_word(struct fb_worker *w, const char *buf, uint64_t iteration)
+static void message_read_word(struct fb_worker *w, const char *buf, uint64_t iteration)
 {
 	uint64_t result = ((const uint64_t *)(const void *)buf)[RESULT];
 
@@ -188,17 +194,17 @@ static void read_word(struct fb_worker *w, const char *buf, uint64_t iteration)
 }
 
 /* Read the data that a completed operation fetched. */
-static void read_result(struct fb_worker *w, const struct fb_slot *slot)
+static void message_read_result(struct fb_worker *w, const struct fb_slot *slot)
 {
 	const char *buf = slot->memory;
 
-	if (w->start != start_read)
-		read_word(w, buf, slot->iteration);
+	if (w->start != message_start_read)
+		message_read_word(w, buf, slot->iteration);
 	else if (w->touch)
 		fb_read(w, buf, fb_buffer_of(&w->rx, slot->iteration));
 }
 
-static void take_entry(struct fb_worker *w, const struct fi_cq_msg_entry *entry)
+static void message_take_entry(struct fb_worker *w, const struct fi_cq_msg_entry *entry)
 {
 	struct fb_slot *slot = entry->op_context;
 
@@ -207,7 +213,7 @@ static void take_entry(struct fb_worker *w, const struct fi_cq_msg_entry *entry)
 		return;
 	}
 	if (w->has_result && entry->flags & (FI_READ | FI_ATOMIC))
-		read_result(w, slot);
+		message_read_result(w, slot);
 	fb_fifo_put(&w->tx.fifo, slot);
 }
 
@@ -221,7 +227,7 @@ void fb_poll(struct fb_worker *w)
 
 	if (n > 0) {
 		for (ssize_t i = 0; i < n; i++)
-			take_entry(w, &entries[i]);
+			message_take_entry(w, &entries[i]);
 		w->empty_polls = 0;
 		w->quiet_since_ns = 0;
 		return;
@@ -233,7 +239,7 @@ void fb_poll(struct fb_worker *w)
 		return;
 	}
 	if (n == -FI_EAVAIL)
-		fail_with_entry(w);
+		message_fail_with_entry(w);
 	fb_must(n, "reading the completion queue");
 }
 

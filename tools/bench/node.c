@@ -58,7 +58,7 @@ struct fid_cq *fb_node_queue(struct fb_node *node)
 	return cq;
 }
 
-static struct fid_av *open_av(struct fb_node *node)
+static struct fid_av *node_open_av(struct fb_node *node)
 {
 	struct fi_av_attr attr = { .type = FI_AV_TABLE };
 	struct fid_av *av;
@@ -86,14 +86,14 @@ struct fid_ep *fb_node_endpoint(struct fb_node *node, struct fi_info *info,
 
 /* ---- connections ---- */
 
-static void open_eq(struct fb_node *node)
+static void node_open_eq(struct fb_node *node)
 {
 	struct fi_eq_attr attr = { .wait_obj = FI_WAIT_UNSPEC };
 
 	fb_must(fi_eq_open(node->fabric, &attr, &node->eq, NULL), "fi_eq_open");
 }
 
-static _Noreturn void fail_with_event(struct fb_node *node)
+static _Noreturn void node_fail_with_event(struct fb_node *node)
 {
 	struct fi_eq_err_entry err = { 0 };
 
@@ -101,7 +101,7 @@ static _Noreturn void fail_with_event(struct fb_node *node)
 	fb_die(FB_EXIT_FAILED, "connection: %s", fi_strerror(err.err));
 }
 
-static struct fi_info *wait_event(struct fb_node *node, uint32_t wanted)
+static struct fi_info *node_wait_event(struct fb_node *node, uint32_t wanted)
 {
 	enum { SLICE_MS = 100 };
 	uint32_t slices = node->config->timeout_s * 1000 / SLICE_MS, event;
@@ -116,7 +116,7 @@ static struct fi_info *wait_event(struct fb_node *node, uint32_t wanted)
 			ret = -FI_EAGAIN;
 	} while ((ret == -FI_EAGAIN || ret == -FI_EINTR) && --slices);
 	if (ret == -FI_EAVAIL)
-		fail_with_event(node);
+		node_fail_with_event(node);
 	if (ret == -FI_EAGAIN)
 		ret = -FI_ETIMEDOUT;
 	fb_must(ret, "waiting for a connection");
@@ -133,14 +133,14 @@ struct fid_ep *fb_node_connect(struct fb_node *node, struct fid_cq *cq)
 	uint64_t start_ns;
 
 	if (node->control->rank)
-		info = wait_event(node, FI_CONNREQ);
+		info = node_wait_event(node, FI_CONNREQ);
 	ep = fb_node_endpoint(node, info, cq, NULL);
 	start_ns = tool_now_ns();
 	if (node->control->rank)
 		fb_must(fi_accept(ep, NULL, 0), "fi_accept");
 	else
 		fb_must(fi_connect(ep, info->dest_addr, NULL, 0), "fi_connect");
-	(void)wait_event(node, FI_CONNECTED);
+	(void)node_wait_event(node, FI_CONNECTED);
 	if (!node->control->rank)
 		node->connect_ns = tool_now_ns() - start_ns;
 	if (info != node->info)
@@ -148,22 +148,22 @@ struct fid_ep *fb_node_connect(struct fb_node *node, struct fid_cq *cq)
 	return ep;
 }
 
-static void open_fabric(struct fb_node *node)
+static void node_open_fabric(struct fb_node *node)
 {
 	fb_must(fi_fabric(node->info->fabric_attr, &node->fabric, NULL), "fi_fabric");
 	if (node->config->type == FI_EP_MSG ||
 		fb_config_needs(node->config, FB_NEED_COLLECTIVE))
-		open_eq(node);
+		node_open_eq(node);
 }
 
 /* Member 1 listens first; then member 0 asks for an endpoint that reaches it. */
-static void open_connected(struct fb_node *node)
+static void node_open_connected(struct fb_node *node)
 {
 	struct fb_address mine = { .len = 0 }, all[2];
 
 	if (node->control->rank) {
 		fb_node_getinfo(node, NULL);
-		open_fabric(node);
+		node_open_fabric(node);
 		fb_must(fi_passive_ep(node->fabric, node->info, &node->pep, NULL),
 			"fi_passive_ep");
 		fb_must(fi_pep_bind(node->pep, &node->eq->fid, 0), "fi_pep_bind");
@@ -176,12 +176,12 @@ static void open_connected(struct fb_node *node)
 	if (all[1].len > sizeof(mine.addr))
 		fb_die(FB_EXIT_FAILED, "the server listens at no address");
 	fb_node_getinfo(node, &all[1]);
-	open_fabric(node);
+	node_open_fabric(node);
 }
 
 /* ---- opening ---- */
 
-static void agree(struct fb_node *node)
+static void node_agree(struct fb_node *node)
 {
 	struct {
 		uint64_t call, tests, size_max, inject_max;
@@ -206,7 +206,7 @@ static void agree(struct fb_node *node)
 	}
 }
 
-static void open_end(struct fb_node *node, struct fb_end *end)
+static void node_open_end(struct fb_node *node, struct fb_end *end)
 {
 	struct fb_address all[FB_MEMBERS_MAX];
 
@@ -215,7 +215,7 @@ static void open_end(struct fb_node *node, struct fb_end *end)
 		end->ep = fb_node_connect(node, end->cq);
 		return;
 	}
-	end->av = open_av(node);
+	end->av = node_open_av(node);
 	end->ep = fb_node_endpoint(node, node->info, end->cq, end->av);
 	fb_node_swap_addresses(node, end->ep, all);
 	if (!fb_config_needs(node->config, FB_NEED_COLLECTIVE)) {
@@ -229,7 +229,7 @@ static void open_end(struct fb_node *node, struct fb_end *end)
 	end->peer = node->member[!node->control->rank];
 }
 
-static bool is_oversubscribed(const struct fb_node *node)
+static bool bench_node_is_oversubscribed(const struct fb_node *node)
 {
 	const struct fb_config *c = node->config;
 	uint32_t here = node->core_count;
@@ -244,27 +244,27 @@ void fb_node_open(struct fb_node *node)
 {
 	fb_library_open();
 	if (node->config->type == FI_EP_MSG) {
-		open_connected(node);
+		node_open_connected(node);
 	} else {
 		fb_node_getinfo(node, NULL);
-		open_fabric(node);
+		node_open_fabric(node);
 	}
 	fb_must(fi_domain(node->fabric, node->info, &node->domain, NULL), "fi_domain");
-	agree(node);
-	node->yields = is_oversubscribed(node);
+	node_agree(node);
+	node->yields = bench_node_is_oversubscribed(node);
 	node->worker = fb_workers_new(node);
 	for (uint32_t i = 0; i < node->config->threads; i++)
-		open_end(node, &node->worker[i].end);
+		node_open_end(node, &node->worker[i].end);
 	fb_workers_memory(node);
 }
 
-static void close_object(struct fid *fid)
+static void node_close_object(struct fid *fid)
 {
 	if (fid)
 		(void)fi_close(fid);
 }
 
-#define CLOSE(object) close_object((object) ? &(object)->fid : NULL)
+#define CLOSE(object) node_close_object((object) ? &(object)->fid : NULL)
 
 void fb_node_close(struct fb_node *node)
 {

@@ -148,15 +148,15 @@ static const char help_text[] =
 	"\n"
 	"tests:\n";
 
-static void help(void)
+static void options_help(void)
 {
 	fputs(help_text, stdout);
 	for (int i = 0; i < FB_TEST_COUNT; i++)
 		printf("  %-22s %s\n", fb_tests[i].name, fb_tests[i].what);
 }
 
-static bool parse_word(const char *text, const char *const words[], uint32_t count,
-	uint32_t *ret_index)
+static bool options_parse_word(const char *text, const char *const words[],
+	uint32_t count, uint32_t *ret_index)
 {
 	for (uint32_t i = 0; i < count; i++)
 		if (words[i] && !strcmp(words[i], text)) {
@@ -166,7 +166,7 @@ static bool parse_word(const char *text, const char *const words[], uint32_t cou
 	return false;
 }
 
-static bool parse_type(const char *text, uint32_t *ret_type)
+static bool options_parse_type(const char *text, uint32_t *ret_type)
 {
 	static const char *const types[] = {
 		[FI_EP_MSG] = "msg",
@@ -174,31 +174,31 @@ static bool parse_type(const char *text, uint32_t *ret_type)
 		[FI_EP_RDM] = "rdm",
 	};
 
-	return parse_word(text, types, FI_EP_RDM + 1, ret_type);
+	return options_parse_word(text, types, FI_EP_RDM + 1, ret_type);
 }
 
-static bool parse_call(const char *text, uint32_t *ret_call)
+static bool options_parse_call(const char *text, uint32_t *ret_call)
 {
 	static const char *const calls[] = {
 		[FB_CALL_TAGGED] = "tagged",
 		[FB_CALL_MSG] = "msg",
 	};
 
-	return parse_word(text, calls, FB_CALL_COUNT, ret_call);
+	return options_parse_word(text, calls, FB_CALL_COUNT, ret_call);
 }
 
-static bool parse_memory(const char *text, uint8_t *ret_shared)
+static bool options_parse_memory(const char *text, uint8_t *ret_shared)
 {
 	static const char *const kinds[] = { "private", "shared" };
 	uint32_t kind;
 
-	if (!parse_word(text, kinds, 2, &kind))
+	if (!options_parse_word(text, kinds, 2, &kind))
 		return false;
 	*ret_shared = (uint8_t)kind;
 	return true;
 }
 
-static bool parse_flow(const char *text, uint32_t *ret_flow)
+static bool options_parse_flow(const char *text, uint32_t *ret_flow)
 {
 	static const char *const flows[] = {
 		[FB_FLOW_SLIDE] = "slide",
@@ -206,10 +206,10 @@ static bool parse_flow(const char *text, uint32_t *ret_flow)
 		[FB_FLOW_ANSWER] = "answer",
 	};
 
-	return parse_word(text, flows, FB_FLOW_COUNT, ret_flow);
+	return options_parse_word(text, flows, FB_FLOW_COUNT, ret_flow);
 }
 
-static bool parse_threading(const char *text, uint32_t *ret_threading)
+static bool options_parse_threading(const char *text, uint32_t *ret_threading)
 {
 	static const char *const levels[] = {
 		[FI_THREAD_SAFE] = "safe",
@@ -217,20 +217,21 @@ static bool parse_threading(const char *text, uint32_t *ret_threading)
 		[FI_THREAD_COMPLETION] = "completion",
 	};
 
-	return parse_word(text, levels, FI_THREAD_COMPLETION + 1, ret_threading);
+	return options_parse_word(
+		text, levels, FI_THREAD_COMPLETION + 1, ret_threading);
 }
 
-static bool parse_progress(const char *text, uint32_t *ret_progress)
+static bool options_parse_progress(const char *text, uint32_t *ret_progress)
 {
 	static const char *const models[] = {
 		[FI_PROGRESS_AUTO] = "auto",
 		[FI_PROGRESS_MANUAL] = "manual",
 	};
 
-	return parse_word(text, models, FI_PROGRESS_MANUAL + 1, ret_progress);
+	return options_parse_word(text, models, FI_PROGRESS_MANUAL + 1, ret_progress);
 }
 
-static bool parse_small(const char *text, uint32_t *ret_number)
+static bool options_parse_small(const char *text, uint32_t *ret_number)
 {
 	uint64_t number;
 
@@ -241,12 +242,12 @@ static bool parse_small(const char *text, uint32_t *ret_number)
 }
 
 /* A count of 0 means that the option was not given, so 0 is refused. */
-static bool parse_count(const char *text, uint64_t *ret_number)
+static bool options_parse_count(const char *text, uint64_t *ret_number)
 {
 	return fb_parse_number(text, ret_number) && *ret_number;
 }
 
-static bool parse_name(const char *text, char name[FB_NAME_MAX])
+static bool options_parse_name(const char *text, char name[FB_NAME_MAX])
 {
 	if (!*text || strlen(text) >= FB_NAME_MAX)
 		return false;
@@ -255,7 +256,7 @@ static bool parse_name(const char *text, char name[FB_NAME_MAX])
 	return true;
 }
 
-static bool parse_port(const char *text, const char **ret_port)
+static bool bench_options_parse_port(const char *text, const char **ret_port)
 {
 	uint64_t port;
 
@@ -263,7 +264,7 @@ static bool parse_port(const char *text, const char **ret_port)
 	return fb_parse_number(text, &port) && port && port <= 65535;
 }
 
-static bool parse_with(struct fb_options *o, const char *text)
+static bool options_parse_with(struct fb_options *o, const char *text)
 {
 	if (o->with_count == FB_WITH_MAX)
 		return false;
@@ -272,51 +273,51 @@ static bool parse_with(struct fb_options *o, const char *text)
 }
 
 /* Options that set the configuration, which is sent to a server. */
-static bool parse_config(int option, const char *arg, struct fb_config *c)
+static bool options_parse_config(int option, const char *arg, struct fb_config *c)
 {
 	switch (option) {
 	case 'p':
-		return parse_name(arg, c->provider);
+		return options_parse_name(arg, c->provider);
 	case 'd':
-		return parse_name(arg, c->domain);
+		return options_parse_name(arg, c->domain);
 	case 'f':
-		return parse_name(arg, c->fabric);
+		return options_parse_name(arg, c->fabric);
 	case 'e':
-		return parse_type(arg, &c->type);
+		return options_parse_type(arg, &c->type);
 	case 's':
 		return fb_parse_sizes(arg, c);
 	case 'w':
-		return parse_small(arg, &c->window) && c->window;
+		return options_parse_small(arg, &c->window) && c->window;
 	case 'n':
-		return parse_count(arg, &c->count);
+		return options_parse_count(arg, &c->count);
 	case 'D':
 		return fb_parse_seconds(arg, &c->duration_ns);
 	case BATCH:
-		return parse_count(arg, &c->batch);
+		return options_parse_count(arg, &c->batch);
 	case 'W':
-		return parse_count(arg, &c->warmup);
+		return options_parse_count(arg, &c->warmup);
 	case 'T':
-		return parse_small(arg, &c->threads);
+		return options_parse_small(arg, &c->threads);
 	case THREADING:
-		return parse_threading(arg, &c->threading);
+		return options_parse_threading(arg, &c->threading);
 	case 'm':
-		return parse_small(arg, &c->members);
+		return options_parse_small(arg, &c->members);
 	case 'i':
-		return parse_small(arg, &c->idle);
+		return options_parse_small(arg, &c->idle);
 	case CALL:
-		return parse_call(arg, &c->call);
+		return options_parse_call(arg, &c->call);
 	case FLOW:
-		return parse_flow(arg, &c->flow);
+		return options_parse_flow(arg, &c->flow);
 	case TOUCH:
 		return fb_parse_yes(arg, &c->touch);
 	case MEMORY:
-		return parse_memory(arg, &c->shared);
+		return options_parse_memory(arg, &c->shared);
 	case 'b':
-		return parse_small(arg, &c->buffers) && c->buffers;
+		return options_parse_small(arg, &c->buffers) && c->buffers;
 	case PROGRESS:
-		return parse_progress(arg, &c->progress);
+		return options_parse_progress(arg, &c->progress);
 	case TIMEOUT:
-		return parse_small(arg, &c->timeout_s);
+		return options_parse_small(arg, &c->timeout_s);
 	case PERCENTILES:
 		return fb_parse_yes(arg, &c->percentiles);
 	default:
@@ -324,7 +325,7 @@ static bool parse_config(int option, const char *arg, struct fb_config *c)
 	}
 }
 
-static bool parse_flag(int option, struct fb_options *o)
+static bool options_parse_flag(int option, struct fb_options *o)
 {
 	switch (option) {
 	case INJECT:
@@ -356,7 +357,7 @@ static bool parse_flag(int option, struct fb_options *o)
 	}
 }
 
-static bool parse_option(
+static bool bench_options_parse_option(
 	int option, const char *arg, struct fb_options *o, const char **tests)
 {
 	switch (option) {
@@ -369,7 +370,7 @@ static bool parse_option(
 		o->source = arg;
 		return true;
 	case 'P':
-		return parse_port(arg, &o->port);
+		return bench_options_parse_port(arg, &o->port);
 	case LABEL:
 		o->label = arg;
 		return true;
@@ -383,19 +384,20 @@ static bool parse_option(
 		o->plot = arg;
 		return true;
 	case WITH:
-		return parse_with(o, arg);
+		return options_parse_with(o, arg);
 	case VS:
 		o->vs = arg;
 		return true;
 	case ROUNDS:
-		return parse_small(arg, &o->rounds) && o->rounds &&
+		return options_parse_small(arg, &o->rounds) && o->rounds &&
 		       o->rounds <= FB_ROUNDS_MAX;
 	default:
-		return parse_flag(option, o) || parse_config(option, arg, &o->config);
+		return options_parse_flag(option, o) ||
+		       options_parse_config(option, arg, &o->config);
 	}
 }
 
-static const char *name_of(int option)
+static const char *options_name_of(int option)
 {
 	for (const struct option *at = longs; at->name; at++)
 		if (at->val == option)
@@ -404,7 +406,7 @@ static const char *name_of(int option)
 }
 
 /* Does the option concern the measurement, except its tests, and not the output? */
-static bool is_measurement(int option)
+static bool options_is_measurement(int option)
 {
 	switch (option) {
 	case 't':
@@ -424,14 +426,15 @@ static bool is_measurement(int option)
 	}
 }
 
-static bool keep(struct fb_options *o, int option, const char *arg)
+static bool options_keep(struct fb_options *o, int option, const char *arg)
 {
 	char *word;
 
-	if (!is_measurement(option))
+	if (!options_is_measurement(option))
 		return true;
-	if (o->kept_count == FB_KEPT_MAX || asprintf(&word, "--%s%s%s", name_of(option),
-						    arg ? "=" : "", arg ? arg : "") < 0)
+	if (o->kept_count == FB_KEPT_MAX ||
+		asprintf(&word, "--%s%s%s", options_name_of(option), arg ? "=" : "",
+			arg ? arg : "") < 0)
 		return false;
 	o->kept[o->kept_count++] = word;
 	return true;
@@ -443,7 +446,7 @@ void fb_options_done(struct fb_options *o)
 		free(o->kept[--o->kept_count]);
 }
 
-static const char *check(const struct fb_options *o)
+static const char *options_check(const struct fb_options *o)
 {
 	if (o->serve &&
 		(o->server || o->vs || o->vs_ucx || o->csv || o->json || o->plot))
@@ -467,13 +470,13 @@ static const char *check(const struct fb_options *o)
 	return fb_config_check(&o->config);
 }
 
-static int wrong_use(void)
+static int options_wrong_use(void)
 {
 	fputs("fi_bench --help lists all options\n", stderr);
 	return FB_EXIT_USAGE;
 }
 
-static int print_version(void)
+static int options_print_version(void)
 {
 	uint32_t version;
 
@@ -497,35 +500,35 @@ int fb_options_parse(int argc, char **argv, struct fb_options *o)
 	while ((option = getopt_long(argc, argv,
 			"p:d:f:e:t:s:w:n:D:W:T:m:C:i:b:ca:SP:qh", longs, NULL)) != -1) {
 		if (option == 'h') {
-			help();
+			options_help();
 			return EXIT_SUCCESS;
 		}
 		if (option == VERSION)
-			return print_version();
+			return options_print_version();
 		if (option == '?')
-			return wrong_use();
-		if (!parse_option(option, optarg, o, &tests) ||
-			!keep(o, option, optarg)) {
-			fb_say("--%s: '%s' is not understood", name_of(option),
+			return options_wrong_use();
+		if (!bench_options_parse_option(option, optarg, o, &tests) ||
+			!options_keep(o, option, optarg)) {
+			fb_say("--%s: '%s' is not understood", options_name_of(option),
 				optarg ? optarg : "");
-			return wrong_use();
+			return options_wrong_use();
 		}
 		anything |= option != PLOT && option != WITH;
 	}
 	if (argc - optind > 1) {
 		fb_say("more than one server");
-		return wrong_use();
+		return options_wrong_use();
 	}
 	o->server = argv[optind];
 	o->plot_only = o->with_count && !anything && !o->server;
 	if (!fb_parse_tests(tests ? tests : "latency,bandwidth", &o->config)) {
 		fb_say("--test: '%s' is not understood", tests);
-		return wrong_use();
+		return options_wrong_use();
 	}
-	wrong = check(o);
+	wrong = options_check(o);
 	if (wrong) {
 		fb_say("%s", wrong);
-		return wrong_use();
+		return options_wrong_use();
 	}
 	return -1;
 }

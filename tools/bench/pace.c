@@ -10,7 +10,7 @@
 
 enum { BATCHES = 101, BATCH = 100, CORES_MAX = 64 };
 
-static double batch_ns(void)
+static double pace_batch_ns(void)
 {
 	uint64_t start = tool_now_ns();
 
@@ -31,7 +31,7 @@ static double pace_ns(uint32_t core)
 	if (sched_setaffinity(0, sizeof(set), &set))
 		return 0;
 	for (int i = 0; i < BATCHES; i++)
-		ns[i] = batch_ns();
+		ns[i] = pace_batch_ns();
 	return fb_median(ns, BATCHES);
 }
 
@@ -55,14 +55,14 @@ void fb_paces_done(struct fb_paces *paces)
 	free(paces->worst);
 }
 
-static double *worst_of(const struct fb_paces *paces, uint32_t round)
+static double *pace_worst_of(const struct fb_paces *paces, uint32_t round)
 {
 	return &paces->worst[(size_t)round * paces->cores];
 }
 
 void fb_paces_sample(struct fb_paces *paces, uint32_t round)
 {
-	double *worst = worst_of(paces, round);
+	double *worst = pace_worst_of(paces, round);
 	cpu_set_t before;
 
 	if (!paces->cores || sched_getaffinity(0, sizeof(before), &before))
@@ -80,7 +80,7 @@ void fb_paces_sample(struct fb_paces *paces, uint32_t round)
 
 bool fb_paces_quiet(const struct fb_paces *paces, uint32_t round)
 {
-	const double *worst = worst_of(paces, round);
+	const double *worst = pace_worst_of(paces, round);
 
 	for (uint32_t i = 0; i < paces->cores; i++)
 		if (worst[i] > 1.1 * paces->best[i])
@@ -99,8 +99,8 @@ void fb_paces_describe(const struct fb_paces *paces)
 		if (paces->best[i] > least)
 			least = paces->best[i];
 		for (uint32_t round = 0; round < paces->rounds; round++)
-			if (worst_of(paces, round)[i] > most)
-				most = worst_of(paces, round)[i];
+			if (pace_worst_of(paces, round)[i] > most)
+				most = pace_worst_of(paces, round)[i];
 	}
 	printf("# quiet: the ratio of the %u rounds in which no other work slowed down "
 	       "the processors\n# (1000 instructions that do nothing: %.1f ns, and up "

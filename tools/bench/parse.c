@@ -11,7 +11,8 @@ enum { WORD_MAX = 64 };
 
 /* Copies the text before @end to @word; @ret_rest is the text behind @end (NULL: none).
  */
-static bool cut(const char *text, char end, char word[WORD_MAX], const char **ret_rest)
+static bool parse_cut(
+	const char *text, char end, char word[WORD_MAX], const char **ret_rest)
 {
 	const char *at = strchr(text, end);
 	size_t len = at ? (size_t)(at - text) : strlen(text);
@@ -24,7 +25,7 @@ static bool cut(const char *text, char end, char word[WORD_MAX], const char **re
 	return true;
 }
 
-static bool digits(const char *text, uint64_t *ret_number, char **ret_end)
+static bool parse_digits(const char *text, uint64_t *ret_number, char **ret_end)
 {
 	if (!isdigit((unsigned char)*text))
 		return false;
@@ -37,7 +38,7 @@ bool fb_parse_number(const char *text, uint64_t *ret_number)
 {
 	char *end;
 
-	return digits(text, ret_number, &end) && !*end;
+	return parse_digits(text, ret_number, &end) && !*end;
 }
 
 bool fb_parse_bytes(const char *text, uint64_t *ret_bytes)
@@ -47,7 +48,7 @@ bool fb_parse_bytes(const char *text, uint64_t *ret_bytes)
 	uint64_t bytes;
 	char *end;
 
-	if (!digits(text, &bytes, &end))
+	if (!parse_digits(text, &bytes, &end))
 		return false;
 	if (*end) {
 		unit = strchr(units, tolower((unsigned char)*end));
@@ -59,7 +60,7 @@ bool fb_parse_bytes(const char *text, uint64_t *ret_bytes)
 	return true;
 }
 
-static bool add_size(struct fb_config *c, uint64_t bytes)
+static bool parse_add_size(struct fb_config *c, uint64_t bytes)
 {
 	if (c->size_count == FB_SIZES_MAX || !bytes || bytes > FB_SIZE_MAX)
 		return false;
@@ -67,19 +68,19 @@ static bool add_size(struct fb_config *c, uint64_t bytes)
 	return true;
 }
 
-static bool add_sizes(struct fb_config *c, const char *text)
+static bool parse_add_sizes(struct fb_config *c, const char *text)
 {
 	uint64_t low, high;
 	char word[WORD_MAX];
 	const char *rest;
 
-	if (!cut(text, ':', word, &rest) || !fb_parse_bytes(word, &low))
+	if (!parse_cut(text, ':', word, &rest) || !fb_parse_bytes(word, &low))
 		return false;
 	high = low;
 	if (rest && (!fb_parse_bytes(rest, &high) || high < low))
 		return false;
 	for (; low <= high; low *= 2)
-		if (!add_size(c, low))
+		if (!parse_add_size(c, low))
 			return false;
 	return true;
 }
@@ -90,7 +91,8 @@ bool fb_parse_sizes(const char *text, struct fb_config *config)
 
 	config->size_count = 0;
 	while (text) {
-		if (!cut(text, ',', word, &text) || !add_sizes(config, word))
+		if (!parse_cut(text, ',', word, &text) ||
+			!parse_add_sizes(config, word))
 			return false;
 	}
 	return true;
@@ -110,29 +112,30 @@ bool fb_parse_seconds(const char *text, uint64_t *ret_ns)
 	return true;
 }
 
-static uint64_t bit(enum fb_test test)
+static uint64_t parse_bit(enum fb_test test)
 {
 	return (uint64_t)1 << test;
 }
 
 /* All tests that are possible with the other options. */
-static uint64_t all_tests(const struct fb_config *c)
+static uint64_t parse_all_tests(const struct fb_config *c)
 {
-	uint64_t messages = bit(FB_LATENCY) | bit(FB_BANDWIDTH) | bit(FB_RATE);
-	uint64_t all = bit(FB_TEST_COUNT) - 1;
+	uint64_t messages =
+		parse_bit(FB_LATENCY) | parse_bit(FB_BANDWIDTH) | parse_bit(FB_RATE);
+	uint64_t all = parse_bit(FB_TEST_COUNT) - 1;
 
 	if (c->type == FI_EP_DGRAM)
 		return messages;
 	if (c->members > 2)
-		return all & ~(bit(FB_BARRIER) - 1);
+		return all & ~(parse_bit(FB_BARRIER) - 1);
 	if (c->sleep)
-		return bit(FB_WRITE_LATENCY) - 1;
+		return parse_bit(FB_WRITE_LATENCY) - 1;
 	if (c->silent)
-		return (bit(FB_CONNECT) - 1) & ~(bit(FB_WRITE_LATENCY) - 1);
+		return (parse_bit(FB_CONNECT) - 1) & ~(parse_bit(FB_WRITE_LATENCY) - 1);
 	if (c->threads > 1)
-		all &= ~(bit(FB_CONNECT) | bit(FB_RAMP));
+		all &= ~(parse_bit(FB_CONNECT) | parse_bit(FB_RAMP));
 	if (c->type == FI_EP_MSG || c->threads > 1)
-		all &= bit(FB_BARRIER) - 1;
+		all &= parse_bit(FB_BARRIER) - 1;
 	return all;
 }
 
@@ -142,14 +145,14 @@ bool fb_parse_tests(const char *text, struct fb_config *config)
 
 	config->tests = 0;
 	if (!strcmp(text, "all")) {
-		config->tests = all_tests(config);
+		config->tests = parse_all_tests(config);
 		config->narrow = true;
 		return true;
 	}
 	while (text) {
 		int test = 0;
 
-		if (!cut(text, ',', word, &text))
+		if (!parse_cut(text, ',', word, &text))
 			return false;
 		while (test < FB_TEST_COUNT && strcmp(fb_tests[test].name, word) != 0)
 			test++;
@@ -160,13 +163,13 @@ bool fb_parse_tests(const char *text, struct fb_config *config)
 	return true;
 }
 
-static bool add_cores(const char *text, struct fb_cores *cores)
+static bool parse_add_cores(const char *text, struct fb_cores *cores)
 {
 	char word[WORD_MAX];
 	const char *rest;
 	uint64_t low, high;
 
-	if (!cut(text, '-', word, &rest) || !fb_parse_number(word, &low))
+	if (!parse_cut(text, '-', word, &rest) || !fb_parse_number(word, &low))
 		return false;
 	high = low;
 	if (rest && !fb_parse_number(rest, &high))
@@ -178,12 +181,12 @@ static bool add_cores(const char *text, struct fb_cores *cores)
 	return true;
 }
 
-static bool side_cores(const char *text, struct fb_cores *cores)
+static bool parse_side_cores(const char *text, struct fb_cores *cores)
 {
 	char word[WORD_MAX];
 
 	while (text)
-		if (!cut(text, ',', word, &text) || !add_cores(word, cores))
+		if (!parse_cut(text, ',', word, &text) || !parse_add_cores(word, cores))
 			return false;
 	return true;
 }
@@ -200,8 +203,8 @@ bool fb_parse_cores(const char *text, struct fb_cores cores[2])
 	colon = strchr(list, ':');
 	if (colon)
 		*colon = 0;
-	return side_cores(list, &cores[0]) &&
-	       (!colon || side_cores(colon + 1, &cores[1]));
+	return parse_side_cores(list, &cores[0]) &&
+	       (!colon || parse_side_cores(colon + 1, &cores[1]));
 }
 
 bool fb_parse_yes(const char *text, uint8_t *ret_yes)

@@ -8,7 +8,7 @@
 #include <stdatomic.h>
 #include <string.h>
 
-static inline void stamp(struct fb_worker *w, uint64_t iteration)
+static inline void patterns_stamp(struct fb_worker *w, uint64_t iteration)
 {
 	if (w->stamps)
 		w->stamps[iteration] = tool_now_ns();
@@ -16,7 +16,7 @@ static inline void stamp(struct fb_worker *w, uint64_t iteration)
 
 /* ---- messages to and fro ---- */
 
-static void send_one(struct fb_worker *w)
+static void patterns_send_one(struct fb_worker *w)
 {
 	fb_message_start(w);
 	fb_message_finish(w);
@@ -24,19 +24,19 @@ static void send_one(struct fb_worker *w)
 
 /* A receive is posted while the answer is on its way, as in applications written for
  * low latency; another posted receive takes a message that arrives meanwhile. */
-static void ping_pong(struct fb_worker *w, uint64_t count)
+static void patterns_ping_pong(struct fb_worker *w, uint64_t count)
 {
 	struct fb_slot *received = NULL;
 
 	for (uint64_t i = 0; i < count; i++) {
 		if (w->side)
 			received = fb_message_await(w);
-		send_one(w);
+		patterns_send_one(w);
 		if (received)
 			fb_message_post(w, received);
 		if (!w->side)
 			received = fb_message_await(w);
-		stamp(w, i);
+		patterns_stamp(w, i);
 	}
 	if (!w->side && received)
 		fb_message_post(w, received);
@@ -47,7 +47,7 @@ static void ping_pong(struct fb_worker *w, uint64_t count)
 /* Receives are posted, then messages sent, as programs do that exchange data with each
  * other, so a message may come before its receive. All receives are complete, and in
  * the fifo, between two exchanges. */
-static void exchange(struct fb_worker *w, uint64_t count)
+static void patterns_exchange(struct fb_worker *w, uint64_t count)
 {
 	for (uint64_t i = 0; i < count; i++) {
 		for (uint32_t n = 0; n < w->rx.slots; n++)
@@ -59,14 +59,14 @@ static void exchange(struct fb_worker *w, uint64_t count)
 			fb_poll(w);
 		for (uint32_t n = 0; n < w->rx.slots; n++)
 			fb_fifo_put(&w->rx.fifo, fb_message_await(w));
-		stamp(w, i);
+		patterns_stamp(w, i);
 	}
 }
 
 /* ---- writes to and fro ---- */
 
 /* Wait for the peer's write: its last byte becomes the mark. */
-static void await_write(struct fb_worker *w)
+static void patterns_await_write(struct fb_worker *w)
 {
 	char *buf = fb_buffer(&w->rx, fb_buffer_of(&w->rx, w->iteration));
 	char mark = fb_write_mark(w, w->iteration);
@@ -74,26 +74,27 @@ static void await_write(struct fb_worker *w)
 	while (atomic_load_explicit((_Atomic char *)(buf + w->bytes - 1),
 		       memory_order_acquire) != mark)
 		fb_poll(w);
-	/* Bytes before the last one may come later than it: see check_writes. */
+	/* Bytes before the last one may come later than it: see patterns_check_writes.
+	 */
 	if (w->touch && !w->verify)
 		fb_read(w, buf, w->iteration);
 	w->iteration++;
 }
 
-static void write_ping_pong(struct fb_worker *w, uint64_t count)
+static void patterns_write_ping_pong(struct fb_worker *w, uint64_t count)
 {
 	for (uint64_t i = 0; i < count; i++) {
 		if (!w->side)
-			send_one(w);
-		await_write(w);
+			patterns_send_one(w);
+		patterns_await_write(w);
 		if (w->side)
-			send_one(w);
-		stamp(w, i);
+			patterns_send_one(w);
+		patterns_stamp(w, i);
 	}
 }
 
 /* Check the mark, and replace it by the byte that the mark replaced. */
-static void check_mark(struct fb_worker *w, char *buf, uint64_t iteration)
+static void patterns_check_mark(struct fb_worker *w, char *buf, uint64_t iteration)
 {
 	if (buf[w->bytes - 1] != fb_write_mark(w, iteration))
 		fb_die(FB_EXIT_DAMAGED, "write %llu arrived damaged, at its last byte",
@@ -102,7 +103,7 @@ static void check_mark(struct fb_worker *w, char *buf, uint64_t iteration)
 }
 
 /* Check the last write to each buffer; all writes were delivered. */
-static void check_writes(struct fb_worker *w)
+static void patterns_check_writes(struct fb_worker *w)
 {
 	uint64_t iterations = w->iteration;
 	uint64_t first = iterations > w->rx.buffers ? iterations - w->rx.buffers : 0;
@@ -111,7 +112,7 @@ static void check_writes(struct fb_worker *w)
 		char *buf = fb_buffer(&w->rx, fb_buffer_of(&w->rx, iteration));
 
 		if (w->test == FB_WRITE_LATENCY)
-			check_mark(w, buf, iteration);
+			patterns_check_mark(w, buf, iteration);
 		fb_read(w, buf, iteration);
 	}
 }
@@ -119,35 +120,35 @@ static void check_writes(struct fb_worker *w)
 /* ---- one operation after the other, from side 0 ---- */
 
 /* Results are checked when the completion is read. */
-static void operations(struct fb_worker *w, uint64_t count)
+static void patterns_operations(struct fb_worker *w, uint64_t count)
 {
 	if (w->side) {
 		fb_message_await_empty(w);
 		return;
 	}
 	for (uint64_t i = 0; i < count; i++) {
-		send_one(w);
-		stamp(w, i);
+		patterns_send_one(w);
+		patterns_stamp(w, i);
 	}
 	fb_message_send_empty(w);
 	fb_message_finish(w);
 }
 
 /* Fill all buffers that peers read. */
-static void fill_all(struct fb_worker *w)
+static void patterns_fill_all(struct fb_worker *w)
 {
 	for (uint32_t i = 0; i < w->rx.buffers; i++)
 		fb_fill(w, fb_buffer(&w->rx, i), i);
 }
 
-static void clear_word(struct fb_worker *w)
+static void patterns_clear_word(struct fb_worker *w)
 {
 	memset(w->rx.memory, 0, sizeof(uint64_t));
 }
 
 /* ---- streams ---- */
 
-static void send_burst(struct fb_worker *w, uint64_t count)
+static void patterns_send_burst(struct fb_worker *w, uint64_t count)
 {
 	for (uint64_t i = 0; i < count; i++)
 		fb_message_start(w);
@@ -155,7 +156,7 @@ static void send_burst(struct fb_worker *w, uint64_t count)
 }
 
 /* Side 1 sends an empty message when all messages have arrived; side 0 waits for it. */
-static void stream_slide(struct fb_worker *w, uint64_t count)
+static void patterns_stream_slide(struct fb_worker *w, uint64_t count)
 {
 	if (w->side) {
 		for (uint64_t i = 0; i < count; i++)
@@ -164,34 +165,34 @@ static void stream_slide(struct fb_worker *w, uint64_t count)
 		fb_message_finish(w);
 		return;
 	}
-	send_burst(w, count);
+	patterns_send_burst(w, count);
 	fb_message_await_empty(w);
 }
 
-static uint64_t next_window(const struct fb_worker *w, uint64_t left)
+static uint64_t patterns_next_window(const struct fb_worker *w, uint64_t left)
 {
 	return left < w->window ? left : w->window;
 }
 
-static void stream_burst(struct fb_worker *w, uint64_t count)
+static void patterns_stream_burst(struct fb_worker *w, uint64_t count)
 {
 	if (w->side) {
-		stream_slide(w, count);
+		patterns_stream_slide(w, count);
 		return;
 	}
 	for (uint64_t done = 0; done < count; done += w->window)
-		send_burst(w, next_window(w, count - done));
+		patterns_send_burst(w, patterns_next_window(w, count - done));
 	fb_message_await_empty(w);
 }
 
-static void stream_answer(struct fb_worker *w, uint64_t count)
+static void patterns_stream_answer(struct fb_worker *w, uint64_t count)
 {
 	for (uint64_t done = 0; done < count; done += w->window)
-		stream_slide(w, next_window(w, count - done));
+		patterns_stream_slide(w, patterns_next_window(w, count - done));
 }
 
 /* Both sides send and receive as fast as they can. */
-static void stream_both(struct fb_worker *w, uint64_t count)
+static void patterns_stream_both(struct fb_worker *w, uint64_t count)
 {
 	uint64_t sent = 0, received = 0;
 
@@ -209,19 +210,19 @@ static void stream_both(struct fb_worker *w, uint64_t count)
 
 /* RMA and atomics: side 0 sends an empty message when all operations are complete; side
  * 1 waits for it. */
-static void stream_one_sided(struct fb_worker *w, uint64_t count)
+static void patterns_stream_one_sided(struct fb_worker *w, uint64_t count)
 {
 	w->iteration += count;
 	if (w->side) {
 		fb_message_await_empty(w);
 		return;
 	}
-	send_burst(w, count);
+	patterns_send_burst(w, count);
 	fb_message_send_empty(w);
 	fb_message_finish(w);
 }
 
-static void check_sum(struct fb_worker *w)
+static void patterns_check_sum(struct fb_worker *w)
 {
 	uint64_t sum;
 
@@ -234,37 +235,43 @@ static void check_sum(struct fb_worker *w)
 /* ---- the table ---- */
 
 static const struct fb_pattern patterns[FB_TEST_COUNT] = {
-	[FB_LATENCY] = { ping_pong, 2 },
-	[FB_BANDWIDTH] = { stream_slide },
-	[FB_BIDIRECTIONAL] = { stream_both },
-	[FB_RATE] = { stream_slide },
-	[FB_EXCHANGE] = { exchange, 1 },
-	[FB_BURST] = { exchange, 1 },
-	[FB_WRITE_LATENCY] = { write_ping_pong, 2, .check = check_writes },
-	[FB_WRITE_BANDWIDTH] = { stream_one_sided, .check = check_writes },
-	[FB_READ_LATENCY] = { operations, 1, .prepare = fill_all },
-	[FB_READ_BANDWIDTH] = { stream_one_sided, .prepare = fill_all },
-	[FB_FETCH_ADD] = { operations, 1, .prepare = clear_word },
-	[FB_COMPARE_SWAP] = { operations, 1, .prepare = clear_word },
-	[FB_ADD_RATE] = { stream_one_sided, .prepare = clear_word, .check = check_sum },
+	[FB_LATENCY] = { patterns_ping_pong, 2 },
+	[FB_BANDWIDTH] = { patterns_stream_slide },
+	[FB_BIDIRECTIONAL] = { patterns_stream_both },
+	[FB_RATE] = { patterns_stream_slide },
+	[FB_EXCHANGE] = { patterns_exchange, 1 },
+	[FB_BURST] = { patterns_exchange, 1 },
+	[FB_WRITE_LATENCY] = { patterns_write_ping_pong, 2,
+		.check = patterns_check_writes },
+	[FB_WRITE_BANDWIDTH] = { patterns_stream_one_sided,
+		.check = patterns_check_writes },
+	[FB_READ_LATENCY] = { patterns_operations, 1, .prepare = patterns_fill_all },
+	[FB_READ_BANDWIDTH] = { patterns_stream_one_sided,
+		.prepare = patterns_fill_all },
+	[FB_FETCH_ADD] = { patterns_operations, 1, .prepare = patterns_clear_word },
+	[FB_COMPARE_SWAP] = { patterns_operations, 1, .prepare = patterns_clear_word },
+	[FB_ADD_RATE] = { patterns_stream_one_sided, .prepare = patterns_clear_word,
+		.check = patterns_check_sum },
 };
 
 /* With targets that make no calls, writes are complete when they are delivered. */
 static const struct fb_pattern silent_patterns[FB_TEST_COUNT] = {
-	[FB_WRITE_LATENCY] = { fb_silent_operations, 1, .check = check_writes },
-	[FB_WRITE_BANDWIDTH] = { fb_silent_stream, .check = check_writes },
-	[FB_READ_LATENCY] = { fb_silent_operations, 1, .prepare = fill_all },
-	[FB_READ_BANDWIDTH] = { fb_silent_stream, .prepare = fill_all },
-	[FB_FETCH_ADD] = { fb_silent_operations, 1, .prepare = clear_word },
-	[FB_COMPARE_SWAP] = { fb_silent_operations, 1, .prepare = clear_word },
-	[FB_ADD_RATE] = { fb_silent_stream, .prepare = clear_word, .check = check_sum },
+	[FB_WRITE_LATENCY] = { fb_silent_operations, 1,
+		.check = patterns_check_writes },
+	[FB_WRITE_BANDWIDTH] = { fb_silent_stream, .check = patterns_check_writes },
+	[FB_READ_LATENCY] = { fb_silent_operations, 1, .prepare = patterns_fill_all },
+	[FB_READ_BANDWIDTH] = { fb_silent_stream, .prepare = patterns_fill_all },
+	[FB_FETCH_ADD] = { fb_silent_operations, 1, .prepare = patterns_clear_word },
+	[FB_COMPARE_SWAP] = { fb_silent_operations, 1, .prepare = patterns_clear_word },
+	[FB_ADD_RATE] = { fb_silent_stream, .prepare = patterns_clear_word,
+		.check = patterns_check_sum },
 };
 
 const struct fb_pattern *fb_pattern_of(
 	const struct fb_config *config, enum fb_test test)
 {
-	static const struct fb_pattern burst = { stream_burst };
-	static const struct fb_pattern answer = { stream_answer };
+	static const struct fb_pattern burst = { patterns_stream_burst };
+	static const struct fb_pattern answer = { patterns_stream_answer };
 
 	if (fb_tests[test].need == FB_NEED_COLLECTIVE)
 		return &fb_collective;

@@ -12,7 +12,7 @@ struct list {
 	size_t count, borrowed; /* the first ones belong to the caller */
 };
 
-static void append(struct list *list, const struct fb_series *more, size_t count)
+static void plot_append(struct list *list, const struct fb_series *more, size_t count)
 {
 	struct fb_series *grown;
 
@@ -26,7 +26,7 @@ static void append(struct list *list, const struct fb_series *more, size_t count
 	list->count += count;
 }
 
-static void read_file(struct list *list, const char *name)
+static void plot_read_file(struct list *list, const char *name)
 {
 	FILE *file = fopen(name, "re");
 	struct fb_series *series;
@@ -39,7 +39,7 @@ static void read_file(struct list *list, const char *name)
 	fclose(file);
 	if (wrong)
 		fb_die(FB_EXIT_FAILED, "%s: %s", name, wrong);
-	append(list, series, count);
+	plot_append(list, series, count);
 	free(series);
 }
 
@@ -50,9 +50,9 @@ void fb_plot(const struct fb_options *o, const struct fb_series *measured, size_
 
 	if (!o->plot)
 		return;
-	append(&list, measured, count);
+	plot_append(&list, measured, count);
 	for (uint32_t i = 0; i < o->with_count; i++)
-		read_file(&list, o->with[i]);
+		plot_read_file(&list, o->with[i]);
 	file = fopen(o->plot, "we");
 	if (!file)
 		fb_die(FB_EXIT_FAILED, "%s: %s", o->plot, strerror(errno));

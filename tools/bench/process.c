@@ -13,7 +13,8 @@
 #include <unistd.h>
 
 /* In the child. */
-static _Noreturn void become(const struct fb_process *p, int output, pid_t parent)
+static _Noreturn void process_become(
+	const struct fb_process *p, int output, pid_t parent)
 {
 	int null = open("/dev/null", O_RDWR);
 	cpu_set_t set;
@@ -51,7 +52,7 @@ pid_t fb_process_start(const struct fb_process *p, FILE **ret_output)
 	if (child < 0)
 		fb_die(FB_EXIT_FAILED, "fork: %s", strerror(errno));
 	if (!child)
-		become(p, fd[1], parent);
+		process_become(p, fd[1], parent);
 	if (!ret_output)
 		return child;
 	close(fd[1]);

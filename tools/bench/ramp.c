@@ -48,12 +48,12 @@ struct ramp {
 
 /* ---- what is measured ---- */
 
-static void add_range(struct ramp *ramp, uint64_t first, uint64_t last)
+static void ramp_add_range(struct ramp *ramp, uint64_t first, uint64_t last)
 {
 	ramp->range[ramp->ranges++] = (struct range){ first, last };
 }
 
-static void add_mark(struct ramp *ramp, uint64_t after)
+static void ramp_add_mark(struct ramp *ramp, uint64_t after)
 {
 	uint32_t at = ramp->marks;
 
@@ -66,7 +66,7 @@ static void add_mark(struct ramp *ramp, uint64_t after)
 	ramp->marks++;
 }
 
-static uint64_t length_of(const struct fb_config *config, uint64_t bytes)
+static uint64_t ramp_length_of(const struct fb_config *config, uint64_t bytes)
 {
 	uint64_t fit = most_bytes / bytes;
 
@@ -75,18 +75,18 @@ static uint64_t length_of(const struct fb_config *config, uint64_t bytes)
 	return fit > LENGTH ? LENGTH : fit > EARLY_LAST ? fit : EARLY_LAST;
 }
 
-static void plan(struct ramp *ramp)
+static void ramp_plan(struct ramp *ramp)
 {
-	ramp->length = length_of(ramp->outer->config, ramp->bytes);
+	ramp->length = ramp_length_of(ramp->outer->config, ramp->bytes);
 	for (uint64_t last = 1; last <= ramp->length; last *= 10)
-		add_range(ramp, 1, last);
+		ramp_add_range(ramp, 1, last);
 	if (ramp->length >= STEADY_LEAST) {
-		add_range(ramp, ramp->length / 2 + 1, ramp->length);
-		add_range(ramp, 2, EARLY_LAST);
+		ramp_add_range(ramp, ramp->length / 2 + 1, ramp->length);
+		ramp_add_range(ramp, 2, EARLY_LAST);
 	}
 	for (uint32_t i = 0; i < ramp->ranges; i++) {
-		add_mark(ramp, ramp->range[i].first - 1);
-		add_mark(ramp, ramp->range[i].last);
+		ramp_add_mark(ramp, ramp->range[i].first - 1);
+		ramp_add_mark(ramp, ramp->range[i].last);
 		ramp->ns[i] = fb_alloc(PAIRS_MAX, sizeof(*ramp->ns[i]));
 	}
 }
@@ -94,7 +94,7 @@ static void plan(struct ramp *ramp)
 /* ---- one pair ---- */
 
 /* The provider that the other tests have, and this test alone. */
-static void configure(const struct ramp *ramp, struct fb_config *config)
+static void ramp_configure(const struct ramp *ramp, struct fb_config *config)
 {
 	const struct fb_node *outer = ramp->outer;
 
@@ -113,7 +113,7 @@ static void configure(const struct ramp *ramp, struct fb_config *config)
 			outer->info->domain_attr->name);
 }
 
-static void pause_a_bit(void)
+static void ramp_pause_a_bit(void)
 {
 	uint64_t until_ns = tool_now_ns() + SETTLE_US * 1000;
 
@@ -123,7 +123,7 @@ static void pause_a_bit(void)
 
 /* Stores the time from the first message, or from the begin of connecting, to each
  * mark. */
-static void exchange(
+static void ramp_exchange(
 	const struct ramp *ramp, struct fb_node *node, double time_ns[RANGES_MAX])
 {
 	struct fb_worker *w = node->worker;
@@ -134,7 +134,7 @@ static void exchange(
 	fb_control_barrier(node->control);
 	/* The other side wakes up from the barrier meanwhile. */
 	if (!w->side)
-		pause_a_bit();
+		ramp_pause_a_bit();
 	start_ns = tool_now_ns() - node->connect_ns;
 	for (uint32_t i = 1; i < ramp->marks; i++) {
 		pattern->iterate(w, ramp->mark[i] - ramp->mark[i - 1]);
@@ -142,7 +142,7 @@ static void exchange(
 	}
 }
 
-static double time_at(
+static double ramp_time_at(
 	const struct ramp *ramp, const double time_ns[RANGES_MAX], uint64_t after)
 {
 	for (uint32_t i = 0; i < ramp->marks; i++)
@@ -151,7 +151,7 @@ static double time_at(
 	return 0;
 }
 
-static void one_pair(struct ramp *ramp)
+static void ramp_one_pair(struct ramp *ramp)
 {
 	const struct fb_node *outer = ramp->outer;
 	double time_ns[RANGES_MAX] = { 0 };
@@ -162,9 +162,9 @@ static void one_pair(struct ramp *ramp)
 		.cores = outer->cores,
 		.core_count = outer->core_count };
 
-	configure(ramp, &config);
+	ramp_configure(ramp, &config);
 	fb_node_open(&node);
-	exchange(ramp, &node, time_ns);
+	ramp_exchange(ramp, &node, time_ns);
 	/* Neither side closes before both have their messages. */
 	fb_control_barrier(node.control);
 	fb_node_close(&node);
@@ -172,8 +172,8 @@ static void one_pair(struct ramp *ramp)
 		struct range r = ramp->range[i];
 
 		ramp->ns[i][ramp->pairs] =
-			(time_at(ramp, time_ns, r.last) -
-				time_at(ramp, time_ns, r.first - 1)) /
+			(ramp_time_at(ramp, time_ns, r.last) -
+				ramp_time_at(ramp, time_ns, r.first - 1)) /
 			(double)(2 * (r.last - r.first + 1));
 	}
 	ramp->pairs++;
@@ -182,7 +182,7 @@ static void one_pair(struct ramp *ramp)
 /* ---- all of them ---- */
 
 /* Member 0 decides, the other follows. */
-static bool goes_on(struct ramp *ramp, uint64_t start_ns)
+static bool ramp_goes_on(struct ramp *ramp, uint64_t start_ns)
 {
 	uint64_t ns = tool_now_ns() - start_ns;
 	char more = ramp->pairs < PAIRS_MIN ||
@@ -194,7 +194,7 @@ static bool goes_on(struct ramp *ramp, uint64_t start_ns)
 	return more && ramp->pairs < PAIRS_MAX;
 }
 
-static void fill_row(struct ramp *ramp, uint32_t number, struct fb_row *row)
+static void ramp_fill_row(struct ramp *ramp, uint32_t number, struct fb_row *row)
 {
 	struct range range = ramp->range[number];
 	double *ns = ramp->ns[number];
@@ -220,13 +220,13 @@ void fb_ramp(struct fb_node *node, uint64_t bytes,
 	struct fb_row *row = fb_alloc(1, sizeof(*row));
 	uint64_t start_ns = tool_now_ns();
 
-	plan(&ramp);
+	ramp_plan(&ramp);
 	do {
-		one_pair(&ramp);
-	} while (goes_on(&ramp, start_ns));
+		ramp_one_pair(&ramp);
+	} while (ramp_goes_on(&ramp, start_ns));
 	for (uint32_t i = 0; i < ramp.ranges; i++) {
 		if (!node->control->rank) {
-			fill_row(&ramp, i, row);
+			ramp_fill_row(&ramp, i, row);
 			tell(arg, row);
 		}
 		free(ramp.ns[i]);

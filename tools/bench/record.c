@@ -49,7 +49,7 @@ void fb_series_done(struct fb_series *series)
 }
 
 /* Messages that the time of a row is that of. */
-static double messages(const struct fb_record *record)
+static double record_messages(const struct fb_record *record)
 {
 	switch (record->test) {
 	case FB_BIDIRECTIONAL:
@@ -64,12 +64,12 @@ static double messages(const struct fb_record *record)
 
 double fb_megabytes(const struct fb_record *record, double ns)
 {
-	return ns > 0 ? messages(record) * (double)record->bytes * 1e3 / ns : 0;
+	return ns > 0 ? record_messages(record) * (double)record->bytes * 1e3 / ns : 0;
 }
 
 double fb_megamessages(const struct fb_record *record, double ns)
 {
-	return ns > 0 ? messages(record) * 1e3 / ns : 0;
+	return ns > 0 ? record_messages(record) * 1e3 / ns : 0;
 }
 
 double fb_shown(const struct fb_record *record, double ns)

@@ -54,7 +54,7 @@ struct task {
 
 /* ---- batches ---- */
 
-static void pin(const struct fb_node *node, uint32_t number)
+static void run_pin(const struct fb_node *node, uint32_t number)
 {
 	cpu_set_t set;
 
@@ -68,7 +68,7 @@ static void pin(const struct fb_node *node, uint32_t number)
 }
 
 /* The shortest time of reading the clock, in ns. */
-static uint64_t clock_cost(void)
+static uint64_t run_clock_cost(void)
 {
 	uint64_t least = UINT64_MAX, last = tool_now_ns();
 
@@ -84,7 +84,7 @@ static uint64_t clock_cost(void)
 
 /* The time of a batch, from this member's time: for collectives the slowest member's.
  */
-static double of_all(struct fb_worker *w, double mine)
+static double run_of_all(struct fb_worker *w, double mine)
 {
 	double all[FB_MEMBERS_MAX];
 
@@ -97,7 +97,7 @@ static double of_all(struct fb_worker *w, double mine)
 	return mine;
 }
 
-static double batch(struct task *task)
+static double run_batch(struct task *task)
 {
 	struct fb_worker *w = task->w;
 	uint64_t start = tool_now_ns();
@@ -106,17 +106,17 @@ static double batch(struct task *task)
 	w->batch_ns = 0;
 	task->pattern->iterate(w, task->plan->count);
 	ns = (double)(tool_now_ns() - start);
-	return of_all(w, w->batch_ns > 0 ? w->batch_ns : ns);
+	return run_of_all(w, w->batch_ns > 0 ? w->batch_ns : ns);
 }
 
-static void add_iteration(struct task *task, uint64_t ns)
+static void run_add_iteration(struct task *task, uint64_t ns)
 {
 	ns = ns > task->clock_ns ? ns - task->clock_ns : 0;
 	fb_histogram_add(&task->hist, ns * PS / task->pattern->legs);
 }
 
 /* Each page is written once, so that no page fault is measured. */
-static uint64_t *stamps_new(uint64_t count)
+static uint64_t *run_stamps_new(uint64_t count)
 {
 	uint64_t *stamps = fb_alloc(count, sizeof(*stamps));
 
@@ -124,19 +124,19 @@ static uint64_t *stamps_new(uint64_t count)
 	return stamps;
 }
 
-static void single_batch(struct task *task)
+static void run_single_batch(struct task *task)
 {
 	struct fb_worker *w = task->w;
 	uint64_t last;
 
 	if (!w->side)
-		w->stamps = stamps_new(task->plan->count);
+		w->stamps = run_stamps_new(task->plan->count);
 	last = tool_now_ns();
 	task->pattern->iterate(w, task->plan->count);
 	if (!w->stamps)
 		return;
 	for (uint64_t i = 0; i < task->plan->count; i++) {
-		add_iteration(task, w->stamps[i] - last);
+		run_add_iteration(task, w->stamps[i] - last);
 		last = w->stamps[i];
 	}
 	free(w->stamps);
@@ -149,14 +149,14 @@ static void *run_task(void *arg)
 	const struct plan *plan = task->plan;
 	uint64_t batches = plan->batches ? plan->batches : 1;
 
-	pin(task->w->node, task->w->number);
+	run_pin(task->w->node, task->w->number);
 	if (plan->single)
-		task->clock_ns = clock_cost();
+		task->clock_ns = run_clock_cost();
 	pthread_barrier_wait(task->start);
 	for (uint64_t i = 0; i < batches; i++) {
-		task->ns[i] = batch(task);
+		task->ns[i] = run_batch(task);
 		if (plan->single)
-			single_batch(task);
+			run_single_batch(task);
 		if (plan->batches && !task->w->number)
 			fb_progress(fb_tests[task->w->test].name, task->w->bytes,
 				(double)i / (double)batches);
@@ -194,7 +194,7 @@ struct size {
 };
 
 /* Checks a plan that came from member 0. */
-static void check_plan(const struct plan *plan)
+static void run_check_plan(const struct plan *plan)
 {
 	if (!plan->count || plan->count > FB_COUNT_MAX || plan->batches > BATCHES_MAX)
 		fb_die(FB_EXIT_FAILED, "the client asks for too many messages");
@@ -223,7 +223,7 @@ static double run_plan(struct size *size, const struct plan *plan)
 }
 
 /* The iterations for a number of messages: in a stream, whole windows. */
-static uint64_t iterations_for(const struct size *size, uint64_t messages)
+static uint64_t run_iterations_for(const struct size *size, uint64_t messages)
 {
 	uint32_t window = fb_config_window(size->node->config, size->bytes);
 
@@ -232,7 +232,7 @@ static uint64_t iterations_for(const struct size *size, uint64_t messages)
 	return messages > window ? (messages + window - 1) / window * window : window;
 }
 
-static uint64_t warm_up(const struct size *size)
+static uint64_t run_warm_up(const struct size *size)
 {
 	uint64_t fit = size->bytes ? warm_bytes / size->bytes : WARM_MESSAGES;
 
@@ -243,7 +243,7 @@ static uint64_t warm_up(const struct size *size)
 
 /* The time of a batch: the shortest of several, because other work of the machine only
  * makes a batch longer. */
-static double try_plan(struct size *size, const struct plan *plan)
+static double run_try_plan(struct size *size, const struct plan *plan)
 {
 	double least = run_plan(size, plan), ns;
 
@@ -255,23 +255,23 @@ static double try_plan(struct size *size, const struct plan *plan)
 }
 
 /* Member 0 tries batches until one is long enough; the others follow. */
-static void find_plan(struct size *size, struct plan *plan)
+static void run_find_plan(struct size *size, struct plan *plan)
 {
 	const struct fb_config *c = size->node->config;
 	struct fb_control *control = size->node->control;
 	double ns = 0;
 
-	*plan = (struct plan){ .count = iterations_for(size, warm_up(size)) };
+	*plan = (struct plan){ .count = run_iterations_for(size, run_warm_up(size)) };
 	(void)run_plan(size, plan);
-	plan->count = iterations_for(size, c->batch);
+	plan->count = run_iterations_for(size, c->batch);
 	while (!plan->batches) {
-		ns = try_plan(size, plan);
+		ns = run_try_plan(size, plan);
 		if (!c->batch && ns < batch_ns && plan->count < batch_max)
 			plan->count *= 2;
 		else
 			plan->batches = 1;
 		fb_control_share(control, plan, sizeof(*plan));
-		check_plan(plan);
+		run_check_plan(plan);
 	}
 	plan->single = c->percentiles && size->pattern->legs;
 	if (c->count)
@@ -284,12 +284,12 @@ static void find_plan(struct size *size, struct plan *plan)
 	if (plan->batches > BATCHES_MAX)
 		plan->batches = BATCHES_MAX;
 	fb_control_share(control, plan, sizeof(*plan));
-	check_plan(plan);
+	run_check_plan(plan);
 }
 
 /* Time of a message in batch @i, over all threads: streams of threads add up, each
  * thread has a ping-pong of its own. */
-static double of_threads(const struct size *size, uint64_t i, uint64_t messages)
+static double run_of_threads(const struct size *size, uint64_t i, uint64_t messages)
 {
 	uint32_t threads = size->node->config->threads;
 	double rate = 0, sum = 0;
@@ -303,7 +303,7 @@ static double of_threads(const struct size *size, uint64_t i, uint64_t messages)
 	return size->pattern->legs ? sum / threads : 1 / rate;
 }
 
-static void fill_row(
+static void run_fill_row(
 	const struct size *size, const struct plan *plan, struct fb_row *row)
 {
 	uint32_t legs = size->pattern->legs ? size->pattern->legs : 1;
@@ -327,7 +327,7 @@ static void fill_row(
 		fb_histogram_merge(&row->hist, &size->tasks[t].hist);
 	}
 	for (uint64_t i = 0; i < plan->batches; i++) {
-		ns[i] = of_threads(size, i, messages);
+		ns[i] = run_of_threads(size, i, messages);
 		if (!plan->single && size->node->config->percentiles)
 			fb_histogram_add(&row->hist, (uint64_t)(ns[i] * PS));
 	}
@@ -337,7 +337,7 @@ static void fill_row(
 	free(ns);
 }
 
-static void check(struct size *size)
+static void run_check(struct size *size)
 {
 	if (!size->node->config->verify || !size->pattern->check)
 		return;
@@ -347,7 +347,7 @@ static void check(struct size *size)
 			size->pattern->check(&size->node->worker[i]);
 }
 
-static void begin_size(struct size *size)
+static void run_begin_size(struct size *size)
 {
 	for (uint32_t i = 0; i < size->node->config->threads; i++) {
 		struct fb_worker *w = &size->node->worker[i];
@@ -361,7 +361,7 @@ static void begin_size(struct size *size)
 	fb_control_barrier(size->node->control);
 }
 
-static void end_size(struct size *size)
+static void run_end_size(struct size *size)
 {
 	for (uint32_t i = 0; i < size->node->config->threads; i++) {
 		fb_message_drain(&size->node->worker[i]);
@@ -377,21 +377,21 @@ static void run_size(struct size *size, struct fb_row *row)
 
 	size->tasks = fb_alloc(size->node->config->threads, sizeof(*size->tasks));
 	memset(row, 0, sizeof(*row));
-	begin_size(size);
-	find_plan(size, &plan);
+	run_begin_size(size);
+	run_find_plan(size, &plan);
 	for (uint32_t i = 0; i < size->node->config->threads; i++)
 		size->node->worker[i].lost = 0;
 	(void)run_plan(size, &plan);
 	if (!size->node->control->rank)
-		fill_row(size, &plan, row);
-	check(size);
-	end_size(size);
+		run_fill_row(size, &plan, row);
+	run_check(size);
+	run_end_size(size);
 }
 
 /* ---- all of them ---- */
 
 /* Can the endpoint send this size? If not, a message says that it is left out. */
-static bool possible(const struct fb_node *node, enum fb_test test, uint64_t bytes)
+static bool run_possible(const struct fb_node *node, enum fb_test test, uint64_t bytes)
 {
 	uint64_t most = node->size_max;
 
@@ -431,10 +431,10 @@ void fb_run(struct fb_node *node, void (*tell)(void *arg, const struct fb_row *r
 				.test = test,
 				.bytes = sizes[i] };
 
-			if (!possible(node, test, sizes[i]))
+			if (!run_possible(node, test, sizes[i]))
 				continue;
 			if (test == FB_RAMP) {
-				pin(node, 0);
+				run_pin(node, 0);
 				fb_ramp(node, sizes[i], tell, arg);
 				continue;
 			}

@@ -15,7 +15,7 @@ const char *fb_side_name;
 static bool progress_shown, progress_unwanted;
 static uint64_t progress_next_ns;
 
-static void say(const char *format, va_list args)
+static void bench_say(const char *format, va_list args)
 {
 	fb_progress_erase();
 	flockfile(stderr);
@@ -31,7 +31,7 @@ void fb_say(const char *format, ...)
 	va_list args;
 
 	va_start(args, format);
-	say(format, args);
+	bench_say(format, args);
 	va_end(args);
 }
 
@@ -40,7 +40,7 @@ _Noreturn void fb_die(int status, const char *format, ...)
 	va_list args;
 
 	va_start(args, format);
-	say(format, args);
+	bench_say(format, args);
 	va_end(args);
 	fflush(stdout);
 	/* Other threads may be in calls of the library, whose destructors would wait.

@@ -24,7 +24,7 @@ struct sink {
 	int last_test; /* -1: none yet */
 };
 
-static FILE *open_file(const char *name)
+static FILE *session_open_file(const char *name)
 {
 	FILE *file;
 
@@ -38,7 +38,7 @@ static FILE *open_file(const char *name)
 	return file;
 }
 
-static void close_file(FILE *file, const char *name)
+static void session_close_file(FILE *file, const char *name)
 {
 	if (!file)
 		return;
@@ -46,7 +46,8 @@ static void close_file(FILE *file, const char *name)
 		fb_die(FB_EXIT_FAILED, "%s: %s", name, strerror(errno));
 }
 
-static void describe(struct fb_series *s, const struct fb_node *node, const char *label)
+static void session_describe(
+	struct fb_series *s, const struct fb_node *node, const char *label)
 {
 	static const char *const types[] = {
 		[FI_EP_MSG] = "msg",
@@ -70,9 +71,9 @@ static void describe(struct fb_series *s, const struct fb_node *node, const char
 			node->config->silent ? ", silent targets" : "");
 }
 
-static void begin(struct sink *sink)
+static void session_begin(struct sink *sink)
 {
-	describe(sink->series, sink->node, sink->options->label);
+	session_describe(sink->series, sink->node, sink->options->label);
 	if (sink->table)
 		fb_table_begin(sink->series, sink->node);
 	if (sink->csv)
@@ -81,7 +82,7 @@ static void begin(struct sink *sink)
 		fb_json_begin(sink->json, sink->series);
 }
 
-static void tell(void *arg, const struct fb_row *row)
+static void session_tell(void *arg, const struct fb_row *row)
 {
 	struct sink *sink = arg;
 	struct fb_record record = fb_record_of(row, sink->node->config->threads);
@@ -105,19 +106,20 @@ static void tell(void *arg, const struct fb_row *row)
 	sink->last_test = (int)row->test;
 }
 
-static void end(struct sink *sink)
+static void session_end(struct sink *sink)
 {
 	if (sink->json)
 		fb_json_end(sink->json);
-	close_file(sink->csv, sink->options->csv);
-	close_file(sink->json, sink->options->json);
+	session_close_file(sink->csv, sink->options->csv);
+	session_close_file(sink->json, sink->options->json);
 }
 
 /* ---- processors ---- */
 
 /* If no processors are named, two processes of one machine get different ones, if this
  * process may use enough of them. */
-static void choose_cores(const struct fb_options *o, int rank, struct fb_cores *cores)
+static void session_choose_cores(
+	const struct fb_options *o, int rank, struct fb_cores *cores)
 {
 	uint32_t threads = o->config.threads, skip = (uint32_t)rank * threads;
 	cpu_set_t set;
@@ -134,7 +136,7 @@ static void choose_cores(const struct fb_options *o, int rank, struct fb_cores *
 
 /* ---- starting or connecting the processes ---- */
 
-static void run_node(const struct fb_options *o, const struct fb_config *asked,
+static void session_run_node(const struct fb_options *o, const struct fb_config *asked,
 	struct fb_control *control, const char *source, struct sink *sink)
 {
 	struct fb_config config = *asked;
@@ -147,15 +149,15 @@ static void run_node(const struct fb_options *o, const struct fb_config *asked,
 				    : NULL,
 	};
 
-	choose_cores(o, o->serve ? 0 : control->rank, cores);
+	session_choose_cores(o, o->serve ? 0 : control->rank, cores);
 	node.cores = cores->core;
 	node.core_count = cores->count;
 	fb_node_open(&node);
 	fb_group_join(&node.worker[0]);
 	sink->node = &node;
 	if (!control->rank)
-		begin(sink);
-	fb_run(&node, tell, sink);
+		session_begin(sink);
+	fb_run(&node, session_tell, sink);
 	/* No member closes while another may need it. */
 	fb_control_barrier(control);
 	fb_group_leave();
@@ -163,11 +165,11 @@ static void run_node(const struct fb_options *o, const struct fb_config *asked,
 	fb_node_close(&node);
 	fb_control_barrier(control);
 	if (!control->rank)
-		end(sink);
+		session_end(sink);
 	free(cores);
 }
 
-static int run_server(const struct fb_options *o, struct sink *sink)
+static int session_run_server(const struct fb_options *o, struct sink *sink)
 {
 	char source[FB_ADDRESS_MAX];
 	struct fb_control control;
@@ -176,30 +178,30 @@ static int run_server(const struct fb_options *o, struct sink *sink)
 	fb_side_name = "server";
 	fb_progress_off();
 	fb_meet_serve(o->port, &config, &control, source);
-	run_node(o, &config, &control, source, sink);
+	session_run_node(o, &config, &control, source, sink);
 	fb_control_close(&control);
 	return EXIT_SUCCESS;
 }
 
-static int run_client(const struct fb_options *o, struct sink *sink)
+static int session_run_client(const struct fb_options *o, struct sink *sink)
 {
 	char source[FB_ADDRESS_MAX];
 	struct fb_control control;
 
 	fb_meet_client(o->server, o->port, &o->config, &control, source);
-	run_node(o, &o->config, &control, source, sink);
+	session_run_node(o, &o->config, &control, source, sink);
 	fb_control_close(&control);
 	return EXIT_SUCCESS;
 }
 
-static int run_here(const struct fb_options *o, struct sink *sink)
+static int session_run_here(const struct fb_options *o, struct sink *sink)
 {
 	pid_t *children = fb_alloc(o->config.members, sizeof(*children));
 	struct fb_control control;
 	int status = EXIT_SUCCESS;
 
 	fb_meet_fork(&o->config, &control, children);
-	run_node(o, &o->config, &control, "127.0.0.1", sink);
+	session_run_node(o, &o->config, &control, "127.0.0.1", sink);
 	fb_control_close(&control);
 	if (!control.rank)
 		status = fb_meet_wait(children, (int)o->config.members - 1);
@@ -216,15 +218,15 @@ int fb_session_run(const struct fb_options *o, struct fb_series *ret_series)
 
 	memset(ret_series, 0, sizeof(*ret_series));
 	if (!o->serve) {
-		sink.csv = open_file(o->csv);
-		sink.json = open_file(o->json);
+		sink.csv = session_open_file(o->csv);
+		sink.json = session_open_file(o->json);
 	}
 	sink.table = !o->quiet && sink.csv != stdout && sink.json != stdout;
 	if (o->serve)
-		status = run_server(o, &sink);
+		status = session_run_server(o, &sink);
 	else if (o->server)
-		status = run_client(o, &sink);
+		status = session_run_client(o, &sink);
 	else
-		status = run_here(o, &sink);
+		status = session_run_here(o, &sink);
 	return status ? status : sink.failed ? FB_EXIT_STALLED : EXIT_SUCCESS;
 }

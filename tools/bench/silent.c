@@ -9,12 +9,12 @@ enum { SETTLE_MS = 100 };
 /* Words of side 0 to the target. */
 enum { OVER, HELP };
 
-static void say_word(struct fb_worker *w, char word)
+static void silent_say_word(struct fb_worker *w, char word)
 {
 	fb_control_share(w->node->control, &word, sizeof(word));
 }
 
-static char hear_word(struct fb_worker *w)
+static char silent_hear_word(struct fb_worker *w)
 {
 	char word;
 
@@ -23,33 +23,33 @@ static char hear_word(struct fb_worker *w)
 }
 
 /* The target makes calls until side 0 says a word. */
-static void help(struct fb_worker *w)
+static void silent_help(struct fb_worker *w)
 {
 	/* The time of silence is not one in which nothing moves. */
 	w->quiet_since_ns = 0;
 	while (!fb_control_talks(w->node->control))
 		fb_poll(w);
-	(void)hear_word(w);
+	(void)silent_hear_word(w);
 }
 
 /* The target's part of a batch. */
-static void stay_silent(struct fb_worker *w)
+static void silent_stay(struct fb_worker *w)
 {
-	if (hear_word(w) == HELP)
-		help(w);
+	if (silent_hear_word(w) == HELP)
+		silent_help(w);
 }
 
-static void begin_batch(struct fb_worker *w)
+static void silent_begin_batch(struct fb_worker *w)
 {
 	w->is_silent = !w->stalled;
 	if (w->stalled)
-		say_word(w, HELP);
+		silent_say_word(w, HELP);
 }
 
-static void end_batch(struct fb_worker *w)
+static void silent_end_batch(struct fb_worker *w)
 {
 	w->is_silent = false;
-	say_word(w, OVER);
+	silent_say_word(w, OVER);
 }
 
 double fb_silent_limit_s(const struct fb_config *config)
@@ -72,7 +72,7 @@ void fb_silent_check(struct fb_worker *w, uint64_t quiet_ns)
 		fb_tests[w->test].name, w->bytes, limit_s);
 	w->is_silent = false;
 	w->stalled = true;
-	say_word(w, HELP);
+	silent_say_word(w, HELP);
 }
 
 void fb_silent_meet(struct fb_worker *w)
@@ -85,7 +85,7 @@ void fb_silent_meet(struct fb_worker *w)
 	w->iteration++;
 	fb_control_barrier(w->node->control);
 	if (w->side) {
-		help(w);
+		silent_help(w);
 		return;
 	}
 	fb_message_start(w);
@@ -94,7 +94,7 @@ void fb_silent_meet(struct fb_worker *w)
 	until_ns = tool_after_ms(SETTLE_MS);
 	while (tool_now_ns() < until_ns)
 		fb_poll(w);
-	say_word(w, OVER);
+	silent_say_word(w, OVER);
 }
 
 /* Begin a batch of the initiator: its time. 0: this is the target, and the batch is
@@ -104,17 +104,17 @@ static uint64_t silent_begin(struct fb_worker *w, uint64_t count)
 {
 	w->iteration += count;
 	if (w->side) {
-		stay_silent(w);
+		silent_stay(w);
 		return 0;
 	}
-	begin_batch(w);
+	silent_begin_batch(w);
 	return tool_now_ns();
 }
 
 static void silent_end(struct fb_worker *w, uint64_t start_ns)
 {
 	w->batch_ns = (double)(tool_now_ns() - start_ns);
-	end_batch(w);
+	silent_end_batch(w);
 }
 
 void fb_silent_operations(struct fb_worker *w, uint64_t count)

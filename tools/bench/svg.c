@@ -35,18 +35,18 @@ static const char *const colors[] = { "#1f6fb4", "#d62728", "#2a8a2a", "#8a5cb8"
 
 static const char *const dashes[] = { "none", "7 3", "2 3", "9 3 2 3", "12 4", "4 4" };
 
-static double size_of(const struct fb_record *r)
+static double svg_size_of(const struct fb_record *r)
 {
 	return r->bytes ? (double)r->bytes : 1;
 }
 
-static double x_of(const struct panel *p, double bytes)
+static double svg_x_of(const struct panel *p, double bytes)
 {
 	return LEFT +
 	       (RIGHT - LEFT) * log(bytes / p->x_low) / log(p->x_high / p->x_low);
 }
 
-static double y_of(const struct panel *p, double value)
+static double svg_y_of(const struct panel *p, double value)
 {
 	if (value < p->y_low)
 		value = p->y_low;
@@ -56,7 +56,7 @@ static double y_of(const struct panel *p, double value)
 	       (BOTTOM - TOP) * log(value / p->y_low) / log(p->y_high / p->y_low);
 }
 
-static void text(FILE *file, const char *words)
+static void svg_text(FILE *file, const char *words)
 {
 	for (; *words; words++) {
 		unsigned char c = (unsigned char)*words;
@@ -74,7 +74,7 @@ static void text(FILE *file, const char *words)
 
 /* ---- axes ---- */
 
-static void include(struct panel *p, const struct fb_record *r, double ns)
+static void svg_include(struct panel *p, const struct fb_record *r, double ns)
 {
 	double value = fb_shown(r, ns);
 
@@ -85,7 +85,8 @@ static void include(struct panel *p, const struct fb_record *r, double ns)
 }
 
 /* Returns false if there is no row of this unit. */
-static bool find_range(struct panel *p, const struct fb_series *series, size_t count)
+static bool svg_find_range(
+	struct panel *p, const struct fb_series *series, size_t count)
 {
 	p->x_low = p->y_low = INFINITY;
 	p->x_high = p->y_high = 0;
@@ -95,11 +96,11 @@ static bool find_range(struct panel *p, const struct fb_series *series, size_t c
 
 			if (fb_tests[r->test].unit != p->unit || !(r->median_ns > 0))
 				continue;
-			p->x_low = fmin(p->x_low, size_of(r));
-			p->x_high = fmax(p->x_high, size_of(r));
-			include(p, r, r->median_ns);
-			include(p, r, r->p50_ns);
-			include(p, r, r->p99_ns);
+			p->x_low = fmin(p->x_low, svg_size_of(r));
+			p->x_high = fmax(p->x_high, svg_size_of(r));
+			svg_include(p, r, r->median_ns);
+			svg_include(p, r, r->p50_ns);
+			svg_include(p, r, r->p99_ns);
 		}
 	if (!(p->x_high > 0) || !(p->y_high > 0))
 		return false;
@@ -113,7 +114,7 @@ static bool find_range(struct panel *p, const struct fb_series *series, size_t c
 	return true;
 }
 
-static void x_axis(const struct panel *p)
+static void svg_x_axis(const struct panel *p)
 {
 	int steps = (int)(log2(p->x_high / p->x_low) + 0.001), step = 1;
 	char bytes[24];
@@ -127,8 +128,8 @@ static void x_axis(const struct panel *p)
 			"<line class=\"grid\" x1=\"%.1f\" y1=\"%d\" x2=\"%.1f\" "
 			"y2=\"%d\"/><text x=\"%.1f\" y=\"%d\" "
 			"text-anchor=\"middle\">%s</text>\n",
-			x_of(p, x), p->top + TOP, x_of(p, x), p->top + BOTTOM,
-			x_of(p, x), p->top + BOTTOM + 16,
+			svg_x_of(p, x), p->top + TOP, svg_x_of(p, x), p->top + BOTTOM,
+			svg_x_of(p, x), p->top + BOTTOM + 16,
 			fb_bytes_text((uint64_t)(x + 0.5), bytes));
 	}
 	fprintf(p->file,
@@ -136,7 +137,7 @@ static void x_axis(const struct panel *p)
 		(LEFT + RIGHT) / 2, p->top + BOTTOM + 34);
 }
 
-static void y_axis(const struct panel *p)
+static void svg_y_axis(const struct panel *p)
 {
 	static const double parts[] = { 1, 2, 5 };
 
@@ -152,20 +153,20 @@ static void y_axis(const struct panel *p)
 				"<line class=\"grid\" x1=\"%d\" y1=\"%.1f\" x2=\"%d\" "
 				"y2=\"%.1f\"/><text x=\"%d\" y=\"%.1f\" "
 				"text-anchor=\"end\">%g</text>\n",
-				LEFT, y_of(p, value), RIGHT, y_of(p, value), LEFT - 6,
-				y_of(p, value) + 4, value);
+				LEFT, svg_y_of(p, value), RIGHT, svg_y_of(p, value),
+				LEFT - 6, svg_y_of(p, value) + 4, value);
 		}
 }
 
 /* ---- curves ---- */
 
-static const char *color(size_t series)
+static const char *svg_color(size_t series)
 {
 	return colors[series % (sizeof(colors) / sizeof(colors[0]))];
 }
 
 /* The area between the curves of p50 and p99. */
-static void band(const struct panel *p, const struct fb_series *s,
+static void svg_band(const struct panel *p, const struct fb_series *s,
 	const struct fb_record *of, const char *fill)
 {
 	size_t n = 0;
@@ -179,20 +180,20 @@ static void band(const struct panel *p, const struct fb_series *s,
 		const struct fb_record *r = &s->record[i];
 
 		if (fb_record_alike(r, of) && r->p99_ns > 0)
-			fprintf(p->file, "%.1f,%.1f ", x_of(p, size_of(r)),
-				y_of(p, fb_shown(r, r->p50_ns)));
+			fprintf(p->file, "%.1f,%.1f ", svg_x_of(p, svg_size_of(r)),
+				svg_y_of(p, fb_shown(r, r->p50_ns)));
 	}
 	for (size_t i = s->count; i--;) {
 		const struct fb_record *r = &s->record[i];
 
 		if (fb_record_alike(r, of) && r->p99_ns > 0)
-			fprintf(p->file, "%.1f,%.1f ", x_of(p, size_of(r)),
-				y_of(p, fb_shown(r, r->p99_ns)));
+			fprintf(p->file, "%.1f,%.1f ", svg_x_of(p, svg_size_of(r)),
+				svg_y_of(p, fb_shown(r, r->p99_ns)));
 	}
 	fputs("\"/>\n", p->file);
 }
 
-static void curve(const struct panel *p, const struct fb_series *s,
+static void svg_curve(const struct panel *p, const struct fb_series *s,
 	const struct fb_record *of, const char *stroke, const char *dash)
 {
 	fprintf(p->file,
@@ -203,8 +204,8 @@ static void curve(const struct panel *p, const struct fb_series *s,
 		const struct fb_record *r = &s->record[i];
 
 		if (fb_record_alike(r, of) && r->median_ns > 0)
-			fprintf(p->file, "%.1f,%.1f ", x_of(p, size_of(r)),
-				y_of(p, fb_shown(r, r->median_ns)));
+			fprintf(p->file, "%.1f,%.1f ", svg_x_of(p, svg_size_of(r)),
+				svg_y_of(p, fb_shown(r, r->median_ns)));
 	}
 	fputs("\"/>\n", p->file);
 	for (size_t i = 0; i < s->count; i++) {
@@ -214,12 +215,12 @@ static void curve(const struct panel *p, const struct fb_series *s,
 			fprintf(p->file,
 				"<circle fill=\"%s\" cx=\"%.1f\" cy=\"%.1f\" "
 				"r=\"2.2\"/>\n",
-				stroke, x_of(p, size_of(r)),
-				y_of(p, fb_shown(r, r->median_ns)));
+				stroke, svg_x_of(p, svg_size_of(r)),
+				svg_y_of(p, fb_shown(r, r->median_ns)));
 	}
 }
 
-static void legend(struct panel *p, const struct fb_series *s,
+static void svg_legend(struct panel *p, const struct fb_series *s,
 	const struct fb_record *of, const char *stroke, const char *dash)
 {
 	int y = p->top + TOP + 8 + p->legend++ * 2 * LEGEND_STEP;
@@ -229,17 +230,17 @@ static void legend(struct panel *p, const struct fb_series *s,
 		"<line stroke=\"%s\" stroke-width=\"1.8\" stroke-dasharray=\"%s\" "
 		"x1=\"%d\" y1=\"%d\" x2=\"%d\" y2=\"%d\"/><text x=\"%d\" y=\"%d\">",
 		stroke, dash, RIGHT + 12, y, RIGHT + 40, y, RIGHT + 46, y + 4);
-	text(p->file, fb_tests[of->test].name);
+	svg_text(p->file, fb_tests[of->test].name);
 	if (of->last)
 		fprintf(p->file, " %s", fb_part_text(of, part));
 	fprintf(p->file, "</text><text x=\"%d\" y=\"%d\">", RIGHT + 46,
 		y + 4 + LEGEND_STEP - 4);
-	text(p->file, s->label);
+	svg_text(p->file, s->label);
 	fputs("</text>\n", p->file);
 }
 
 /* Is record @at the first one of its curve? */
-static bool begins_curve(const struct fb_series *s, size_t at)
+static bool svg_begins_curve(const struct fb_series *s, size_t at)
 {
 	for (size_t i = 0; i < at; i++)
 		if (fb_record_alike(&s->record[i], &s->record[at]) &&
@@ -248,7 +249,7 @@ static bool begins_curve(const struct fb_series *s, size_t at)
 	return s->record[at].median_ns > 0;
 }
 
-static void draw_series(struct panel *p, const struct fb_series *s, size_t number)
+static void svg_draw_series(struct panel *p, const struct fb_series *s, size_t number)
 {
 	size_t curves = 0;
 
@@ -257,16 +258,17 @@ static void draw_series(struct panel *p, const struct fb_series *s, size_t numbe
 			dashes[curves % (sizeof(dashes) / sizeof(dashes[0]))];
 		const struct fb_record *r = &s->record[i];
 
-		if (fb_tests[r->test].unit != p->unit || !begins_curve(s, i))
+		if (fb_tests[r->test].unit != p->unit || !svg_begins_curve(s, i))
 			continue;
-		band(p, s, r, color(number));
-		curve(p, s, r, color(number), dash);
-		legend(p, s, r, color(number), dash);
+		svg_band(p, s, r, svg_color(number));
+		svg_curve(p, s, r, svg_color(number), dash);
+		svg_legend(p, s, r, svg_color(number), dash);
 		curves++;
 	}
 }
 
-static void draw_panel(struct panel *p, const struct fb_series *series, size_t count)
+static void svg_draw_panel(
+	struct panel *p, const struct fb_series *series, size_t count)
 {
 	fprintf(p->file,
 		"<text class=\"title\" x=\"%d\" y=\"%d\">%s</text>\n"
@@ -274,10 +276,10 @@ static void draw_panel(struct panel *p, const struct fb_series *series, size_t c
 		"stroke=\"#999\"/>\n",
 		LEFT, p->top + TOP - 14, titles[p->unit], LEFT, p->top + TOP,
 		RIGHT - LEFT, BOTTOM - TOP);
-	x_axis(p);
-	y_axis(p);
+	svg_x_axis(p);
+	svg_y_axis(p);
 	for (size_t i = 0; i < count; i++)
-		draw_series(p, &series[i], i);
+		svg_draw_series(p, &series[i], i);
 }
 
 void fb_svg_write(FILE *file, const struct fb_series *series, size_t count)
@@ -291,7 +293,7 @@ void fb_svg_write(FILE *file, const struct fb_series *series, size_t count)
 		*p = (struct panel){
 			.file = file, .unit = unit, .top = panels * PANEL
 		};
-		panels += find_range(p, series, count);
+		panels += svg_find_range(p, series, count);
 	}
 	fprintf(file,
 		"<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
@@ -302,6 +304,6 @@ void fb_svg_write(FILE *file, const struct fb_series *series, size_t count)
 		"<rect width=\"100%%\" height=\"100%%\" fill=\"white\"/>\n",
 		WIDTH, panels * PANEL, WIDTH, panels * PANEL);
 	for (int i = 0; i < panels; i++)
-		draw_panel(&panel[i], series, count);
+		svg_draw_panel(&panel[i], series, count);
 	fputs("</svg>\n", file);
 }

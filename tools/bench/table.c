@@ -18,7 +18,7 @@ const char *fb_bytes_text(uint64_t bytes, char text[24])
 	return text;
 }
 
-static void describe_silence(const struct fb_node *node)
+static void table_describe_silence(const struct fb_node *node)
 {
 	const char *model = node->info->domain_attr->data_progress == FI_PROGRESS_AUTO
 				    ? "auto"
@@ -42,7 +42,7 @@ void fb_table_begin(const struct fb_series *series, const struct fb_node *node)
 		config->verify ? ", verified" : "", config->inject ? "; injected" : "",
 		config->sleep ? "; blocking reads" : "");
 	if (config->silent)
-		describe_silence(node);
+		table_describe_silence(node);
 }
 
 void fb_table_test(const struct fb_config *config, enum fb_test test)
@@ -69,7 +69,7 @@ void fb_table_test(const struct fb_config *config, enum fb_test test)
 	}
 }
 
-static void time_row(const struct fb_record *r)
+static void table_time_row(const struct fb_record *r)
 {
 	printf(" %9.3f %9.3f", r->best_ns / us, r->median_ns / us);
 	if (r->max_ns > 0)
@@ -80,7 +80,7 @@ static void time_row(const struct fb_record *r)
 }
 
 /* The early messages of a ramp by those of the steady state, whose row is before. */
-static void early(const struct fb_series *series)
+static void table_early(const struct fb_series *series)
 {
 	const struct fb_record *r = &series->record[series->count - 1], *steady = r - 1;
 
@@ -107,8 +107,8 @@ void fb_table_row(const struct fb_series *series)
 		printf("%12" PRIu64, r->messages);
 	switch (fb_tests[r->test].unit) {
 	case FB_UNIT_TIME:
-		time_row(r);
-		early(series);
+		table_time_row(r);
+		table_early(series);
 		break;
 	case FB_UNIT_BANDWIDTH:
 		printf(" %9.1f %9.1f %9.1f %9" PRIu64 " %12.4f",
@@ -132,7 +132,7 @@ void fb_table_row(const struct fb_series *series)
 enum { BARS_MAX = 40, BAR_LEN = 50 };
 
 /* The number of buckets in a bar, so that there are at most BARS_MAX bars. */
-static uint32_t buckets_of_bar(uint32_t first, uint32_t last)
+static uint32_t table_buckets_of_bar(uint32_t first, uint32_t last)
 {
 	uint32_t width = 1;
 
@@ -141,7 +141,7 @@ static uint32_t buckets_of_bar(uint32_t first, uint32_t last)
 	return width;
 }
 
-static void bar(double from_ns, uint64_t count, uint64_t most)
+static void table_bar(double from_ns, uint64_t count, uint64_t most)
 {
 	int len = most ? (int)((count * BAR_LEN + most - 1) / most) : 0;
 
@@ -162,7 +162,7 @@ void fb_table_histogram(const struct fb_row *row)
 		first++;
 	for (uint32_t i = first; i < FB_HIST_BUCKETS && fb_histogram_low(i) <= end; i++)
 		last = i;
-	width = buckets_of_bar(first, last);
+	width = table_buckets_of_bar(first, last);
 	for (int show = 0; show < 2; show++) {
 		for (uint32_t i = first; i <= last; i += width) {
 			uint64_t count = 0;
@@ -174,7 +174,7 @@ void fb_table_histogram(const struct fb_row *row)
 			if (!show)
 				continue;
 			shown += count;
-			bar((double)fb_histogram_low(i) / ps, count, most);
+			table_bar((double)fb_histogram_low(i) / ps, count, most);
 		}
 	}
 	if (h->total > shown)

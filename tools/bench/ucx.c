@@ -49,7 +49,7 @@ void fb_ucx_tests(struct fb_config *config)
 }
 
 /* A port that nothing uses now. */
-static uint16_t free_port(void)
+static uint16_t ucx_free_port(void)
 {
 	struct sockaddr_in addr = { .sin_family = AF_INET };
 	socklen_t len = sizeof(addr);
@@ -63,7 +63,7 @@ static uint16_t free_port(void)
 }
 
 /* The processors that fi_bench itself would take. */
-static int64_t core_of(const struct fb_options *o, int side)
+static int64_t ucx_core_of(const struct fb_options *o, int side)
 {
 	cpu_set_t set;
 	int skip = side;
@@ -80,7 +80,7 @@ static int64_t core_of(const struct fb_options *o, int side)
 
 /* Transports that correspond to the provider, unless the user chose some. Small
  * messages in shared memory are faster without cross-memory attach. */
-static const char *transports(const struct fb_series *ours, uint64_t bytes)
+static const char *ucx_transports(const struct fb_series *ours, uint64_t bytes)
 {
 	enum { SMALL = 8192 };
 
@@ -94,7 +94,7 @@ static const char *transports(const struct fb_series *ours, uint64_t bytes)
 }
 
 /* A number of messages that takes as long as our measurement did. */
-static uint64_t messages(const struct fb_options *o, const struct fb_record *r)
+static uint64_t ucx_messages(const struct fb_options *o, const struct fb_record *r)
 {
 	enum { LEAST = 100 };
 	double ns = r->median_ns * (fb_tests[r->test].unit == FB_UNIT_TIME ? 2 : 1);
@@ -109,7 +109,7 @@ static uint64_t messages(const struct fb_options *o, const struct fb_record *r)
 
 /* Its last line begins with the number of messages, three latencies in us follow:
  * median, average since the last line, average of all. */
-static bool read_average(FILE *output, double *ret_ns)
+static bool ucx_read_average(FILE *output, double *ret_ns)
 {
 	char line[1024];
 	bool found = false;
@@ -123,7 +123,7 @@ static bool read_average(FILE *output, double *ret_ns)
 	return found && *ret_ns > 0;
 }
 
-static void pause_a_bit(void)
+static void ucx_pause_a_bit(void)
 {
 	struct timespec pause = { .tv_nsec = PAUSE_MS * 1000000 };
 
@@ -131,22 +131,22 @@ static void pause_a_bit(void)
 }
 
 /* The client fails until its server listens. */
-static bool run_client(const struct fb_process *client, double *ret_ns)
+static bool ucx_run_client(const struct fb_process *client, double *ret_ns)
 {
 	for (int i = 0; i < TRIES; i++) {
 		FILE *output;
 		pid_t pid = fb_process_start(client, &output);
-		bool found = read_average(output, ret_ns);
+		bool found = ucx_read_average(output, ret_ns);
 
 		fclose(output);
 		if (!fb_process_wait(pid) && found)
 			return true;
-		pause_a_bit();
+		ucx_pause_a_bit();
 	}
 	return false;
 }
 
-static bool run_row(const struct fb_options *o, const struct fb_series *ours,
+static bool ucx_run_row(const struct fb_options *o, const struct fb_series *ours,
 	const struct fb_record *r, double *ret_ns)
 {
 	char port[8], bytes[24], count[24], warm[24],
@@ -158,24 +158,24 @@ static bool run_row(const struct fb_options *o, const struct fb_series *ours,
 		warm, "-f", "-v", NULL };
 	struct fb_process server = { .argv = server_argv,
 		.env = env,
-		.core = core_of(o, 0),
+		.core = ucx_core_of(o, 0),
 		.limit_s = LIMIT_S,
 		.silent = true };
 	struct fb_process client = server;
-	uint64_t n = messages(o, r);
+	uint64_t n = ucx_messages(o, r);
 	bool done;
 	pid_t pid;
 
 	client.argv = client_argv;
-	client.core = core_of(o, 1);
-	if (transports(ours, r->bytes))
-		snprintf(tls, sizeof(tls), "%s", transports(ours, r->bytes));
-	snprintf(port, sizeof(port), "%u", free_port());
+	client.core = ucx_core_of(o, 1);
+	if (ucx_transports(ours, r->bytes))
+		snprintf(tls, sizeof(tls), "%s", ucx_transports(ours, r->bytes));
+	snprintf(port, sizeof(port), "%u", ucx_free_port());
 	snprintf(bytes, sizeof(bytes), "%" PRIu64, r->bytes);
 	snprintf(count, sizeof(count), "%" PRIu64, n);
 	snprintf(warm, sizeof(warm), "%" PRIu64, n / 10 + 1);
 	pid = fb_process_start(&server, NULL);
-	done = run_client(&client, ret_ns);
+	done = ucx_run_client(&client, ret_ns);
 	if (!done)
 		kill(pid, SIGKILL);
 	(void)fb_process_wait(pid);
@@ -195,14 +195,14 @@ void fb_ucx_run(const struct fb_options *o, const struct fb_series *ours,
 		double ns;
 
 		fb_progress("ucx_perftest", r.bytes, (double)i / (double)ours->count);
-		if (!run_row(o, ours, &r, &ns)) {
+		if (!ucx_run_row(o, ours, &r, &ns)) {
 			fb_say("ucx_perftest -t %s -s %" PRIu64 " failed",
 				ucx_tests[r.test], r.bytes);
 			continue;
 		}
 		r = (struct fb_record){ .test = r.test,
 			.bytes = r.bytes,
-			.messages = messages(o, &r),
+			.messages = ucx_messages(o, &r),
 			.threads = 1,
 			.best_ns = ns,
 			.median_ns = ns };

@@ -26,14 +26,14 @@ struct fb_worker *fb_workers_new(struct fb_node *node)
 
 /* ---- sizes of memory ---- */
 
-static bool streams(enum fb_test test)
+static bool worker_streams(enum fb_test test)
 {
 	return fb_tests[test].unit != FB_UNIT_TIME;
 }
 
 /* Bytes of a buffer for messages of @bytes. Receives of datagrams stay posted when the
  * size changes, so all of them have the largest size that can be sent. */
-static uint64_t extent(const struct fb_node *node, uint64_t bytes)
+static uint64_t worker_extent(const struct fb_node *node, uint64_t bytes)
 {
 	uint64_t sizes[FB_SIZES_MAX];
 	uint32_t n;
@@ -51,28 +51,31 @@ static uint64_t extent(const struct fb_node *node, uint64_t bytes)
 	return bytes;
 }
 
-static uint32_t tx_slots(const struct fb_node *node, enum fb_test test, uint64_t bytes)
+static uint32_t worker_tx_slots(
+	const struct fb_node *node, enum fb_test test, uint64_t bytes)
 {
 	if (test == FB_EXCHANGE)
 		return 1;
 	if (test == FB_BURST)
 		return fb_config_burst(node->config);
-	if (!streams(test) && node->config->type != FI_EP_DGRAM)
+	if (!worker_streams(test) && node->config->type != FI_EP_DGRAM)
 		return LATENCY_SLOTS;
-	return fb_config_window(node->config, extent(node, bytes));
+	return fb_config_window(node->config, worker_extent(node, bytes));
 }
 
 /* The number of receives: in streams twice the window, so that some are posted while
  * others complete. */
-static uint32_t rx_slots(const struct fb_node *node, enum fb_test test, uint64_t bytes)
+static uint32_t worker_rx_slots(
+	const struct fb_node *node, enum fb_test test, uint64_t bytes)
 {
-	uint32_t slots = tx_slots(node, test, bytes);
+	uint32_t slots = worker_tx_slots(node, test, bytes);
 
-	return streams(test) || node->config->type == FI_EP_DGRAM ? 2 * slots : slots;
+	return worker_streams(test) || node->config->type == FI_EP_DGRAM ? 2 * slots
+									 : slots;
 }
 
 /* The number of buffers of a lane with @slots slots, a multiple of @slots. */
-static uint32_t buffers(const struct fb_config *c, uint32_t slots)
+static uint32_t worker_buffers(const struct fb_config *c, uint32_t slots)
 {
 	if (!c->touch && !c->verify)
 		return c->buffers ? c->buffers : 1;
@@ -81,21 +84,23 @@ static uint32_t buffers(const struct fb_config *c, uint32_t slots)
 
 /* Bytes from one buffer of a lane to the next. Groups have their own buffers (group.c).
  */
-static size_t lane_stride(const struct fb_node *node, enum fb_test test, uint64_t bytes)
+static size_t worker_lane_stride(
+	const struct fb_node *node, enum fb_test test, uint64_t bytes)
 {
 	if (fb_tests[test].need == FB_NEED_COLLECTIVE)
 		return 0;
-	return (size_t)((extent(node, bytes) + LINE - 1) / LINE * LINE);
+	return (size_t)((worker_extent(node, bytes) + LINE - 1) / LINE * LINE);
 }
 
-static void grow(size_t *len, size_t wanted)
+static void worker_grow(size_t *len, size_t wanted)
 {
 	if (wanted > *len)
 		*len = wanted;
 }
 
 /* Bytes of both lanes for the largest size of all tests. */
-static void lane_lengths(const struct fb_node *node, size_t *ret_tx, size_t *ret_rx)
+static void worker_lane_lengths(
+	const struct fb_node *node, size_t *ret_tx, size_t *ret_rx)
 {
 	const struct fb_config *c = node->config;
 	uint64_t sizes[FB_SIZES_MAX];
@@ -106,15 +111,17 @@ static void lane_lengths(const struct fb_node *node, size_t *ret_tx, size_t *ret
 			fb_config_has(c, test) ? fb_config_sizes(c, test, sizes) : 0;
 
 		for (uint32_t i = 0; i < n; i++) {
-			uint32_t tx = tx_slots(node, test, sizes[i]);
-			uint32_t rx = rx_slots(node, test, sizes[i]);
+			uint32_t tx = worker_tx_slots(node, test, sizes[i]);
+			uint32_t rx = worker_rx_slots(node, test, sizes[i]);
 
 			if (sizes[i] > node->size_max)
 				continue;
-			grow(ret_tx,
-				buffers(c, tx) * lane_stride(node, test, sizes[i]));
-			grow(ret_rx,
-				buffers(c, rx) * lane_stride(node, test, sizes[i]));
+			worker_grow(ret_tx,
+				worker_buffers(c, tx) *
+					worker_lane_stride(node, test, sizes[i]));
+			worker_grow(ret_rx,
+				worker_buffers(c, rx) *
+					worker_lane_stride(node, test, sizes[i]));
 		}
 	}
 }
@@ -122,7 +129,7 @@ static void lane_lengths(const struct fb_node *node, size_t *ret_tx, size_t *ret
 /* ---- memory ---- */
 
 /* A shared memory file that cannot shrink: providers may let peers map it. */
-static void *shared_memory(size_t len)
+static void *worker_shared_memory(size_t len)
 {
 	int fd = memfd_create("fi_bench", MFD_CLOEXEC | MFD_ALLOW_SEALING);
 	void *memory = MAP_FAILED;
@@ -134,20 +141,20 @@ static void *shared_memory(size_t len)
 	return memory;
 }
 
-static void *private_memory(size_t len)
+static void *worker_private_memory(size_t len)
 {
 	return mmap(NULL, len, PROT_READ | PROT_WRITE,
 		MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
 }
 
-static void lane_open(
+static void worker_lane_open(
 	struct fb_worker *w, struct fb_lane *lane, size_t len, uint64_t access)
 {
 	struct fi_info *info = w->node->info;
 
 	lane->len = (len + PAGE - 1) / PAGE * PAGE;
-	lane->memory = w->node->config->shared ? shared_memory(lane->len)
-					       : private_memory(lane->len);
+	lane->memory = w->node->config->shared ? worker_shared_memory(lane->len)
+					       : worker_private_memory(lane->len);
 	if (lane->memory == MAP_FAILED)
 		fb_die(FB_EXIT_FAILED,
 			"no memory for buffers of %zu bytes: try a smaller --window or "
@@ -166,7 +173,7 @@ static void lane_open(
 	lane->desc = fi_mr_desc(lane->mr);
 }
 
-static void swap_keys(struct fb_worker *w)
+static void worker_swap_keys(struct fb_worker *w)
 {
 	struct {
 		uint64_t addr, key;
@@ -187,18 +194,19 @@ void fb_workers_memory(struct fb_node *node)
 	bool remote = node->info->caps & (FI_RMA | FI_ATOMIC);
 	size_t tx, rx;
 
-	lane_lengths(node, &tx, &rx);
+	worker_lane_lengths(node, &tx, &rx);
 	for (uint32_t i = 0; i < node->config->threads; i++) {
 		struct fb_worker *w = &node->worker[i];
 
-		lane_open(w, &w->tx, tx, FI_SEND | (remote ? FI_WRITE | FI_READ : 0));
-		lane_open(w, &w->rx, rx,
+		worker_lane_open(
+			w, &w->tx, tx, FI_SEND | (remote ? FI_WRITE | FI_READ : 0));
+		worker_lane_open(w, &w->rx, rx,
 			FI_RECV | (remote ? FI_REMOTE_WRITE | FI_REMOTE_READ : 0));
-		swap_keys(w);
+		worker_swap_keys(w);
 	}
 }
 
-static void lane_close(struct fb_lane *lane)
+static void worker_lane_close(struct fb_lane *lane)
 {
 	if (lane->mr)
 		(void)fi_close(&lane->mr->fid);
@@ -209,13 +217,13 @@ static void lane_close(struct fb_lane *lane)
 
 void fb_worker_memory_close(struct fb_worker *w)
 {
-	lane_close(&w->tx);
-	lane_close(&w->rx);
+	worker_lane_close(&w->tx);
+	worker_lane_close(&w->rx);
 }
 
 /* ---- one size ---- */
 
-static void fifo_new(struct fb_fifo *fifo, uint32_t slots)
+static void worker_fifo_new(struct fb_fifo *fifo, uint32_t slots)
 {
 	uint32_t size = 1;
 
@@ -227,19 +235,19 @@ static void fifo_new(struct fb_fifo *fifo, uint32_t slots)
 	fifo->head = fifo->tail = 0;
 }
 
-static void lane_size(struct fb_worker *w, struct fb_lane *lane, uint32_t slots)
+static void worker_lane_size(struct fb_worker *w, struct fb_lane *lane, uint32_t slots)
 {
 	const struct fb_config *c = w->node->config;
 
 	free(lane->slot);
 	lane->slot = fb_alloc(slots, sizeof(*lane->slot));
 	lane->slots = slots;
-	lane->stride = lane_stride(w->node, w->test, w->bytes);
-	lane->buffers = buffers(c, slots);
+	lane->stride = worker_lane_stride(w->node, w->test, w->bytes);
+	lane->buffers = worker_buffers(c, slots);
 	if (lane->buffers * lane->stride > lane->len)
 		fb_die(FB_EXIT_FAILED, "%zu bytes: more than was allocated", w->bytes);
 	lane->iteration = 0;
-	fifo_new(&lane->fifo, slots);
+	worker_fifo_new(&lane->fifo, slots);
 	for (uint32_t i = 0; i < slots; i++) {
 		struct fb_slot *slot = &lane->slot[i];
 
@@ -253,7 +261,7 @@ static void lane_size(struct fb_worker *w, struct fb_lane *lane, uint32_t slots)
 
 /* Tests of groups have no receives, exchanges post theirs when they begin, and a target
  * that makes no calls gets no messages. */
-static bool posts(const struct fb_config *c, enum fb_test test)
+static bool worker_posts(const struct fb_config *c, enum fb_test test)
 {
 	enum fb_need need = fb_tests[test].need;
 
@@ -268,19 +276,19 @@ void fb_worker_size(struct fb_worker *w, enum fb_test test, size_t bytes)
 
 	w->test = test;
 	w->bytes = bytes;
-	w->window = tx_slots(w->node, test, bytes);
+	w->window = worker_tx_slots(w->node, test, bytes);
 	w->touch = c->touch || c->verify;
 	w->verify = c->verify;
 	w->step = c->verify ? sizeof(uint64_t) : LINE;
 	w->iteration = 0;
 	w->lost = 0;
 	w->stalled = false;
-	w->posts = posts(c, test);
+	w->posts = worker_posts(c, test);
 	fb_message_choose(w);
 	if (stay)
 		return;
-	lane_size(w, &w->tx, w->window);
-	lane_size(w, &w->rx, rx_slots(w->node, test, bytes));
+	worker_lane_size(w, &w->tx, w->window);
+	worker_lane_size(w, &w->rx, worker_rx_slots(w->node, test, bytes));
 	w->rx_bytes = c->type == FI_EP_DGRAM ? w->rx.stride : bytes;
 	memset(w->tx.memory, 0, w->tx.buffers * w->tx.stride);
 	memset(w->rx.memory, 0, w->rx.buffers * w->rx.stride);
@@ -296,7 +304,7 @@ void fb_worker_size(struct fb_worker *w, enum fb_test test, size_t bytes)
 
 /* ---- contents of buffers ---- */
 
-static uint64_t word_of(uint64_t iteration, size_t at)
+static uint64_t worker_word_of(uint64_t iteration, size_t at)
 {
 	return (iteration + 1) * UINT64_C(0x9e3779b97f4a7c15) + at;
 }
@@ -306,48 +314,50 @@ void fb_fill(const struct fb_worker *w, char *buf, uint64_t iteration)
 	size_t at = 0;
 
 	for (; at + sizeof(uint64_t) <= w->bytes; at += w->step) {
-		uint64_t word = word_of(iteration, at);
+		uint64_t word = worker_word_of(iteration, at);
 
 		memcpy(buf + at, &word, sizeof(word));
 	}
 	if (!w->verify && w->bytes >= sizeof(uint64_t))
 		return;
 	for (; at < w->bytes; at++)
-		buf[at] = (char)word_of(iteration, at);
+		buf[at] = (char)worker_word_of(iteration, at);
 }
 
 char fb_fill_byte(const struct fb_worker *w, uint64_t iteration, size_t at)
 {
 	size_t start = at / sizeof(uint64_t) * sizeof(uint64_t);
-	uint64_t word = word_of(iteration, start);
+	uint64_t word = worker_word_of(iteration, start);
 	char bytes[sizeof(word)];
 
 	if (start + sizeof(word) > w->bytes)
-		return (char)word_of(iteration, at);
+		return (char)worker_word_of(iteration, at);
 	memcpy(bytes, &word, sizeof(word));
 	return bytes[at - start];
 }
 
-static _Noreturn void damaged(const struct fb_worker *w, uint64_t iteration, size_t at)
+static _Noreturn void worker_damaged(
+	const struct fb_worker *w, uint64_t iteration, size_t at)
 {
 	fb_die(FB_EXIT_DAMAGED,
 		"%s, %zu bytes: message %llu arrived damaged, first at byte %zu",
 		fb_tests[w->test].name, w->bytes, (unsigned long long)iteration, at);
 }
 
-static void verify(const struct fb_worker *w, const char *buf, uint64_t iteration)
+static void worker_verify(
+	const struct fb_worker *w, const char *buf, uint64_t iteration)
 {
 	size_t at = 0;
 
 	for (; at + sizeof(uint64_t) <= w->bytes; at += sizeof(uint64_t)) {
-		uint64_t word = word_of(iteration, at);
+		uint64_t word = worker_word_of(iteration, at);
 
 		if (memcmp(buf + at, &word, sizeof(word)) != 0)
-			damaged(w, iteration, at);
+			worker_damaged(w, iteration, at);
 	}
 	for (; at < w->bytes; at++)
-		if (buf[at] != (char)word_of(iteration, at))
-			damaged(w, iteration, at);
+		if (buf[at] != (char)worker_word_of(iteration, at))
+			worker_damaged(w, iteration, at);
 }
 
 void fb_read(struct fb_worker *w, const char *buf, uint64_t iteration)
@@ -355,7 +365,7 @@ void fb_read(struct fb_worker *w, const char *buf, uint64_t iteration)
 	uint64_t sum = 0, word = 0;
 
 	if (w->verify) {
-		verify(w, buf, iteration);
+		worker_verify(w, buf, iteration);
 		return;
 	}
 	if (w->bytes < sizeof(word))

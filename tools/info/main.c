@@ -8,16 +8,16 @@
 #include "reasons.h"
 #include "why.h"
 
-static int ask(const struct info_options *o, struct fi_info **ret_list)
+static int main_ask(const struct info_options *o, struct fi_info **ret_list)
 {
 	return fi_getinfo(
 		fi_version(), o->node, o->service, o->flags, info_hints(o), ret_list);
 }
 
-static int ask_again(void *arg)
+static int main_ask_again(void *arg)
 {
 	struct fi_info *list = NULL;
-	int ret = ask(arg, &list);
+	int ret = main_ask(arg, &list);
 
 	if (!ret)
 		fi_freeinfo(list);
@@ -25,22 +25,22 @@ static int ask_again(void *arg)
 }
 
 /* Print what has failed, and why. */
-static int fail(struct info_options *o, int error)
+static int main_fail(struct info_options *o, int error)
 {
 	int status = print_failure("fi_getinfo", error);
 
-	reasons_tell(stderr, o->hints->fabric_attr->prov_name, ask_again, o);
+	reasons_tell(stderr, o->hints->fabric_attr->prov_name, main_ask_again, o);
 	return status;
 }
 
-static int query(struct info_options *o)
+static int main_query(struct info_options *o)
 {
 	struct fi_info *list;
 	int ret;
 
-	ret = ask(o, &list);
+	ret = main_ask(o, &list);
 	if (ret)
-		return fail(o, ret);
+		return main_fail(o, ret);
 
 	if (o->env) {
 		ret = print_variables(o->env_text);
@@ -63,7 +63,7 @@ int main(int argc, char **argv)
 	int status;
 
 	if (info_options_parse(argc, argv, &options, &status) == PARSE_RUN)
-		status = options.why ? why_run(&options) : query(&options);
+		status = options.why ? why_run(&options) : main_query(&options);
 	info_options_done(&options);
 	return status;
 }

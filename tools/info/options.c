@@ -62,7 +62,7 @@ static const struct {
 	{ "    --version", "show the versions and exit" },
 };
 
-static void usage(const char *program)
+static void info_options_usage(const char *program)
 {
 	size_t i;
 
@@ -71,7 +71,7 @@ static void usage(const char *program)
 		printf("  %-26s%s\n", help_rows[i].option, help_rows[i].help);
 }
 
-static void show_versions(const char *program)
+static void options_show_versions(const char *program)
 {
 	const char *base = strrchr(program, '/');
 	uint32_t api = fi_version();
@@ -82,7 +82,7 @@ static void show_versions(const char *program)
 }
 
 /* Replaces *@field, so that an option given twice does not leak. */
-static int set_string(char **field, const char *text)
+static int options_set_string(char **field, const char *text)
 {
 	char *copy = strdup(text);
 
@@ -93,7 +93,7 @@ static int set_string(char **field, const char *text)
 	return 0;
 }
 
-static int parse_mode(struct info_options *o, const char *text)
+static int options_parse_mode(struct info_options *o, const char *text)
 {
 	/* The first -m replaces "all modes", later ones add. */
 	if (o->hints->mode == ~0ULL)
@@ -101,7 +101,7 @@ static int parse_mode(struct info_options *o, const char *text)
 	return word_flags(&word_modes, text, &o->hints->mode);
 }
 
-static int parse_hint(struct info_options *o, int option, const char *text)
+static int options_parse_hint(struct info_options *o, int option, const char *text)
 {
 	uint64_t value = 0;
 	int ret;
@@ -111,7 +111,7 @@ static int parse_hint(struct info_options *o, int option, const char *text)
 	case 'c':
 		return word_flags(&word_caps, text, &o->hints->caps);
 	case 'm':
-		ret = parse_mode(o, text);
+		ret = options_parse_mode(o, text);
 		o->hints->domain_attr->mode = o->hints->mode;
 		return ret;
 	case 't':
@@ -123,15 +123,15 @@ static int parse_hint(struct info_options *o, int option, const char *text)
 		o->hints->addr_format = (uint32_t)value;
 		return ret;
 	case 'd':
-		return set_string(&o->hints->domain_attr->name, text);
+		return options_set_string(&o->hints->domain_attr->name, text);
 	case 'f':
-		return set_string(&o->hints->fabric_attr->name, text);
+		return options_set_string(&o->hints->fabric_attr->name, text);
 	default:
-		return set_string(&o->hints->fabric_attr->prov_name, text);
+		return options_set_string(&o->hints->fabric_attr->prov_name, text);
 	}
 }
 
-static int hints_init(struct info_options *o)
+static int options_hints_init(struct info_options *o)
 {
 	o->hints = fi_allocinfo();
 	if (!o->hints)
@@ -142,7 +142,7 @@ static int hints_init(struct info_options *o)
 	return 0;
 }
 
-static enum parse_result done(int status, int *ret_status)
+static enum parse_result options_done(int status, int *ret_status)
 {
 	*ret_status = status;
 	return PARSE_DONE;
@@ -155,9 +155,9 @@ enum parse_result info_options_parse(
 	int option, ret;
 
 	memset(o, 0, sizeof(*o));
-	ret = hints_init(o);
+	ret = options_hints_init(o);
 	if (ret)
-		return done(-ret, ret_status);
+		return options_done(-ret, ret_status);
 
 	while ((option = getopt_long(argc, argv, short_options, long_options, NULL)) >=
 		0) {
@@ -178,9 +178,9 @@ enum parse_result info_options_parse(
 		case 'f':
 		case 'a':
 		case 'p':
-			ret = parse_hint(o, option, optarg);
+			ret = options_parse_hint(o, option, optarg);
 			if (ret)
-				return done(-ret, ret_status);
+				return options_done(-ret, ret_status);
 			break;
 		case 'g':
 			o->env_text = optarg;
@@ -203,23 +203,23 @@ enum parse_result info_options_parse(
 			o->why = true;
 			break;
 		case OPT_VERSION:
-			show_versions(argv[0]);
-			return done(EXIT_SUCCESS, ret_status);
+			options_show_versions(argv[0]);
+			return options_done(EXIT_SUCCESS, ret_status);
 		default:
-			usage(argv[0]);
-			return done(EXIT_FAILURE, ret_status);
+			info_options_usage(argv[0]);
+			return options_done(EXIT_FAILURE, ret_status);
 		}
 	}
 	if (optind < argc) {
 		fprintf(stderr, "error: not an option: '%s'\n", argv[optind]);
-		usage(argv[0]);
-		return done(EXIT_FAILURE, ret_status);
+		info_options_usage(argv[0]);
+		return options_done(EXIT_FAILURE, ret_status);
 	}
 	/* A query has one address. */
 	if (source && o->node) {
 		fprintf(stderr, "error: -s and -n exclude each other\n");
-		usage(argv[0]);
-		return done(EXIT_FAILURE, ret_status);
+		info_options_usage(argv[0]);
+		return options_done(EXIT_FAILURE, ret_status);
 	}
 	if (source) {
 		o->node = source;

@@ -5,7 +5,7 @@
 #include <string.h>
 #include <rdma/fi_errno.h>
 
-static const char *text_of(const void *value, enum fi_type type)
+static const char *print_text_of(const void *value, enum fi_type type)
 {
 	const char *text = fi_tostr(value, type);
 
@@ -26,9 +26,9 @@ void print_short(const struct fi_info *list)
 			FI_MINOR(fabric->prov_version));
 		/* Two calls, because fi_tostr has one buffer. */
 		printf("    type: %s\n",
-			text_of(&info->ep_attr->type, FI_TYPE_EP_TYPE));
+			print_text_of(&info->ep_attr->type, FI_TYPE_EP_TYPE));
 		printf("    protocol: %s\n",
-			text_of(&info->ep_attr->protocol, FI_TYPE_PROTOCOL));
+			print_text_of(&info->ep_attr->protocol, FI_TYPE_PROTOCOL));
 	}
 }
 
@@ -49,14 +49,14 @@ void print_long(const struct fi_info *list, const char *part)
 	const struct fi_info *info;
 
 	for (info = list; info; info = info->next) {
-		const char *text = text_of(info, FI_TYPE_INFO);
+		const char *text = print_text_of(info, FI_TYPE_INFO);
 
 		if (!part || strcasestr(text, part))
 			printf("---\n%s", text);
 	}
 }
 
-static const char *type_word(enum fi_param_type type)
+static const char *print_type_word(enum fi_param_type type)
 {
 	switch (type) {
 	case FI_PARAM_STRING:
@@ -76,7 +76,7 @@ static void print_variable(const struct fi_param *param)
 {
 	const char *quote;
 
-	printf("# %s: %s\n", param->name, type_word(param->type));
+	printf("# %s: %s\n", param->name, print_type_word(param->type));
 	printf("# %s\n", param->help_string);
 	if (param->value) {
 		quote = strchr(param->value, ' ') ? "\"" : "";

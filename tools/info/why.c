@@ -10,32 +10,32 @@
 #include <rdma/fi_errno.h>
 
 /* The provider that answers under a layered name such as "udp;ofi_rxd" is the last. */
-static const char *outer_name(const char *name)
+static const char *why_outer_name(const char *name)
 {
 	const char *last = strrchr(name, ';');
 
 	return last ? last + 1 : name;
 }
 
-static size_t count_matching(const struct fi_info *list, const char *provider)
+static size_t why_count_matching(const struct fi_info *list, const char *provider)
 {
 	size_t count = 0;
 
 	for (; list; list = list->next)
-		count +=
-			!strcasecmp(outer_name(list->fabric_attr->prov_name), provider);
+		count += !strcasecmp(
+			why_outer_name(list->fabric_attr->prov_name), provider);
 	return count;
 }
 
 /* Returns whether there are any lines of the provider that start with @prefix. */
-static bool print_lines(const char *provider, const char *prefix)
+static bool why_print_lines(const char *provider, const char *prefix)
 {
 	const struct reason *r;
 	char text[1024];
 	bool any = false;
 
 	for (r = reasons_first(); r; r = r->next) {
-		if (!strcasecmp(outer_name(r->provider), provider) &&
+		if (!strcasecmp(why_outer_name(r->provider), provider) &&
 			!strncmp(r->text, prefix, strlen(prefix))) {
 			printf("    %s\n", reason_text(r, text, sizeof(text)));
 			any = true;
@@ -45,7 +45,7 @@ static bool print_lines(const char *provider, const char *prefix)
 }
 
 /* Print the library's messages about names of providers that do not exist. */
-static void print_missing(void)
+static void why_print_missing(void)
 {
 	const struct reason *r;
 
@@ -54,39 +54,40 @@ static void print_missing(void)
 			printf("%s\n", r->text);
 }
 
-static bool is_of_kind(const char *name, const char *prefix)
+static bool why_is_of_kind(const char *name, const char *prefix)
 {
 	return !strncasecmp(name, prefix, strlen(prefix));
 }
 
 /* Why the provider @name has no results. */
-static void print_refusal(const char *name)
+static void why_print_refusal(const char *name)
 {
 	printf("provider: %s\n", name);
-	if (is_of_kind(name, "ofi_hook_"))
+	if (why_is_of_kind(name, "ofi_hook_"))
 		printf("    a hook: FI_HOOK=%s puts it in front of others\n",
 			name + strlen("ofi_hook_"));
-	else if (print_lines(name, REASON_REFUSED))
+	else if (why_print_lines(name, REASON_REFUSED))
 		return;
-	else if (is_of_kind(name, "ofi_"))
+	else if (why_is_of_kind(name, "ofi_"))
 		printf("    no provider below it fits\n");
-	else if (!print_lines(name, REASON_RESULTS))
+	else if (!why_print_lines(name, REASON_RESULTS))
 		printf("    no results\n");
 }
 
-static void print_verdicts(const struct fi_info *providers, const struct fi_info *found)
+static void why_print_verdicts(
+	const struct fi_info *providers, const struct fi_info *found)
 {
 	const struct fi_info *p;
 
 	for (p = providers; p; p = p->next) {
 		const char *name = p->fabric_attr->prov_name;
-		size_t matching = count_matching(found, name);
+		size_t matching = why_count_matching(found, name);
 
 		if (matching) {
 			printf("%s: %zu matching\n", name, matching);
-			print_lines(name, REASON_TRANSPORT);
+			why_print_lines(name, REASON_TRANSPORT);
 		} else {
-			print_refusal(name);
+			why_print_refusal(name);
 		}
 	}
 }
@@ -113,8 +114,8 @@ int why_run(const struct info_options *o)
 		status = print_failure("fi_getinfo", ret);
 		goto free_reasons;
 	}
-	print_missing();
-	print_verdicts(providers, ret ? NULL : found);
+	why_print_missing();
+	why_print_verdicts(providers, ret ? NULL : found);
 	if (!ret)
 		fi_freeinfo(found);
 

@@ -54,7 +54,7 @@ const struct vocabulary word_modes = { "mode", mode_words };
 const struct vocabulary word_ep_types = { "endpoint type", ep_type_words };
 const struct vocabulary word_addr_formats = { "address format", addr_format_words };
 
-static int lookup(
+static int words_lookup(
 	const struct vocabulary *v, const char *text, size_t len, uint64_t *ret_value)
 {
 	const struct word *w;
@@ -71,7 +71,7 @@ static int lookup(
 
 int word_value(const struct vocabulary *v, const char *text, uint64_t *ret_value)
 {
-	return lookup(v, text, strlen(text), ret_value);
+	return words_lookup(v, text, strlen(text), ret_value);
 }
 
 int word_flags(const struct vocabulary *v, const char *text, uint64_t *flags)
@@ -82,7 +82,7 @@ int word_flags(const struct vocabulary *v, const char *text, uint64_t *flags)
 		int ret;
 
 		if (len) {
-			ret = lookup(v, text, len, &value);
+			ret = words_lookup(v, text, len, &value);
 			if (ret)
 				return ret;
 			*flags |= value;

@@ -13,13 +13,13 @@
 
 static volatile sig_atomic_t interrupted;
 
-static void interrupt(int signal)
+static void main_interrupt(int signal)
 {
 	(void)signal;
 	interrupted = 1;
 }
 
-static uint64_t now_ms(void)
+static uint64_t main_now_ms(void)
 {
 	struct timespec t;
 
@@ -27,7 +27,7 @@ static uint64_t now_ms(void)
 	return (uint64_t)t.tv_sec * 1000 + (uint64_t)t.tv_nsec / 1000000;
 }
 
-static void sleep_ms(uint64_t ms)
+static void main_sleep_ms(uint64_t ms)
 {
 	struct timespec t = { (time_t)(ms / 1000), (long)(ms % 1000) * 1000000 };
 
@@ -36,48 +36,48 @@ static void sleep_ms(uint64_t ms)
 
 /* Wait until all targets have answered, or with @until until that time. A note tells
  * which ones take long. */
-static void wait_for_answers(struct targets *targets, bool limited, uint64_t until)
+static void main_wait_for_answers(struct targets *targets, bool limited, uint64_t until)
 {
 	enum { NOTE_MS = 2000, STEP_MS = 20 };
-	uint64_t begin = now_ms(), now, step = 1;
+	uint64_t begin = main_now_ms(), now, step = 1;
 	bool noted = false;
 
 	while (targets_poll(targets) && !interrupted) {
-		now = now_ms();
+		now = main_now_ms();
 		if (limited && now >= until)
 			return;
 		if (!noted && !limited && now - begin >= NOTE_MS) {
 			targets_note_waiting(targets);
 			noted = true;
 		}
-		sleep_ms(step);
+		main_sleep_ms(step);
 		step = step < STEP_MS ? step + 1 : STEP_MS;
 	}
 }
 
-static void sample_again(struct targets *targets, unsigned int interval_ms)
+static void main_sample_again(struct targets *targets, unsigned int interval_ms)
 {
-	uint64_t next = now_ms();
+	uint64_t next = main_now_ms();
 
 	while (targets_ask(targets) && !interrupted) {
 		uint64_t now;
 
 		next += interval_ms;
-		wait_for_answers(targets, true, next);
-		now = now_ms();
+		main_wait_for_answers(targets, true, next);
+		now = main_now_ms();
 		if (now < next)
-			sleep_ms(next - now);
+			main_sleep_ms(next - now);
 		else
 			next = now;
 		/* One sample in a millisecond, if the interval is 0. */
 		if (!interval_ms)
-			sleep_ms(1);
+			main_sleep_ms(1);
 	}
 }
 
 int main(int argc, char **argv)
 {
-	struct sigaction action = { .sa_handler = interrupt };
+	struct sigaction action = { .sa_handler = main_interrupt };
 	struct sampler_options options;
 	struct targets *targets;
 	int status;
@@ -92,10 +92,10 @@ int main(int argc, char **argv)
 	if (!targets)
 		return EXIT_FAILURE;
 	if (options.repeat) {
-		sample_again(targets, options.interval_ms);
+		main_sample_again(targets, options.interval_ms);
 	} else {
 		(void)targets_ask(targets);
-		wait_for_answers(targets, false, 0);
+		main_wait_for_answers(targets, false, 0);
 	}
 	good = targets_close(targets) && (options.repeat || !interrupted);
 	return good ? EXIT_SUCCESS : EXIT_FAILURE;

@@ -8,7 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
-static void usage(const char *program)
+static void mon_sampler_options_usage(const char *program)
 {
 	printf("Usage: %s [-h] [-w MSEC] [-f FORMAT] [-o DIRECTORY] TARGET\n\n"
 	       "Sample the calls of programs that run with FI_HOOK=monitor.\n\n"
@@ -22,7 +22,7 @@ static void usage(const char *program)
 		program);
 }
 
-static bool read_interval(const char *text, struct sampler_options *o)
+static bool options_read_interval(const char *text, struct sampler_options *o)
 {
 	char *end;
 	unsigned long value;
@@ -38,7 +38,7 @@ static bool read_interval(const char *text, struct sampler_options *o)
 	return true;
 }
 
-static bool read_format(const char *text, struct sampler_options *o)
+static bool options_read_format(const char *text, struct sampler_options *o)
 {
 	if (!strcmp(text, "csv")) {
 		o->format = FORMAT_CSV;
@@ -52,15 +52,15 @@ static bool read_format(const char *text, struct sampler_options *o)
 }
 
 /* False: the program ends, with the status in *@ret_status. */
-static bool read_option(
+static bool options_read_option(
 	int option, const char *program, struct sampler_options *o, int *ret_status)
 {
 	*ret_status = EXIT_FAILURE;
 	switch (option) {
 	case 'w':
-		return read_interval(optarg, o);
+		return options_read_interval(optarg, o);
 	case 'f':
-		return read_format(optarg, o);
+		return options_read_format(optarg, o);
 	case 'o':
 		o->outdir = optarg;
 		return true;
@@ -70,7 +70,7 @@ static bool read_option(
 	default:
 		break;
 	}
-	usage(program);
+	mon_sampler_options_usage(program);
 	return false;
 }
 
@@ -81,12 +81,12 @@ bool sampler_options(
 
 	memset(ret, 0, sizeof(*ret));
 	while ((option = getopt(argc, argv, "hw:f:o:")) != -1)
-		if (!read_option(option, argv[0], ret, ret_status))
+		if (!options_read_option(option, argv[0], ret, ret_status))
 			return false;
 	*ret_status = EXIT_SUCCESS;
 	if (optind == argc) {
 		fprintf(stderr, "No target: a file or a directory is needed\n");
-		usage(argv[0]);
+		mon_sampler_options_usage(argv[0]);
 		return false;
 	}
 	if (optind + 1 == argc) {
@@ -95,6 +95,6 @@ bool sampler_options(
 	}
 	*ret_status = EXIT_FAILURE;
 	fprintf(stderr, "More than one target\n");
-	usage(argv[0]);
+	mon_sampler_options_usage(argv[0]);
 	return false;
 }

@@ -60,31 +60,31 @@ static const char *const buckets[MON_BUCKETS] = {
 	"4M_UP",
 };
 
-static const char *comma(unsigned int function, unsigned int bucket)
+static const char *print_comma(unsigned int function, unsigned int bucket)
 {
 	return function || bucket ? "," : "";
 }
 
-static void csv_header(FILE *out)
+static void print_csv_header(FILE *out)
 {
 	for (unsigned int f = 0; f < MON_FUNCTIONS; f++)
 		for (unsigned int b = 0; b < MON_BUCKETS; b++)
-			fprintf(out, "%s%s_%s_c,%s_%s_s", comma(f, b), functions[f],
-				buckets[b], functions[f], buckets[b]);
+			fprintf(out, "%s%s_%s_c,%s_%s_s", print_comma(f, b),
+				functions[f], buckets[b], functions[f], buckets[b]);
 }
 
-static void csv_sample(FILE *out, const struct mon_sample *sample)
+static void print_csv_sample(FILE *out, const struct mon_sample *sample)
 {
 	for (unsigned int f = 0; f < MON_FUNCTIONS; f++)
 		for (unsigned int b = 0; b < MON_BUCKETS; b++)
-			fprintf(out, "%s%" PRIu64 ",%" PRIu64, comma(f, b),
+			fprintf(out, "%s%" PRIu64 ",%" PRIu64, print_comma(f, b),
 				sample->cell[f][b].count, sample->cell[f][b].sum);
 }
 
 void print_header(FILE *out, enum sampler_format format)
 {
 	if (format == FORMAT_CSV)
-		csv_header(out);
+		print_csv_header(out);
 	else
 		fputs("shm,sockets", out);
 	putc('\n', out);
@@ -94,7 +94,7 @@ void print_sample(
 	FILE *out, enum sampler_format format, const struct mon_sample *sample)
 {
 	if (format == FORMAT_CSV)
-		csv_sample(out, sample);
+		print_csv_sample(out, sample);
 	else
 		fprintf(out, "%" PRIu64 ",%" PRIu64, sample->peers_shm,
 			sample->peers_sockets);

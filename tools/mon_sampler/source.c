@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 /* NULL, or what is wrong with the file. */
-static const char *read_layout(struct source *source)
+static const char *source_read_layout(struct source *source)
 {
 	struct mon_layout *l = &source->layout;
 	ssize_t got = pread(source->fd, l, sizeof(*l), 0);
@@ -30,7 +30,7 @@ static const char *read_layout(struct source *source)
 	return NULL;
 }
 
-static const char *check_type(int fd)
+static const char *source_check_type(int fd)
 {
 	struct stat st;
 
@@ -39,14 +39,14 @@ static const char *check_type(int fd)
 	return S_ISREG(st.st_mode) ? NULL : "not a file";
 }
 
-static const char *prepare(struct source *source)
+static const char *source_prepare(struct source *source)
 {
-	const char *why = check_type(source->fd);
+	const char *why = source_check_type(source->fd);
 
 	if (!why && flock(source->fd, LOCK_EX | LOCK_NB))
 		why = errno == EWOULDBLOCK ? "another fi_mon_sampler takes its samples"
 					   : strerror(errno);
-	return why ? why : read_layout(source);
+	return why ? why : source_read_layout(source);
 }
 
 const char *source_open(struct source *ret, int dir, const char *name)
@@ -57,7 +57,7 @@ const char *source_open(struct source *ret, int dir, const char *name)
 	ret->fd = openat(dir, name, O_RDWR | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
 	if (ret->fd < 0)
 		return strerror(errno);
-	why = prepare(ret);
+	why = source_prepare(ret);
 	if (why)
 		source_close(ret);
 	return why;
@@ -69,7 +69,7 @@ void source_close(struct source *source)
 }
 
 /* Does the process live? It locks its file. */
-static bool is_alive(const struct source *source)
+static bool source_is_alive(const struct source *source)
 {
 	struct flock lock = { .l_type = F_WRLCK, .l_whence = SEEK_SET };
 
@@ -77,7 +77,8 @@ static bool is_alive(const struct source *source)
 }
 
 /* The sample @number, or NULL if its slot has another one. */
-static const struct mon_sample *sample_of(const struct source *source, uint64_t number)
+static const struct mon_sample *source_sample_of(
+	const struct source *source, uint64_t number)
 {
 	const struct mon_sample *sample = &source->layout.sample[number % MON_SLOTS];
 
@@ -85,33 +86,35 @@ static const struct mon_sample *sample_of(const struct source *source, uint64_t 
 }
 
 /* The last sample, if the process took one. */
-static const struct mon_sample *last_sample(const struct source *source)
+static const struct mon_sample *source_last_sample(const struct source *source)
 {
-	const struct mon_sample *sample = sample_of(source, source->layout.answered);
+	const struct mon_sample *sample =
+		source_sample_of(source, source->layout.answered);
 
 	return sample && sample->ended ? sample : NULL;
 }
 
-static bool write_wanted(const struct source *source, uint64_t number)
+static bool source_write_wanted(const struct source *source, uint64_t number)
 {
 	return pwrite(source->fd, &number, sizeof(number),
 		       offsetof(struct mon_layout, wanted)) == (ssize_t)sizeof(number);
 }
 
-static enum source_state bad(const char **ret_why, const char *why)
+static enum source_state source_bad(const char **ret_why, const char *why)
 {
 	*ret_why = why;
 	return SOURCE_BAD;
 }
 
 /* The process has ended with the sample @last, which may have been taken before. */
-static enum source_state take_last(struct source *source, const struct mon_sample *last,
-	const struct mon_sample **ret_sample, const char **ret_why)
+static enum source_state source_take_last(struct source *source,
+	const struct mon_sample *last, const struct mon_sample **ret_sample,
+	const char **ret_why)
 {
 	if (source->layout.wanted == source->layout.answered)
 		return SOURCE_ENDED;
-	if (!write_wanted(source, source->layout.answered))
-		return bad(ret_why, strerror(errno));
+	if (!source_write_wanted(source, source->layout.answered))
+		return source_bad(ret_why, strerror(errno));
 	*ret_sample = last;
 	return SOURCE_LAST;
 }
@@ -119,22 +122,22 @@ static enum source_state take_last(struct source *source, const struct mon_sampl
 enum source_state source_ask(struct source *source,
 	const struct mon_sample **ret_sample, const char **ret_why)
 {
-	bool alive = is_alive(source);
-	const char *why = read_layout(source);
-	const struct mon_sample *last = why ? NULL : last_sample(source);
+	bool alive = source_is_alive(source);
+	const char *why = source_read_layout(source);
+	const struct mon_sample *last = why ? NULL : source_last_sample(source);
 
 	if (why)
-		return bad(ret_why, why);
+		return source_bad(ret_why, why);
 	if (last)
-		return take_last(source, last, ret_sample, ret_why);
+		return source_take_last(source, last, ret_sample, ret_why);
 	if (!alive)
 		return SOURCE_DIED;
 	/* An earlier sampler may have asked without waiting for the answer. */
 	source->asked = source->layout.wanted;
 	if (source->asked == source->layout.answered)
 		source->asked++;
-	if (!write_wanted(source, source->asked))
-		return bad(ret_why, strerror(errno));
+	if (!source_write_wanted(source, source->asked))
+		return source_bad(ret_why, strerror(errno));
 	return SOURCE_WAITS;
 }
 
@@ -142,21 +145,21 @@ enum source_state source_poll(struct source *source,
 	const struct mon_sample **ret_sample, const char **ret_why)
 {
 	/* Before the file is read: a process that ended meanwhile has written all. */
-	bool alive = is_alive(source);
-	const char *why = read_layout(source);
+	bool alive = source_is_alive(source);
+	const char *why = source_read_layout(source);
 	const struct mon_sample *last;
 
 	if (why)
-		return bad(ret_why, why);
-	last = last_sample(source);
+		return source_bad(ret_why, why);
+	last = source_last_sample(source);
 	if (source->layout.answered == source->asked || last) {
-		*ret_sample = sample_of(source, source->asked);
+		*ret_sample = source_sample_of(source, source->asked);
 		if (*ret_sample)
 			return SOURCE_SAMPLE;
 		/* The process ended before it reached a tick. */
 		if (last)
-			return take_last(source, last, ret_sample, ret_why);
-		return bad(ret_why, "the sample has another number");
+			return source_take_last(source, last, ret_sample, ret_why);
+		return source_bad(ret_why, "the sample has another number");
 	}
 	return alive ? SOURCE_WAITS : SOURCE_DIED;
 }

@@ -30,13 +30,13 @@ struct targets {
 	bool failed;
 };
 
-static void complain(struct targets *targets, const char *name, const char *why)
+static void targets_complain(struct targets *targets, const char *name, const char *why)
 {
 	fprintf(stderr, "%s: %s\n", name, why);
 	targets->failed = true;
 }
 
-static bool open_file(struct targets *targets, struct target *target)
+static bool targets_open_file(struct targets *targets, struct target *target)
 {
 	const char *suffix =
 		targets->options->format == FORMAT_CSV ? "csv" : "peers.csv";
@@ -46,12 +46,12 @@ static bool open_file(struct targets *targets, struct target *target)
 	if (asprintf(&target->out_name, "%s/%s.%s", targets->options->outdir,
 		    slash ? slash + 1 : target->name, suffix) < 0) {
 		target->out_name = NULL;
-		complain(targets, target->name, "out of memory");
+		targets_complain(targets, target->name, "out of memory");
 		return false;
 	}
 	target->out = fopen(target->out_name, "ae");
 	if (!target->out || fstat(fileno(target->out), &st)) {
-		complain(targets, target->out_name, strerror(errno));
+		targets_complain(targets, target->out_name, strerror(errno));
 		return false;
 	}
 	if (!st.st_size)
@@ -60,20 +60,20 @@ static bool open_file(struct targets *targets, struct target *target)
 	return true;
 }
 
-static bool open_output(struct targets *targets, struct target *target)
+static bool targets_open_output(struct targets *targets, struct target *target)
 {
 	if (targets->options->outdir)
-		return open_file(targets, target);
+		return targets_open_file(targets, target);
 	target->out = stdout;
 	print_header(stdout, targets->options->format);
 	return true;
 }
 
-static void close_output(struct targets *targets, struct target *target)
+static void targets_close_output(struct targets *targets, struct target *target)
 {
 	if (target->out && target->out != stdout) {
 		if (fclose(target->out))
-			complain(targets, target->out_name, strerror(errno));
+			targets_complain(targets, target->out_name, strerror(errno));
 		fprintf(stderr, "Closed %s\n", target->out_name);
 	}
 	target->out = NULL;
@@ -81,26 +81,26 @@ static void close_output(struct targets *targets, struct target *target)
 	target->out_name = NULL;
 }
 
-static void end(struct targets *targets, struct target *target)
+static void targets_end(struct targets *targets, struct target *target)
 {
 	if (target->open)
 		source_close(&target->source);
 	target->open = target->waiting = false;
-	close_output(targets, target);
+	targets_close_output(targets, target);
 }
 
-static void print(
+static void targets_print(
 	struct targets *targets, struct target *target, const struct mon_sample *sample)
 {
 	print_sample(target->out, targets->options->format, sample);
 	if (fflush(target->out)) {
-		complain(targets, target->name, strerror(errno));
-		end(targets, target);
+		targets_complain(targets, target->name, strerror(errno));
+		targets_end(targets, target);
 	}
 }
 
 /* @state is the result of source_ask or source_poll. */
-static void handle(struct targets *targets, struct target *target,
+static void targets_handle(struct targets *targets, struct target *target,
 	enum source_state state, const struct mon_sample *sample, const char *why)
 {
 	target->waiting = state == SOURCE_WAITS;
@@ -108,11 +108,11 @@ static void handle(struct targets *targets, struct target *target,
 	case SOURCE_WAITS:
 		break;
 	case SOURCE_SAMPLE:
-		print(targets, target, sample);
+		targets_print(targets, target, sample);
 		break;
 	case SOURCE_LAST:
-		print(targets, target, sample);
-		end(targets, target);
+		targets_print(targets, target, sample);
+		targets_end(targets, target);
 		break;
 	case SOURCE_ENDED:
 	case SOURCE_DIED:
@@ -121,18 +121,18 @@ static void handle(struct targets *targets, struct target *target,
 		if (targets->options->repeat)
 			fprintf(stderr, "%s: %s\n", target->name, why);
 		else
-			complain(targets, target->name, why);
-		end(targets, target);
+			targets_complain(targets, target->name, why);
+		targets_end(targets, target);
 		break;
 	case SOURCE_BAD:
-		complain(targets, target->name, why);
-		end(targets, target);
+		targets_complain(targets, target->name, why);
+		targets_end(targets, target);
 		break;
 	}
 }
 
 /* The target stays in the list if it cannot be opened, so that this is told once. */
-static struct target *add(struct targets *targets, int dir, const char *name)
+static struct target *targets_add(struct targets *targets, int dir, const char *name)
 {
 	struct target *target = calloc(1, sizeof(*target));
 	const char *why = "out of memory";
@@ -141,23 +141,23 @@ static struct target *add(struct targets *targets, int dir, const char *name)
 		target->name = strdup(name);
 	if (!target || !target->name) {
 		free(target);
-		complain(targets, name, why);
+		targets_complain(targets, name, why);
 		return NULL;
 	}
 	target->next = targets->first;
 	targets->first = target;
 	why = source_open(&target->source, dir, name);
 	if (why) {
-		complain(targets, name, why);
+		targets_complain(targets, name, why);
 		return target;
 	}
 	target->open = true;
-	if (!open_output(targets, target))
-		end(targets, target);
+	if (!targets_open_output(targets, target))
+		targets_end(targets, target);
 	return target;
 }
 
-static bool is_known(const struct targets *targets, const char *name)
+static bool targets_is_known(const struct targets *targets, const char *name)
 {
 	for (const struct target *target = targets->first; target;
 		target = target->next)
@@ -166,46 +166,47 @@ static bool is_known(const struct targets *targets, const char *name)
 	return false;
 }
 
-static void scan(struct targets *targets)
+static void targets_scan(struct targets *targets)
 {
 	const struct dirent *entry;
 
 	rewinddir(targets->dir);
 	while ((entry = readdir(targets->dir)))
-		if (entry->d_name[0] != '.' && !is_known(targets, entry->d_name))
-			(void)add(targets, dirfd(targets->dir), entry->d_name);
+		if (entry->d_name[0] != '.' &&
+			!targets_is_known(targets, entry->d_name))
+			(void)targets_add(targets, dirfd(targets->dir), entry->d_name);
 }
 
-static bool open_dir(struct targets *targets, const char *name)
+static bool targets_open_dir(struct targets *targets, const char *name)
 {
 	if (!targets->options->outdir) {
-		complain(targets, name,
+		targets_complain(targets, name,
 			"the files of a directory need an output directory, -o");
 		return false;
 	}
 	targets->dir = opendir(name);
 	if (!targets->dir) {
-		complain(targets, name, strerror(errno));
+		targets_complain(targets, name, strerror(errno));
 		return false;
 	}
-	scan(targets);
+	targets_scan(targets);
 	if (!targets->first)
-		complain(targets, name, "no files of monitored processes");
+		targets_complain(targets, name, "no files of monitored processes");
 	return targets->first != NULL;
 }
 
-static bool open_all(struct targets *targets)
+static bool targets_open_all(struct targets *targets)
 {
 	const char *name = targets->options->target;
 	struct stat st;
 
 	if (stat(name, &st)) {
-		complain(targets, name, strerror(errno));
+		targets_complain(targets, name, strerror(errno));
 		return false;
 	}
 	if (S_ISDIR(st.st_mode))
-		return open_dir(targets, name);
-	(void)add(targets, AT_FDCWD, name);
+		return targets_open_dir(targets, name);
+	(void)targets_add(targets, AT_FDCWD, name);
 	return targets->first && targets->first->open;
 }
 
@@ -218,7 +219,7 @@ struct targets *targets_open(const struct sampler_options *options)
 		return NULL;
 	}
 	targets->options = options;
-	if (open_all(targets))
+	if (targets_open_all(targets))
 		return targets;
 	(void)targets_close(targets);
 	return NULL;
@@ -229,7 +230,7 @@ bool targets_ask(struct targets *targets)
 	bool any = false;
 
 	if (targets->dir && targets->options->repeat)
-		scan(targets);
+		targets_scan(targets);
 	for (struct target *target = targets->first; target; target = target->next) {
 		const struct mon_sample *sample = NULL;
 		const char *why = NULL;
@@ -238,7 +239,7 @@ bool targets_ask(struct targets *targets)
 			enum source_state state =
 				source_ask(&target->source, &sample, &why);
 
-			handle(targets, target, state, sample, why);
+			targets_handle(targets, target, state, sample, why);
 		}
 		any = any || target->open;
 	}
@@ -257,7 +258,7 @@ bool targets_poll(struct targets *targets)
 			enum source_state state =
 				source_poll(&target->source, &sample, &why);
 
-			handle(targets, target, state, sample, why);
+			targets_handle(targets, target, state, sample, why);
 		}
 		waiting = waiting || target->waiting;
 	}
@@ -281,7 +282,7 @@ bool targets_close(struct targets *targets)
 		struct target *target = targets->first;
 
 		targets->first = target->next;
-		end(targets, target);
+		targets_end(targets, target);
 		free(target->name);
 		free(target);
 	}

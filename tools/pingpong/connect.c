@@ -14,7 +14,7 @@
 
 enum { EVENT_TIMEOUT_MS = 10000, CHECK_EVERY_MS = 100 };
 
-static int get_name(struct fid *fid, uint32_t format, struct pp_name *ret_name)
+static int connect_get_name(struct fid *fid, uint32_t format, struct pp_name *ret_name)
 {
 	struct pp_name name = { .format = format };
 	int ret;
@@ -35,12 +35,12 @@ static int get_name(struct fid *fid, uint32_t format, struct pp_name *ret_name)
 	return 0;
 }
 
-static int tell_name(struct pp_link *link, struct fid *fid)
+static int connect_tell_name(struct pp_link *link, struct fid *fid)
 {
 	struct pp_name name = { 0 };
 	int ret;
 
-	ret = get_name(fid, link->info->addr_format, &name);
+	ret = connect_get_name(fid, link->info->addr_format, &name);
 	if (ret)
 		return ret;
 	ret = pp_control_send_name(link->control, &name);
@@ -49,7 +49,7 @@ static int tell_name(struct pp_link *link, struct fid *fid)
 }
 
 /* Find an interface by the options. */
-static int find_local(struct pp_link *link)
+static int connect_find_local(struct pp_link *link)
 {
 	struct fi_info *hints = pp_hints_new(link->options);
 	int ret;
@@ -62,7 +62,7 @@ static int find_local(struct pp_link *link)
 }
 
 /* Find an interface that reaches the address which the server sent. */
-static int find_server(struct pp_link *link)
+static int connect_find_server(struct pp_link *link)
 {
 	struct pp_name name = { 0 };
 	struct fi_info *hints;
@@ -85,7 +85,7 @@ static int find_server(struct pp_link *link)
 	return ret;
 }
 
-static int insert_peer(struct pp_link *link, const void *addr)
+static int connect_insert_peer(struct pp_link *link, const void *addr)
 {
 	int ret;
 
@@ -95,7 +95,7 @@ static int insert_peer(struct pp_link *link, const void *addr)
 	return pp_fail("fi_av_insert", ret < 0 ? ret : -FI_EINVAL);
 }
 
-static int insert_client(struct pp_link *link)
+static int connect_insert_client(struct pp_link *link)
 {
 	struct pp_name name = { 0 };
 	int ret;
@@ -103,40 +103,40 @@ static int insert_client(struct pp_link *link)
 	ret = pp_control_recv_name(link->control, &name);
 	if (ret)
 		return ret;
-	ret = insert_peer(link, name.addr);
+	ret = connect_insert_peer(link, name.addr);
 	free(name.addr);
 	return ret;
 }
 
-static int open_unconnected_server(struct pp_link *link)
+static int connect_open_unconnected_server(struct pp_link *link)
 {
 	int ret;
 
-	ret = find_local(link);
+	ret = connect_find_local(link);
 	if (!ret)
 		ret = pp_link_open_fabric(link);
 	if (!ret)
 		ret = pp_link_open_endpoint(link);
 	if (!ret)
-		ret = tell_name(link, &link->ep->fid);
-	return ret ? ret : insert_client(link);
+		ret = connect_tell_name(link, &link->ep->fid);
+	return ret ? ret : connect_insert_client(link);
 }
 
-static int open_unconnected_client(struct pp_link *link)
+static int connect_open_unconnected_client(struct pp_link *link)
 {
 	int ret;
 
-	ret = find_server(link);
+	ret = connect_find_server(link);
 	if (!ret)
 		ret = pp_link_open_fabric(link);
 	if (!ret)
 		ret = pp_link_open_endpoint(link);
 	if (!ret)
-		ret = insert_peer(link, link->info->dest_addr);
-	return ret ? ret : tell_name(link, &link->ep->fid);
+		ret = connect_insert_peer(link, link->info->dest_addr);
+	return ret ? ret : connect_tell_name(link, &link->ep->fid);
 }
 
-static int event_error(struct pp_link *link)
+static int connect_event_error(struct pp_link *link)
 {
 	struct fi_eq_err_entry entry = { 0 };
 	ssize_t n;
@@ -148,7 +148,7 @@ static int event_error(struct pp_link *link)
 }
 
 /* Waits for the event @wanted, as long as the peer is there. */
-static int wait_event(
+static int connect_wait_event(
 	struct pp_link *link, uint32_t wanted, struct fi_eq_cm_entry *ret_entry)
 {
 	uint64_t deadline_ns = tool_after_ms(EVENT_TIMEOUT_MS);
@@ -161,7 +161,7 @@ static int wait_event(
 		if (n >= 0 && event == wanted)
 			return 0;
 		if (n == -FI_EAVAIL)
-			return event_error(link);
+			return connect_event_error(link);
 		if (n >= 0 || (n != -FI_EAGAIN && n != -FI_EINTR && n != -FI_ETIMEDOUT))
 			return pp_fail(
 				"unexpected event", n < 0 ? (int)n : -FI_ECONNABORTED);
@@ -171,11 +171,11 @@ static int wait_event(
 	return pp_fail("connecting", -FI_ETIMEDOUT);
 }
 
-static int open_listener(struct pp_link *link)
+static int connect_open_listener(struct pp_link *link)
 {
 	int ret;
 
-	ret = find_local(link);
+	ret = connect_find_local(link);
 	if (!ret)
 		ret = pp_link_open_fabric(link);
 	if (ret)
@@ -188,15 +188,15 @@ static int open_listener(struct pp_link *link)
 		ret = fi_listen(link->pep);
 	if (ret)
 		return pp_fail("fi_listen", ret);
-	return tell_name(link, &link->pep->fid);
+	return connect_tell_name(link, &link->pep->fid);
 }
 
-static int accept_client(struct pp_link *link)
+static int connect_accept_client(struct pp_link *link)
 {
 	struct fi_eq_cm_entry entry;
 	int ret;
 
-	ret = wait_event(link, FI_CONNREQ, &entry);
+	ret = connect_wait_event(link, FI_CONNREQ, &entry);
 	if (ret)
 		return ret;
 	/* The request brings the interface to open its endpoint by. */
@@ -208,7 +208,7 @@ static int accept_client(struct pp_link *link)
 	ret = fi_accept(link->ep, NULL, 0);
 	if (ret)
 		return pp_fail("fi_accept", ret);
-	return wait_event(link, FI_CONNECTED, &entry);
+	return connect_wait_event(link, FI_CONNECTED, &entry);
 }
 
 static int connect_to_server(struct pp_link *link)
@@ -216,7 +216,7 @@ static int connect_to_server(struct pp_link *link)
 	struct fi_eq_cm_entry entry;
 	int ret;
 
-	ret = find_server(link);
+	ret = connect_find_server(link);
 	if (!ret)
 		ret = pp_link_open_fabric(link);
 	if (!ret)
@@ -226,14 +226,14 @@ static int connect_to_server(struct pp_link *link)
 	ret = fi_connect(link->ep, link->info->dest_addr, NULL, 0);
 	if (ret)
 		return pp_fail("fi_connect", ret);
-	return wait_event(link, FI_CONNECTED, &entry);
+	return connect_wait_event(link, FI_CONNECTED, &entry);
 }
 
-static int open_connected_server(struct pp_link *link)
+static int connect_open_connected_server(struct pp_link *link)
 {
-	int ret = open_listener(link);
+	int ret = connect_open_listener(link);
 
-	return ret ? ret : accept_client(link);
+	return ret ? ret : connect_accept_client(link);
 }
 
 int pp_link_open(struct pp_link *link)
@@ -248,7 +248,8 @@ int pp_link_open(struct pp_link *link)
 		return ret;
 	connected = link->ep_type == FI_EP_MSG;
 	if (pp_link_server(link))
-		return connected ? open_connected_server(link)
-				 : open_unconnected_server(link);
-	return connected ? connect_to_server(link) : open_unconnected_client(link);
+		return connected ? connect_open_connected_server(link)
+				 : connect_open_unconnected_server(link);
+	return connected ? connect_to_server(link)
+			 : connect_open_unconnected_client(link);
 }

@@ -20,8 +20,8 @@ static const char sync_ask[] = "q";
 static const char sync_answer[] = "a";
 static const char count_answer[] = "cnt ok";
 
-static int resolve(const struct pp_options *o, const char *node, const char *port,
-	struct addrinfo **ret_list)
+static int control_resolve(const struct pp_options *o, const char *node,
+	const char *port, struct addrinfo **ret_list)
 {
 	struct addrinfo hints = {
 		.ai_family = o->ipv6 ? AF_INET6 : AF_INET,
@@ -36,13 +36,13 @@ static int resolve(const struct pp_options *o, const char *node, const char *por
 	return ret == EAI_SYSTEM ? -errno : -EADDRNOTAVAIL;
 }
 
-static int bind_port(int fd, const struct pp_options *o, const char *port)
+static int control_bind_port(int fd, const struct pp_options *o, const char *port)
 {
 	struct addrinfo *list;
 	int one = 1;
 	int ret;
 
-	ret = resolve(o, NULL, port, &list);
+	ret = control_resolve(o, NULL, port, &list);
 	if (ret)
 		return ret;
 	(void)setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof(one));
@@ -54,7 +54,7 @@ static int bind_port(int fd, const struct pp_options *o, const char *port)
 	return ret;
 }
 
-static int open_socket(const struct pp_options *o, int *ret_fd)
+static int control_open_socket(const struct pp_options *o, int *ret_fd)
 {
 	int fd = socket(o->ipv6 ? AF_INET6 : AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
 
@@ -64,15 +64,15 @@ static int open_socket(const struct pp_options *o, int *ret_fd)
 	return 0;
 }
 
-static int wait_for_client(const struct pp_options *o, int *ret_fd)
+static int control_wait_for_client(const struct pp_options *o, int *ret_fd)
 {
 	const char *port = o->src_port ? o->src_port : DEFAULT_PORT;
 	int listener = -1, fd, ret;
 
-	ret = open_socket(o, &listener);
+	ret = control_open_socket(o, &listener);
 	if (ret)
 		return ret;
-	ret = bind_port(listener, o, port);
+	ret = control_bind_port(listener, o, port);
 	if (ret)
 		goto close_listener;
 	if (listen(listener, 1)) {
@@ -93,16 +93,16 @@ close_listener:
 	return ret;
 }
 
-static int try_connect(
+static int control_try_connect(
 	const struct pp_options *o, const struct addrinfo *server, int *ret_fd)
 {
 	int fd = -1, ret;
 
-	ret = open_socket(o, &fd);
+	ret = control_open_socket(o, &fd);
 	if (ret)
 		return ret;
 	if (o->src_port)
-		ret = bind_port(fd, o, o->src_port);
+		ret = control_bind_port(fd, o, o->src_port);
 	if (!ret && connect(fd, server->ai_addr, server->ai_addrlen))
 		ret = -errno;
 	if (ret)
@@ -112,19 +112,19 @@ static int try_connect(
 	return ret;
 }
 
-static int connect_to_server(const struct pp_options *o, int *ret_fd)
+static int control_connect_to_server(const struct pp_options *o, int *ret_fd)
 {
 	const char *port = o->dst_port ? o->dst_port : DEFAULT_PORT;
 	struct addrinfo *list, *server;
 	int ret;
 
-	ret = resolve(o, o->server, port, &list);
+	ret = control_resolve(o, o->server, port, &list);
 	if (ret)
 		return ret;
 	pp_debug("connecting to %s port %s", o->server, port);
 	ret = -EADDRNOTAVAIL;
 	for (server = list; server && ret; server = server->ai_next)
-		ret = try_connect(o, server, ret_fd);
+		ret = control_try_connect(o, server, ret_fd);
 	freeaddrinfo(list);
 	if (ret)
 		pp_say("connecting to %s port %s: %s", o->server, port, strerror(-ret));
@@ -136,7 +136,8 @@ int pp_control_open(const struct pp_options *o, int *ret_fd)
 	struct timeval timeout = { .tv_sec = RECV_TIMEOUT_S };
 	int fd = -1, ret;
 
-	ret = pp_is_server(o) ? wait_for_client(o, &fd) : connect_to_server(o, &fd);
+	ret = pp_is_server(o) ? control_wait_for_client(o, &fd)
+			      : control_connect_to_server(o, &fd);
 	if (ret)
 		return ret;
 	if (setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &timeout, sizeof(timeout))) {
@@ -148,7 +149,7 @@ int pp_control_open(const struct pp_options *o, int *ret_fd)
 	return 0;
 }
 
-static int send_all(int fd, const void *buf, size_t len)
+static int pp_control_send_all(int fd, const void *buf, size_t len)
 {
 	const char *at = buf;
 	ssize_t n;
@@ -165,7 +166,7 @@ static int send_all(int fd, const void *buf, size_t len)
 	return 0;
 }
 
-static int recv_all(int fd, void *buf, size_t len)
+static int pp_control_recv_all(int fd, void *buf, size_t len)
 {
 	char *at = buf;
 	ssize_t n;
@@ -187,12 +188,12 @@ static int recv_all(int fd, void *buf, size_t len)
 }
 
 /* Receives @text, which the protocol has at this point; any other text is an error. */
-static int expect(int fd, const char *text, size_t len)
+static int control_expect(int fd, const char *text, size_t len)
 {
 	char got[16];
 	int ret;
 
-	ret = recv_all(fd, got, len);
+	ret = pp_control_recv_all(fd, got, len);
 	if (!ret && memcmp(got, text, len)) {
 		pp_say("the peer is not at the same place: do all options agree?");
 		ret = -EPROTO;
@@ -205,11 +206,11 @@ int pp_control_send_name(int fd, const struct pp_name *name)
 	uint32_t len = htonl((uint32_t)name->len);
 	int ret;
 
-	ret = send_all(fd, &len, sizeof(len));
+	ret = pp_control_send_all(fd, &len, sizeof(len));
 	if (!ret)
-		ret = send_all(fd, &name->format, sizeof(name->format));
+		ret = pp_control_send_all(fd, &name->format, sizeof(name->format));
 	if (!ret)
-		ret = send_all(fd, name->addr, name->len);
+		ret = pp_control_send_all(fd, name->addr, name->len);
 	return ret;
 }
 
@@ -219,9 +220,9 @@ int pp_control_recv_name(int fd, struct pp_name *ret_name)
 	void *addr;
 	int ret;
 
-	ret = recv_all(fd, &len, sizeof(len));
+	ret = pp_control_recv_all(fd, &len, sizeof(len));
 	if (!ret)
-		ret = recv_all(fd, &format, sizeof(format));
+		ret = pp_control_recv_all(fd, &format, sizeof(format));
 	if (ret)
 		return ret;
 	len = ntohl(len);
@@ -232,7 +233,7 @@ int pp_control_recv_name(int fd, struct pp_name *ret_name)
 	addr = malloc(len);
 	if (!addr)
 		return -ENOMEM;
-	ret = recv_all(fd, addr, len);
+	ret = pp_control_recv_all(fd, addr, len);
 	if (ret) {
 		free(addr);
 		return ret;
@@ -243,14 +244,14 @@ int pp_control_recv_name(int fd, struct pp_name *ret_name)
 
 int pp_control_sync_send(int fd, bool server)
 {
-	return server ? send_all(fd, sync_answer, sizeof(sync_answer))
-		      : send_all(fd, sync_ask, sizeof(sync_ask));
+	return server ? pp_control_send_all(fd, sync_answer, sizeof(sync_answer))
+		      : pp_control_send_all(fd, sync_ask, sizeof(sync_ask));
 }
 
 int pp_control_sync_recv(int fd, bool server)
 {
-	return server ? expect(fd, sync_ask, sizeof(sync_ask))
-		      : expect(fd, sync_answer, sizeof(sync_answer));
+	return server ? control_expect(fd, sync_ask, sizeof(sync_ask))
+		      : control_expect(fd, sync_answer, sizeof(sync_answer));
 }
 
 int pp_control_count_recv(int fd, uint64_t *ret_count)
@@ -258,11 +259,11 @@ int pp_control_count_recv(int fd, uint64_t *ret_count)
 	char text[COUNT_LEN + 1] = "";
 	int ret;
 
-	ret = recv_all(fd, text, COUNT_LEN);
+	ret = pp_control_recv_all(fd, text, COUNT_LEN);
 	if (ret)
 		return ret;
 	*ret_count = strtoull(text, NULL, 10);
-	return send_all(fd, count_answer, sizeof(count_answer));
+	return pp_control_send_all(fd, count_answer, sizeof(count_answer));
 }
 
 int pp_control_count_send(int fd, uint64_t count)
@@ -270,12 +271,12 @@ int pp_control_count_send(int fd, uint64_t count)
 	char text[COUNT_LEN + 16] = "";
 
 	snprintf(text, sizeof(text), "%" PRIu64, count);
-	return send_all(fd, text, COUNT_LEN);
+	return pp_control_send_all(fd, text, COUNT_LEN);
 }
 
 int pp_control_count_taken(int fd)
 {
-	return expect(fd, count_answer, sizeof(count_answer));
+	return control_expect(fd, count_answer, sizeof(count_answer));
 }
 
 enum pp_control_state pp_control_state(int fd)

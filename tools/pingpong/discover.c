@@ -11,7 +11,7 @@
 	(FI_MR_LOCAL | FI_MR_VIRT_ADDR | FI_MR_ALLOCATED | FI_MR_PROV_KEY |            \
 		FI_MR_ENDPOINT)
 
-static int copy_name(const char *name, char **field)
+static int discover_copy_name(const char *name, char **field)
 {
 	if (!name)
 		return 0;
@@ -19,15 +19,15 @@ static int copy_name(const char *name, char **field)
 	return *field ? 0 : -FI_ENOMEM;
 }
 
-static int copy_names(const struct pp_options *o, struct fi_info *hints)
+static int discover_copy_names(const struct pp_options *o, struct fi_info *hints)
 {
 	int ret;
 
-	ret = copy_name(o->provider, &hints->fabric_attr->prov_name);
+	ret = discover_copy_name(o->provider, &hints->fabric_attr->prov_name);
 	if (!ret)
-		ret = copy_name(o->fabric, &hints->fabric_attr->name);
+		ret = discover_copy_name(o->fabric, &hints->fabric_attr->name);
 	if (!ret)
-		ret = copy_name(o->domain, &hints->domain_attr->name);
+		ret = discover_copy_name(o->domain, &hints->domain_attr->name);
 	return ret;
 }
 
@@ -42,14 +42,15 @@ struct fi_info *pp_hints_new(const struct pp_options *o)
 	hints->domain_attr->mode = MODES;
 	hints->domain_attr->mr_mode = MR_MODES;
 	hints->domain_attr->threading = FI_THREAD_DOMAIN;
-	if (copy_names(o, hints)) {
+	if (discover_copy_names(o, hints)) {
 		fi_freeinfo(hints);
 		return NULL;
 	}
 	return hints;
 }
 
-static int ask(struct pp_link *link, struct fi_info *hints, enum fi_ep_type type)
+static int discover_ask(
+	struct pp_link *link, struct fi_info *hints, enum fi_ep_type type)
 {
 	const struct pp_options *o = link->options;
 	int ret;
@@ -68,11 +69,11 @@ static int ask(struct pp_link *link, struct fi_info *hints, enum fi_ep_type type
 
 /* Without -e: datagrams, as every fi_pingpong takes, else the first type that the
  * provider has. */
-static int ask_for_any(struct pp_link *link, struct fi_info *hints)
+static int discover_ask_for_any(struct pp_link *link, struct fi_info *hints)
 {
-	int ret = ask(link, hints, FI_EP_DGRAM);
+	int ret = discover_ask(link, hints, FI_EP_DGRAM);
 
-	return ret == -FI_ENODATA ? ask(link, hints, FI_EP_UNSPEC) : ret;
+	return ret == -FI_ENODATA ? discover_ask(link, hints, FI_EP_UNSPEC) : ret;
 }
 
 struct question {
@@ -81,7 +82,7 @@ struct question {
 	int (*ask)(struct pp_link *link, struct fi_info *hints);
 };
 
-static int ask_again(void *arg)
+static int discover_ask_again(void *arg)
 {
 	const struct question *question = arg;
 	int ret = question->ask(question->link, question->hints);
@@ -93,23 +94,25 @@ static int ask_again(void *arg)
 }
 
 /* Print what has failed, and why. */
-static int fail(const struct question *question, int error)
+static int discover_fail(const struct question *question, int error)
 {
 	struct question again = *question;
 	int ret = pp_fail("fi_getinfo", error);
 
-	reasons_tell(stderr, question->link->options->provider, ask_again, &again);
+	reasons_tell(
+		stderr, question->link->options->provider, discover_ask_again, &again);
 	return ret;
 }
 
-static int ask_for_type(struct pp_link *link, struct fi_info *hints)
+static int discover_ask_for_type(struct pp_link *link, struct fi_info *hints)
 {
-	return ask(link, hints, link->ep_type);
+	return discover_ask(link, hints, link->ep_type);
 }
 
 int pp_link_choose_type(struct pp_link *link)
 {
-	struct question question = { link, pp_hints_new(link->options), ask_for_any };
+	struct question question = { link, pp_hints_new(link->options),
+		discover_ask_for_any };
 	int ret;
 
 	link->ep_type = link->options->ep_type;
@@ -119,9 +122,9 @@ int pp_link_choose_type(struct pp_link *link)
 	}
 	if (!question.hints)
 		return pp_fail("hints", -FI_ENOMEM);
-	ret = ask_for_any(link, question.hints);
+	ret = discover_ask_for_any(link, question.hints);
 	if (ret)
-		ret = fail(&question, ret);
+		ret = discover_fail(&question, ret);
 	fi_freeinfo(question.hints);
 	if (ret)
 		return ret;
@@ -133,11 +136,11 @@ int pp_link_choose_type(struct pp_link *link)
 
 int pp_link_getinfo(struct pp_link *link, struct fi_info *hints)
 {
-	const struct question question = { link, hints, ask_for_type };
-	int ret = ask_for_type(link, hints);
+	const struct question question = { link, hints, discover_ask_for_type };
+	int ret = discover_ask_for_type(link, hints);
 
 	if (ret)
-		return fail(&question, ret);
+		return discover_fail(&question, ret);
 	pp_debug("using this interface:\n%s", fi_tostr(link->info, FI_TYPE_INFO));
 	return 0;
 }

@@ -24,7 +24,7 @@ int pp_link_open_fabric(struct pp_link *link)
 }
 
 /* The sizes that this endpoint can send; an error if that leaves nothing to do. */
-static int choose_sizes(struct pp_link *link)
+static int link_choose_sizes(struct pp_link *link)
 {
 	size_t limit = link->info->ep_attr->max_msg_size;
 
@@ -35,7 +35,7 @@ static int choose_sizes(struct pp_link *link)
 	return -FI_EMSGSIZE;
 }
 
-static int alloc_buffer(size_t len, char **ret_buf)
+static int link_alloc_buffer(size_t len, char **ret_buf)
 {
 	void *buf;
 
@@ -46,7 +46,7 @@ static int alloc_buffer(size_t len, char **ret_buf)
 	return 0;
 }
 
-static int alloc_buffers(struct pp_link *link)
+static int link_alloc_buffers(struct pp_link *link)
 {
 	size_t largest = pp_sizes_largest(&link->sizes);
 	int ret;
@@ -58,13 +58,13 @@ static int alloc_buffers(struct pp_link *link)
 			       ? link->info->ep_attr->msg_prefix_size
 			       : 0;
 	link->buf_len = link->prefix + largest;
-	ret = alloc_buffer(link->buf_len, &link->tx_buf);
+	ret = link_alloc_buffer(link->buf_len, &link->tx_buf);
 	if (!ret)
-		ret = alloc_buffer(link->buf_len, &link->rx_buf);
+		ret = link_alloc_buffer(link->buf_len, &link->rx_buf);
 	return ret ? pp_fail("buffers", ret) : 0;
 }
 
-static int open_queues(struct pp_link *link)
+static int link_open_queues(struct pp_link *link)
 {
 	struct fi_cq_attr attr = {
 		.format = FI_CQ_FORMAT_MSG,
@@ -78,7 +78,7 @@ static int open_queues(struct pp_link *link)
 	return ret ? pp_fail("fi_cq_open", ret) : 0;
 }
 
-static int open_av(struct pp_link *link)
+static int link_open_av(struct pp_link *link)
 {
 	struct fi_av_attr attr = {
 		.type = link->info->domain_attr->av_type,
@@ -92,7 +92,7 @@ static int open_av(struct pp_link *link)
 	return ret ? pp_fail("fi_av_open", ret) : 0;
 }
 
-static int bind_endpoint(struct pp_link *link)
+static int link_bind_endpoint(struct pp_link *link)
 {
 	int ret = 0;
 
@@ -107,7 +107,7 @@ static int bind_endpoint(struct pp_link *link)
 	return ret ? pp_fail("fi_ep_bind", ret) : 0;
 }
 
-static int register_buffer(struct pp_link *link, char *buf, uint64_t access,
+static int link_register_buffer(struct pp_link *link, char *buf, uint64_t access,
 	uint64_t key, struct fid_mr **ret_mr, void **ret_desc)
 {
 	int ret;
@@ -127,16 +127,16 @@ static int register_buffer(struct pp_link *link, char *buf, uint64_t access,
 	return 0;
 }
 
-static int register_buffers(struct pp_link *link)
+static int link_register_buffers(struct pp_link *link)
 {
 	int ret;
 
 	if (!(link->info->domain_attr->mr_mode & FI_MR_LOCAL))
 		return 0;
-	ret = register_buffer(
+	ret = link_register_buffer(
 		link, link->tx_buf, FI_SEND, 1, &link->tx_mr, &link->tx_desc);
 	if (!ret)
-		ret = register_buffer(
+		ret = link_register_buffer(
 			link, link->rx_buf, FI_RECV, 2, &link->rx_mr, &link->rx_desc);
 	return ret;
 }
@@ -145,29 +145,29 @@ int pp_link_open_endpoint(struct pp_link *link)
 {
 	int ret;
 
-	ret = choose_sizes(link);
+	ret = link_choose_sizes(link);
 	if (!ret)
-		ret = alloc_buffers(link);
+		ret = link_alloc_buffers(link);
 	if (ret)
 		return ret;
 	ret = fi_domain(link->fabric, link->info, &link->domain, NULL);
 	if (ret)
 		return pp_fail("fi_domain", ret);
-	ret = open_queues(link);
+	ret = link_open_queues(link);
 	if (!ret)
-		ret = open_av(link);
+		ret = link_open_av(link);
 	if (ret)
 		return ret;
 	ret = fi_endpoint(link->domain, link->info, &link->ep, NULL);
 	if (ret)
 		return pp_fail("fi_endpoint", ret);
-	ret = bind_endpoint(link);
+	ret = link_bind_endpoint(link);
 	if (ret)
 		return ret;
 	ret = fi_enable(link->ep);
 	if (ret)
 		return pp_fail("fi_enable", ret);
-	ret = register_buffers(link);
+	ret = link_register_buffers(link);
 	return ret ? ret : pp_post_recv(link);
 }
 

@@ -9,7 +9,7 @@
 
 #include <stdlib.h>
 
-static int run(const struct pp_options *options)
+static int pp_main_run(const struct pp_options *options)
 {
 	struct pp_link link = {
 		.options = options,
@@ -33,7 +33,7 @@ int main(int argc, char **argv)
 	if (!pp_options_parse(argc, argv, &options))
 		return EXIT_FAILURE;
 	pp_debug_wanted = options.debug;
-	status = -run(&options);
+	status = -pp_main_run(&options);
 	/* The shell sees eight bits of it, and 256 would look like success. */
 	return status && !(status & 0xff) ? EXIT_FAILURE : status;
 }

@@ -29,7 +29,7 @@ static const char help_text[] =
 	"  -v             say what is being done\n"
 	"  -h             this text\n";
 
-static void usage(const char *program)
+static void pp_options_usage(const char *program)
 {
 	fprintf(stderr,
 		"Usage:\n"
@@ -39,7 +39,7 @@ static void usage(const char *program)
 	fputs(help_text, stderr);
 }
 
-static bool parse_number(
+static bool options_parse_number(
 	const char *what, const char *text, long low, long high, int *ret_number)
 {
 	char *end;
@@ -54,17 +54,18 @@ static bool parse_number(
 	return true;
 }
 
-static bool parse_port(const char *what, const char *text, const char **ret_port)
+static bool pp_options_parse_port(
+	const char *what, const char *text, const char **ret_port)
 {
 	int port;
 
-	if (!parse_number(what, text, 1, 65535, &port))
+	if (!options_parse_number(what, text, 1, 65535, &port))
 		return false;
 	*ret_port = text;
 	return true;
 }
 
-static bool parse_ep_type(const char *text, enum fi_ep_type *ret_type)
+static bool options_parse_ep_type(const char *text, enum fi_ep_type *ret_type)
 {
 	if (!strcasecmp(text, "dgram"))
 		*ret_type = FI_EP_DGRAM;
@@ -79,7 +80,7 @@ static bool parse_ep_type(const char *text, enum fi_ep_type *ret_type)
 	return true;
 }
 
-static bool parse_size(const char *text, struct pp_size_option *ret_size)
+static bool options_parse_size(const char *text, struct pp_size_option *ret_size)
 {
 	if (!pp_size_parse(text, ret_size))
 		return true;
@@ -87,13 +88,13 @@ static bool parse_size(const char *text, struct pp_size_option *ret_size)
 	return false;
 }
 
-static bool parse_option(int option, const char *arg, struct pp_options *o)
+static bool pp_options_parse_option(int option, const char *arg, struct pp_options *o)
 {
 	switch (option) {
 	case 'B':
-		return parse_port("source port", arg, &o->src_port);
+		return pp_options_parse_port("source port", arg, &o->src_port);
 	case 'P':
-		return parse_port("destination port", arg, &o->dst_port);
+		return pp_options_parse_port("destination port", arg, &o->dst_port);
 	case 'd':
 		o->domain = arg;
 		return true;
@@ -107,12 +108,12 @@ static bool parse_option(int option, const char *arg, struct pp_options *o)
 		o->src_addr = arg;
 		return true;
 	case 'e':
-		return parse_ep_type(arg, &o->ep_type);
+		return options_parse_ep_type(arg, &o->ep_type);
 	case 'I':
-		return parse_number(
+		return options_parse_number(
 			"iterations", arg, 1, PP_ITERATIONS_MAX, &o->iterations);
 	case 'S':
-		return parse_size(arg, &o->size);
+		return options_parse_size(arg, &o->size);
 	case 'm':
 		o->tagged = strcasecmp(arg, "msg") != 0;
 		return true;
@@ -136,14 +137,14 @@ bool pp_options_parse(int argc, char **argv, struct pp_options *o)
 
 	*o = (struct pp_options){ .iterations = 10 };
 	while ((option = getopt(argc, argv, "B:P:d:f:p:s:e:I:S:m:c6vh")) >= 0) {
-		if (!parse_option(option, optarg, o)) {
-			usage(argv[0]);
+		if (!pp_options_parse_option(option, optarg, o)) {
+			pp_options_usage(argv[0]);
 			return false;
 		}
 	}
 	if (argc - optind > 1) {
 		pp_say("more than one server address");
-		usage(argv[0]);
+		pp_options_usage(argv[0]);
 		return false;
 	}
 	o->server = argv[optind];

@@ -8,7 +8,7 @@ static const char letters[] =
 
 enum { PERIOD = sizeof(letters) - 1, STEP = 7 };
 
-static unsigned int following(unsigned int start)
+static unsigned int pattern_following(unsigned int start)
 {
 	return (start + STEP) % PERIOD;
 }
@@ -23,10 +23,10 @@ void pp_pattern_fill(struct pp_pattern *p, char *buf, size_t len)
 		if (++at == PERIOD)
 			at = 0;
 	}
-	p->start = following(p->start);
+	p->start = pattern_following(p->start);
 }
 
-static long first_wrong(unsigned int at, const char *buf, size_t len)
+static long pattern_first_wrong(unsigned int at, const char *buf, size_t len)
 {
 	size_t i;
 
@@ -41,7 +41,7 @@ static long first_wrong(unsigned int at, const char *buf, size_t len)
 
 /* The position in the pattern at which a message that begins with @c starts; @expected
  * if the pattern has no such character. */
-static unsigned int start_from(char c, unsigned int expected)
+static unsigned int pattern_start_from(char c, unsigned int expected)
 {
 	const char *found = c ? strchr(letters, c) : NULL;
 
@@ -53,7 +53,7 @@ long pp_pattern_check(struct pp_pattern *p, const char *buf, size_t len, bool ga
 	unsigned int start = p->start;
 
 	if (gaps && len)
-		start = start_from(buf[0], start);
-	p->start = following(start);
-	return first_wrong(start, buf, len);
+		start = pattern_start_from(buf[0], start);
+	p->start = pattern_following(start);
+	return pattern_first_wrong(start, buf, len);
 }

@@ -42,7 +42,7 @@ void pp_format_count(char text[PP_TEXT_LEN], uint64_t count)
 }
 
 /* The sign says which number is larger: '+' if more was sent than acknowledged. */
-static char compare(const struct pp_result *r, uint64_t *ret_shown)
+static char report_compare(const struct pp_result *r, uint64_t *ret_shown)
 {
 	if (r->sent == r->acked) {
 		*ret_shown = r->acked;
@@ -64,7 +64,7 @@ void pp_format_row(char row[PP_ROW_LEN], const struct pp_result *r)
 	uint64_t shown;
 	double usec = (double)r->elapsed_ns / 1000.0;
 	double usec_per_xfer = usec / (double)(2 * r->sent);
-	char sign = compare(r, &shown);
+	char sign = report_compare(r, &shown);
 
 	/* A clock that did not move must not print as "inf". */
 	if (usec <= 0.0)

@@ -47,7 +47,7 @@ struct run {
 	bool peer_finished; /* its closing message was received */
 };
 
-static int send_message(struct run *run)
+static int rounds_send_message(struct run *run)
 {
 	int ret;
 
@@ -62,7 +62,7 @@ static int send_message(struct run *run)
 	return ret;
 }
 
-static int check_message(struct run *run)
+static int rounds_check_message(struct run *run)
 {
 	struct pp_link *link = run->link;
 	long wrong;
@@ -83,7 +83,7 @@ static int check_message(struct run *run)
 }
 
 /* Receives one message of the size being measured. Returns like pp_wait_recv. */
-static int recv_message(struct run *run, enum pp_wait_for what, int timeout_ms)
+static int rounds_recv_message(struct run *run, enum pp_wait_for what, int timeout_ms)
 {
 	struct pp_link *link = run->link;
 	int ret;
@@ -99,40 +99,41 @@ static int recv_message(struct run *run, enum pp_wait_for what, int timeout_ms)
 		if (ret)
 			return ret;
 	}
-	ret = check_message(run);
+	ret = rounds_check_message(run);
 	if (ret)
 		return ret;
 	run->received++;
 	return pp_post_recv(link);
 }
 
-/* recv_message, where a timeout of a reliable endpoint is an error. */
-static int recv_or_fail(struct run *run)
+/* rounds_recv_message, where a timeout of a reliable endpoint is an error. */
+static int rounds_recv_or_fail(struct run *run)
 {
 	bool lossy = pp_link_lossy(run->link);
 	int ret;
 
 	if (pp_link_server(run->link))
-		ret = recv_message(run, lossy ? PP_FOR_MESSAGE_OR_TALK : PP_FOR_MESSAGE,
+		ret = rounds_recv_message(run,
+			lossy ? PP_FOR_MESSAGE_OR_TALK : PP_FOR_MESSAGE,
 			lossy ? SILENCE_TIMEOUT_MS : STALL_TIMEOUT_MS);
 	else
-		ret = recv_message(run, PP_FOR_MESSAGE,
+		ret = rounds_recv_message(run, PP_FOR_MESSAGE,
 			lossy ? ANSWER_TIMEOUT_MS : STALL_TIMEOUT_MS);
 	if (ret == PP_TIMED_OUT && (!lossy || pp_link_server(run->link)))
 		return pp_fail("waiting for a message", -FI_ETIMEDOUT);
 	return ret;
 }
 
-static int client_round(struct run *run)
+static int rounds_client_round(struct run *run)
 {
 	int total = run->link->options->iterations;
 	int i, ret, lost_in_a_row = 0;
 
 	for (i = 0; i < total; i++) {
-		ret = send_message(run);
+		ret = rounds_send_message(run);
 		if (ret)
 			return ret;
-		ret = recv_or_fail(run);
+		ret = rounds_recv_or_fail(run);
 		if (ret < 0)
 			return ret;
 		lost_in_a_row = ret == PP_TIMED_OUT ? lost_in_a_row + 1 : 0;
@@ -152,18 +153,18 @@ static int client_round(struct run *run)
 	return 0;
 }
 
-static int server_round(struct run *run)
+static int rounds_server_round(struct run *run)
 {
 	int total = run->link->options->iterations;
 	int i, ret;
 
 	for (i = 0; i < total; i++) {
-		ret = recv_or_fail(run);
+		ret = rounds_recv_or_fail(run);
 		if (ret == PP_MOVED_ON)
 			break;
 		if (ret < 0)
 			return ret;
-		ret = send_message(run);
+		ret = rounds_send_message(run);
 		if (ret)
 			return ret;
 		pp_progress_step(&run->progress, run->size, i, total);
@@ -171,14 +172,14 @@ static int server_round(struct run *run)
 	return 0;
 }
 
-static bool is_fin(struct pp_link *link)
+static bool rounds_is_fin(struct pp_link *link)
 {
 	return link->rx_len == PP_FIN_LEN && !memcmp(pp_rx_data(link), fin, PP_FIN_LEN);
 }
 
 /* Waits until the peer sends on the control connection, or its closing message arrives.
  * Other messages can only be late datagrams of the last size. */
-static int wait_for_talk(struct run *run)
+static int rounds_wait_for_talk(struct run *run)
 {
 	struct pp_link *link = run->link;
 	int ret;
@@ -189,7 +190,7 @@ static int wait_for_talk(struct run *run)
 			return pp_fail("waiting for the peer", -FI_ETIMEDOUT);
 		if (ret)
 			return ret == PP_MOVED_ON ? 0 : ret;
-		if (is_fin(link)) {
+		if (rounds_is_fin(link)) {
 			run->peer_finished = true;
 			return 0;
 		}
@@ -200,7 +201,7 @@ static int wait_for_talk(struct run *run)
 }
 
 /* Both sides begin the size together, unless the peer has finished. */
-static int synchronise(struct run *run)
+static int rounds_synchronise(struct run *run)
 {
 	bool server = pp_link_server(run->link);
 	int fd = run->link->control;
@@ -208,7 +209,7 @@ static int synchronise(struct run *run)
 
 	ret = server ? 0 : pp_control_sync_send(fd, server);
 	if (!ret)
-		ret = wait_for_talk(run);
+		ret = rounds_wait_for_talk(run);
 	if (ret || run->peer_finished)
 		return ret;
 	ret = pp_control_sync_recv(fd, server);
@@ -219,20 +220,20 @@ static int synchronise(struct run *run)
 
 /* The client tells the server how many messages came back. Both make progress while
  * they wait, because the peer may need acknowledgements of its last messages. */
-static int exchange_count(struct run *run, uint64_t *count)
+static int rounds_exchange_count(struct run *run, uint64_t *count)
 {
 	bool server = pp_link_server(run->link);
 	int fd = run->link->control, ret;
 
 	ret = server ? 0 : pp_control_count_send(fd, *count);
 	if (!ret)
-		ret = wait_for_talk(run);
+		ret = rounds_wait_for_talk(run);
 	if (ret || run->peer_finished)
 		return ret;
 	return server ? pp_control_count_recv(fd, count) : pp_control_count_taken(fd);
 }
 
-static int run_size(struct run *run)
+static int rounds_run_size(struct run *run)
 {
 	struct pp_link *link = run->link;
 	bool server = pp_link_server(link);
@@ -243,7 +244,7 @@ static int run_size(struct run *run)
 	run->sent = run->received = 0;
 	pp_progress_start(&run->progress);
 	start_ns = tool_now_ns();
-	ret = server ? server_round(run) : client_round(run);
+	ret = server ? rounds_server_round(run) : rounds_client_round(run);
 	if (!ret)
 		ret = pp_wait_sent(link);
 	result.elapsed_ns = tool_now_ns() - start_ns;
@@ -253,7 +254,7 @@ static int run_size(struct run *run)
 
 	result.sent = run->sent;
 	result.acked = run->received;
-	ret = exchange_count(run, &result.acked);
+	ret = rounds_exchange_count(run, &result.acked);
 	if (ret)
 		return ret;
 	pp_report(&result);
@@ -261,7 +262,7 @@ static int run_size(struct run *run)
 }
 
 /* Waits for the peer's closing message, and drops late datagrams before it. */
-static int recv_fin(struct pp_link *link)
+static int rounds_recv_fin(struct pp_link *link)
 {
 	int ret;
 
@@ -269,7 +270,7 @@ static int recv_fin(struct pp_link *link)
 		ret = pp_wait_recv(link, PP_FOR_LAST_MESSAGE, FIN_TIMEOUT_MS);
 		if (ret != PP_ARRIVED)
 			return ret;
-		if (is_fin(link))
+		if (rounds_is_fin(link))
 			return PP_ARRIVED;
 		ret = pp_post_recv(link);
 		if (ret)
@@ -282,7 +283,7 @@ static int recv_fin(struct pp_link *link)
  * its endpoint while the other still needs it. All results are known by now, and the
  * peer may have ended already, so errors of this function are only logged.
  */
-static void say_goodbye(struct run *run)
+static void rounds_say_goodbye(struct run *run)
 {
 	struct pp_link *link = run->link;
 	int attempt, ret = PP_TIMED_OUT;
@@ -298,7 +299,7 @@ static void say_goodbye(struct run *run)
 			if (ret)
 				break;
 		}
-		ret = run->peer_finished ? PP_ARRIVED : recv_fin(link);
+		ret = run->peer_finished ? PP_ARRIVED : rounds_recv_fin(link);
 	}
 	if (!ret)
 		ret = pp_wait_sent(link);
@@ -314,16 +315,16 @@ int pp_rounds_run(struct pp_link *link)
 
 	for (i = 0; i < link->sizes.count; i++) {
 		run.size = link->sizes.size[i];
-		ret = synchronise(&run);
+		ret = rounds_synchronise(&run);
 		if (!ret && run.peer_finished) {
 			pp_say("the peer sends less than %zu bytes", run.size);
 			break;
 		}
 		if (!ret)
-			ret = run_size(&run);
+			ret = rounds_run_size(&run);
 		if (ret)
 			return ret;
 	}
-	say_goodbye(&run);
+	rounds_say_goodbye(&run);
 	return 0;
 }

@@ -31,31 +31,31 @@ int pp_size_parse(const char *text, struct pp_size_option *ret_option)
 	return 0;
 }
 
-static void add(struct pp_sizes *sizes, size_t size, size_t limit)
+static void sizes_add(struct pp_sizes *sizes, size_t size, size_t limit)
 {
 	if (size <= limit)
 		sizes->size[sizes->count++] = size;
 }
 
-static void add_all(struct pp_sizes *sizes, size_t limit)
+static void sizes_add_all(struct pp_sizes *sizes, size_t limit)
 {
 	int power;
 
-	add(sizes, 0, limit);
-	add(sizes, 1, limit);
+	sizes_add(sizes, 0, limit);
+	sizes_add(sizes, 1, limit);
 	for (power = 1; power <= LARGEST_POWER; power++) {
-		add(sizes, (size_t)1 << power, limit);
-		add(sizes, (size_t)3 << (power - 1), limit);
+		sizes_add(sizes, (size_t)1 << power, limit);
+		sizes_add(sizes, (size_t)3 << (power - 1), limit);
 	}
 }
 
-static void add_usual(struct pp_sizes *sizes, size_t limit)
+static void sizes_add_usual(struct pp_sizes *sizes, size_t limit)
 {
 	static const size_t usual[] = { 64, 256, 1024, 4096, 65536, 1048576 };
 	size_t i;
 
 	for (i = 0; i < sizeof(usual) / sizeof(usual[0]); i++)
-		add(sizes, usual[i], limit);
+		sizes_add(sizes, usual[i], limit);
 }
 
 void pp_sizes_fill(
@@ -64,13 +64,13 @@ void pp_sizes_fill(
 	sizes->count = 0;
 	switch (option->choice) {
 	case PP_SIZES_USUAL:
-		add_usual(sizes, limit);
+		sizes_add_usual(sizes, limit);
 		break;
 	case PP_SIZES_ALL:
-		add_all(sizes, limit);
+		sizes_add_all(sizes, limit);
 		break;
 	case PP_SIZES_ONE:
-		add(sizes, option->one, limit);
+		sizes_add(sizes, option->one, limit);
 		break;
 	}
 }

@@ -29,7 +29,7 @@ struct patience {
 	uint64_t deadline_ns;
 };
 
-static struct patience patience_start(enum pp_wait_for what, int timeout_ms)
+static struct patience transfer_patience_start(enum pp_wait_for what, int timeout_ms)
 {
 	return (struct patience){
 		.what = what,
@@ -37,18 +37,18 @@ static struct patience patience_start(enum pp_wait_for what, int timeout_ms)
 	};
 }
 
-static bool talk_ends(enum pp_wait_for what)
+static bool transfer_talk_ends(enum pp_wait_for what)
 {
 	return what == PP_FOR_MESSAGE_OR_TALK || what == PP_FOR_TALK_OR_MESSAGE;
 }
 
-static int peer_state(struct pp_link *link, enum pp_wait_for what)
+static int transfer_peer_state(struct pp_link *link, enum pp_wait_for what)
 {
 	if (what == PP_FOR_LAST_MESSAGE)
 		return PP_ARRIVED;
 	switch (pp_control_state(link->control)) {
 	case PP_CONTROL_TALKS:
-		return talk_ends(what) ? PP_MOVED_ON : PP_ARRIVED;
+		return transfer_talk_ends(what) ? PP_MOVED_ON : PP_ARRIVED;
 	case PP_CONTROL_GONE:
 		return pp_fail("the peer left", -FI_ECONNRESET);
 	default:
@@ -57,7 +57,7 @@ static int peer_state(struct pp_link *link, enum pp_wait_for what)
 }
 
 /* Counts a poll without a result. PP_ARRIVED: poll again. */
-static int patience_spend(struct patience *p, struct pp_link *link)
+static int transfer_patience_spend(struct patience *p, struct pp_link *link)
 {
 	/* A check is a system call, so it is rare while a message is measured. */
 	unsigned int peer_every = p->what == PP_FOR_TALK_OR_MESSAGE ? 1 : PEER_EVERY;
@@ -69,10 +69,10 @@ static int patience_spend(struct patience *p, struct pp_link *link)
 	if (tool_now_ns() > p->deadline_ns)
 		return PP_TIMED_OUT;
 	return p->polls / CLOCK_EVERY % peer_every ? PP_ARRIVED
-						   : peer_state(link, p->what);
+						   : transfer_peer_state(link, p->what);
 }
 
-static int queue_error(struct fid_cq *cq)
+static int transfer_queue_error(struct fid_cq *cq)
 {
 	struct fi_cq_err_entry entry = { 0 };
 	char text[128] = "";
@@ -88,7 +88,7 @@ static int queue_error(struct fid_cq *cq)
 }
 
 /* Returns 1 and fills @entry, 0 if there is nothing, or a negative error. */
-static int queue_read(struct fid_cq *cq, struct fi_cq_msg_entry *entry)
+static int transfer_queue_read(struct fid_cq *cq, struct fi_cq_msg_entry *entry)
 {
 	ssize_t n = fi_cq_read(cq, entry, 1);
 
@@ -96,16 +96,17 @@ static int queue_read(struct fid_cq *cq, struct fi_cq_msg_entry *entry)
 		return 1;
 	if (n == -FI_EAGAIN || !n)
 		return 0;
-	return n == -FI_EAVAIL ? queue_error(cq) : pp_fail("fi_cq_read", (int)n);
+	return n == -FI_EAVAIL ? transfer_queue_error(cq)
+			       : pp_fail("fi_cq_read", (int)n);
 }
 
 /* Reading a queue is also what moves data, for providers that have no thread. */
-static int poll_queues(struct pp_link *link)
+static int transfer_poll_queues(struct pp_link *link)
 {
 	struct fi_cq_msg_entry entry;
 	int ret;
 
-	ret = queue_read(link->rx_cq, &entry);
+	ret = transfer_queue_read(link->rx_cq, &entry);
 	if (ret < 0)
 		return ret;
 	if (ret) {
@@ -114,7 +115,7 @@ static int poll_queues(struct pp_link *link)
 	}
 	if (!link->tx_busy)
 		return 0;
-	ret = queue_read(link->tx_cq, &entry);
+	ret = transfer_queue_read(link->tx_cq, &entry);
 	if (ret > 0)
 		link->tx_busy = false;
 	return ret < 0 ? ret : 0;
@@ -122,7 +123,8 @@ static int poll_queues(struct pp_link *link)
 
 int pp_post_recv(struct pp_link *link)
 {
-	struct patience patience = patience_start(PP_FOR_MESSAGE, SEND_TIMEOUT_MS);
+	struct patience patience =
+		transfer_patience_start(PP_FOR_MESSAGE, SEND_TIMEOUT_MS);
 	ssize_t ret;
 
 	link->rx_done = false;
@@ -138,9 +140,9 @@ int pp_post_recv(struct pp_link *link)
 			return 0;
 		if (ret != -FI_EAGAIN)
 			return pp_fail("fi_recv", (int)ret);
-		ret = poll_queues(link);
+		ret = transfer_poll_queues(link);
 		if (!ret)
-			ret = patience_spend(&patience, link);
+			ret = transfer_patience_spend(&patience, link);
 		if (ret)
 			return ret == PP_TIMED_OUT ? pp_fail("fi_recv", -FI_EAGAIN)
 						   : (int)ret;
@@ -148,7 +150,7 @@ int pp_post_recv(struct pp_link *link)
 }
 
 /* One attempt to hand the buffer to the provider. */
-static ssize_t start_send(struct pp_link *link, size_t len)
+static ssize_t transfer_start_send(struct pp_link *link, size_t len)
 {
 	size_t total = link->prefix + len;
 	bool tagged = link->options->tagged;
@@ -166,7 +168,7 @@ static ssize_t start_send(struct pp_link *link, size_t len)
 	return ret;
 }
 
-static ssize_t start_send_last(struct pp_link *link, size_t len)
+static ssize_t transfer_start_send_last(struct pp_link *link, size_t len)
 {
 	struct iovec iov = {
 		.iov_base = link->tx_buf,
@@ -196,10 +198,11 @@ static ssize_t start_send_last(struct pp_link *link, size_t len)
 	return ret;
 }
 
-static int send_with(
+static int transfer_send_with(
 	struct pp_link *link, size_t len, ssize_t (*start)(struct pp_link *, size_t))
 {
-	struct patience patience = patience_start(PP_FOR_MESSAGE, SEND_TIMEOUT_MS);
+	struct patience patience =
+		transfer_patience_start(PP_FOR_MESSAGE, SEND_TIMEOUT_MS);
 	ssize_t ret;
 
 	for (;;) {
@@ -208,9 +211,9 @@ static int send_with(
 			return 0;
 		if (ret != -FI_EAGAIN)
 			return pp_fail("fi_send", (int)ret);
-		ret = poll_queues(link);
+		ret = transfer_poll_queues(link);
 		if (!ret)
-			ret = patience_spend(&patience, link);
+			ret = transfer_patience_spend(&patience, link);
 		if (ret)
 			return ret == PP_TIMED_OUT ? pp_fail("fi_send", -FI_ETIMEDOUT)
 						   : (int)ret;
@@ -219,23 +222,24 @@ static int send_with(
 
 int pp_send(struct pp_link *link, size_t len)
 {
-	return send_with(link, len, start_send);
+	return transfer_send_with(link, len, transfer_start_send);
 }
 
 int pp_send_last(struct pp_link *link, size_t len)
 {
-	return send_with(link, len, start_send_last);
+	return transfer_send_with(link, len, transfer_start_send_last);
 }
 
 int pp_wait_sent(struct pp_link *link)
 {
-	struct patience patience = patience_start(PP_FOR_MESSAGE, SEND_TIMEOUT_MS);
+	struct patience patience =
+		transfer_patience_start(PP_FOR_MESSAGE, SEND_TIMEOUT_MS);
 	int ret;
 
 	while (link->tx_busy) {
-		ret = poll_queues(link);
+		ret = transfer_poll_queues(link);
 		if (!ret && link->tx_busy)
-			ret = patience_spend(&patience, link);
+			ret = transfer_patience_spend(&patience, link);
 		if (ret)
 			return ret == PP_TIMED_OUT
 				       ? pp_fail("waiting for a send", -FI_ETIMEDOUT)
@@ -246,13 +250,13 @@ int pp_wait_sent(struct pp_link *link)
 
 int pp_wait_recv(struct pp_link *link, enum pp_wait_for what, int timeout_ms)
 {
-	struct patience patience = patience_start(what, timeout_ms);
+	struct patience patience = transfer_patience_start(what, timeout_ms);
 	int ret;
 
 	while (!link->rx_done) {
-		ret = poll_queues(link);
+		ret = transfer_poll_queues(link);
 		if (!ret && !link->rx_done)
-			ret = patience_spend(&patience, link);
+			ret = transfer_patience_spend(&patience, link);
 		if (ret)
 			return ret;
 	}

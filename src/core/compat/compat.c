@@ -70,7 +70,7 @@ static const struct {
 };
 
 /* Copy @old, which has the layout of @node, to @wide in the current layout. */
-static const struct fi_info *widen(
+static const struct fi_info *compat_widen(
 	enum node node, const struct fi_info *old, struct wide *wide)
 {
 	char *base = (char *)wide;
@@ -90,21 +90,21 @@ static const struct fi_info *widen(
 	return &wide->info;
 }
 
-static int getinfo_at(enum node node, uint32_t version, const char *node_name,
+static int compat_getinfo_at(enum node node, uint32_t version, const char *node_name,
 	const char *service, uint64_t flags, const struct fi_info *hints,
 	struct fi_info **info)
 {
 	struct wide wide;
 
-	return wf_getinfo(
-		version, node_name, service, flags, widen(node, hints, &wide), info);
+	return wf_getinfo(version, node_name, service, flags,
+		compat_widen(node, hints, &wide), info);
 }
 
-static struct fi_info *dupinfo_at(enum node node, const struct fi_info *info)
+static struct fi_info *compat_dupinfo_at(enum node node, const struct fi_info *info)
 {
 	struct wide wide;
 
-	return wf_dupinfo(widen(node, info, &wide));
+	return wf_dupinfo(compat_widen(node, info, &wide));
 }
 
 #define SYMBOL_VERSION(function, symbol) __asm__(".symver " #function "," symbol)
@@ -119,14 +119,14 @@ static struct fi_info *dupinfo_at(enum node node, const struct fi_info *info)
 		const char *service, uint64_t flags, const struct fi_info *hints,      \
 		struct fi_info **info)                                                 \
 	{                                                                              \
-		return getinfo_at(                                                     \
+		return compat_getinfo_at(                                              \
 			node, version, node_name, service, flags, hints, info);        \
 	}                                                                              \
 	SYMBOL_VERSION(wf_getinfo_##node, "fi_getinfo" at_version);                    \
 	struct fi_info *wf_dupinfo_##node(const struct fi_info *info);                 \
 	WF_EXPORT struct fi_info *wf_dupinfo_##node(const struct fi_info *info)        \
 	{                                                                              \
-		return dupinfo_at(node, info);                                         \
+		return compat_dupinfo_at(node, info);                                  \
 	}                                                                              \
 	SYMBOL_VERSION(wf_dupinfo_##node, "fi_dupinfo" at_version);                    \
 	void wf_freeinfo_##node(struct fi_info *info);                                 \

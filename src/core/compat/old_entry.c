@@ -13,7 +13,8 @@ enum {
 _Static_assert(offsetof(struct fi_peer_rx_entry, flags) == HEAD + DATA,
 	"cq_data is between the parts");
 
-static void read_members(const struct wf_old_entry *copy, struct fi_peer_rx_entry *ret)
+static void old_entry_read_members(
+	const struct wf_old_entry *copy, struct fi_peer_rx_entry *ret)
 {
 	const uint8_t *from = copy->seen.members;
 
@@ -27,7 +28,7 @@ static void read_members(const struct wf_old_entry *copy, struct fi_peer_rx_entr
 	memcpy(&ret->flags, from, TAIL);
 }
 
-static void write_members(
+static void old_entry_write_members(
 	struct wf_old_entry *copy, const struct fi_peer_rx_entry *entry)
 {
 	uint8_t *to = copy->seen.members;
@@ -47,7 +48,7 @@ void wf_old_entry_show(struct wf_old_entry *copy, void *peer_context)
 
 	entry.srx = &copy->srx->fid;
 	entry.peer_context = peer_context;
-	write_members(copy, &entry);
+	old_entry_write_members(copy, &entry);
 }
 
 struct fi_peer_rx_entry *wf_old_entry_seen(struct wf_old_entry *copy)
@@ -66,7 +67,7 @@ struct fi_peer_rx_entry *wf_old_entry_complete(struct fi_peer_rx_entry *seen)
 	struct wf_old_entry *copy = wf_old_entry_of(seen);
 	struct fi_peer_rx_entry members;
 
-	read_members(copy, &members);
+	old_entry_read_members(copy, &members);
 	if (members.msg_size)
 		copy->entry->msg_size = members.msg_size;
 	copy->entry->cq_data = members.cq_data;
@@ -79,7 +80,7 @@ struct wf_old_entry *wf_old_entry_refresh(struct fi_peer_rx_entry *entry)
 	struct wf_old_entry *copy = entry->peer_context;
 	struct fi_peer_rx_entry members;
 
-	read_members(copy, &members);
+	old_entry_read_members(copy, &members);
 	wf_old_entry_show(copy, members.peer_context);
 	return copy;
 }

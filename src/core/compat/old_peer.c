@@ -26,43 +26,43 @@ const struct wf_old_peer *wf_old_peer_of(uint32_t fi_version)
 static pthread_mutex_t guards_lock = PTHREAD_MUTEX_INITIALIZER;
 static struct wf_list guards = { &guards, &guards };
 
-static bool guards_fid(const struct wf_list *item, const void *fid)
+static bool old_peer_guards_fid(const struct wf_list *item, const void *fid)
 {
 	return wf_list_entry(item, struct wf_old_guard, link)->fid == fid;
 }
 
-static struct wf_old_guard *guard_of(const struct fid *fid)
+static struct wf_old_guard *old_peer_guard_of(const struct fid *fid)
 {
 	struct wf_list *item;
 
 	(void)pthread_mutex_lock(&guards_lock);
-	item = wf_list_find(&guards, guards_fid, fid);
+	item = wf_list_find(&guards, old_peer_guards_fid, fid);
 	(void)pthread_mutex_unlock(&guards_lock);
 	return wf_list_entry(item, struct wf_old_guard, link);
 }
 
-static void guards_add(struct wf_old_guard *guard)
+static void old_peer_guards_add(struct wf_old_guard *guard)
 {
 	(void)pthread_mutex_lock(&guards_lock);
 	wf_list_insert_after(&guards, &guard->link);
 	(void)pthread_mutex_unlock(&guards_lock);
 }
 
-static void guards_remove(struct wf_old_guard *guard)
+static void old_peer_guards_remove(struct wf_old_guard *guard)
 {
 	(void)pthread_mutex_lock(&guards_lock);
 	wf_list_remove(&guard->link);
 	(void)pthread_mutex_unlock(&guards_lock);
 }
 
-static int guard_close(struct fid *fid)
+static int old_peer_guard_close(struct fid *fid)
 {
-	struct wf_old_guard *guard = guard_of(fid);
+	struct wf_old_guard *guard = old_peer_guard_of(fid);
 	struct fi_ops *front = fid->ops;
 	int ret;
 
 	/* Another object may have the address as soon as this one is closed. */
-	guards_remove(guard);
+	old_peer_guards_remove(guard);
 	fid->ops = guard->own;
 	ret = guard->own->close(fid);
 	if (!ret) {
@@ -70,7 +70,7 @@ static int guard_close(struct fid *fid)
 		return 0;
 	}
 	fid->ops = front;
-	guards_add(guard);
+	old_peer_guards_add(guard);
 	return ret;
 }
 
@@ -81,9 +81,9 @@ void wf_old_guard_set(struct wf_old_guard *guard, struct fid *fid,
 	guard->fid = fid;
 	guard->gone = gone;
 	wf_copy_ops(&guard->ops, fid->ops, sizeof(guard->ops));
-	guard->ops.close = guard_close;
+	guard->ops.close = old_peer_guard_close;
 	fid->ops = &guard->ops;
-	guards_add(guard);
+	old_peer_guards_add(guard);
 }
 
 /* CQs: the error entries of the old provider are shorter than the entries that the
@@ -100,7 +100,7 @@ static struct old_cq *old_cq_of(struct fid_peer_cq *fid)
 	return wf_container_of(fid, struct old_cq, fid);
 }
 
-static ssize_t cq_write(struct fid_peer_cq *fid, void *context, uint64_t flags,
+static ssize_t old_peer_cq_write(struct fid_peer_cq *fid, void *context, uint64_t flags,
 	size_t len, void *buf, uint64_t data, uint64_t tag, fi_addr_t src)
 {
 	struct fid_peer_cq *owner = old_cq_of(fid)->owner;
@@ -108,7 +108,7 @@ static ssize_t cq_write(struct fid_peer_cq *fid, void *context, uint64_t flags,
 	return owner->owner_ops->write(owner, context, flags, len, buf, data, tag, src);
 }
 
-static ssize_t cq_writeerr(
+static ssize_t old_peer_cq_writeerr(
 	struct fid_peer_cq *fid, const struct fi_cq_err_entry *short_entry)
 {
 	struct fid_peer_cq *owner = old_cq_of(fid)->owner;
@@ -120,11 +120,11 @@ static ssize_t cq_writeerr(
 
 static struct fi_ops_cq_owner cq_owner_ops = {
 	.size = sizeof(cq_owner_ops),
-	.write = cq_write,
-	.writeerr = cq_writeerr,
+	.write = old_peer_cq_write,
+	.writeerr = old_peer_cq_writeerr,
 };
 
-static void cq_gone(struct wf_old_guard *guard)
+static void old_peer_cq_gone(struct wf_old_guard *guard)
 {
 	free(wf_container_of(guard, struct old_cq, guard));
 }
@@ -140,10 +140,10 @@ struct old_domain {
 
 static struct old_domain *old_domain_of(struct fid_domain *fid)
 {
-	return wf_container_of(guard_of(&fid->fid), struct old_domain, guard);
+	return wf_container_of(old_peer_guard_of(&fid->fid), struct old_domain, guard);
 }
 
-static int domain_cq_open(struct fid_domain *fid, struct fi_cq_attr *attr,
+static int old_peer_domain_cq_open(struct fid_domain *fid, struct fi_cq_attr *attr,
 	struct fid_cq **ret_cq, void *context)
 {
 	const struct fi_peer_cq_context *given = context;
@@ -167,11 +167,11 @@ static int domain_cq_open(struct fid_domain *fid, struct fi_cq_attr *attr,
 	if (ret)
 		free(cq);
 	else
-		wf_old_guard_set(&cq->guard, &(*ret_cq)->fid, cq_gone);
+		wf_old_guard_set(&cq->guard, &(*ret_cq)->fid, old_peer_cq_gone);
 	return ret;
 }
 
-static int domain_srx_ctx(struct fid_domain *fid, struct fi_rx_attr *attr,
+static int old_peer_domain_srx_ctx(struct fid_domain *fid, struct fi_rx_attr *attr,
 	struct fid_ep **ret_srx, void *context)
 {
 	struct old_domain *domain = old_domain_of(fid);
@@ -182,12 +182,12 @@ static int domain_srx_ctx(struct fid_domain *fid, struct fi_rx_attr *attr,
 		domain->old, domain->own->srx_ctx, fid, attr, ret_srx, context);
 }
 
-static void domain_gone(struct wf_old_guard *guard)
+static void old_peer_domain_gone(struct wf_old_guard *guard)
 {
 	free(wf_container_of(guard, struct old_domain, guard));
 }
 
-static int adapt_domain(const struct wf_old_peer *old, struct fid_domain *fid)
+static int old_peer_adapt_domain(const struct wf_old_peer *old, struct fid_domain *fid)
 {
 	struct old_domain *domain = calloc(1, sizeof(*domain));
 
@@ -197,11 +197,11 @@ static int adapt_domain(const struct wf_old_peer *old, struct fid_domain *fid)
 	domain->own = fid->ops;
 	wf_copy_ops(&domain->ops, fid->ops, sizeof(domain->ops));
 	if (domain->ops.cq_open)
-		domain->ops.cq_open = domain_cq_open;
+		domain->ops.cq_open = old_peer_domain_cq_open;
 	if (domain->ops.srx_ctx)
-		domain->ops.srx_ctx = domain_srx_ctx;
+		domain->ops.srx_ctx = old_peer_domain_srx_ctx;
 	fid->ops = &domain->ops;
-	wf_old_guard_set(&domain->guard, &fid->fid, domain_gone);
+	wf_old_guard_set(&domain->guard, &fid->fid, old_peer_domain_gone);
 	return 0;
 }
 
@@ -216,37 +216,38 @@ struct old_fabric {
 
 static struct old_fabric *old_fabric_of(struct fid_fabric *fid)
 {
-	return wf_container_of(guard_of(&fid->fid), struct old_fabric, guard);
+	return wf_container_of(old_peer_guard_of(&fid->fid), struct old_fabric, guard);
 }
 
-static int adapt_opened(const struct old_fabric *fabric, struct fid_domain **ret_domain)
+static int old_peer_adapt_opened(
+	const struct old_fabric *fabric, struct fid_domain **ret_domain)
 {
-	int ret = adapt_domain(fabric->old, *ret_domain);
+	int ret = old_peer_adapt_domain(fabric->old, *ret_domain);
 
 	if (ret)
 		(void)fi_close(&(*ret_domain)->fid);
 	return ret;
 }
 
-static int fabric_domain(struct fid_fabric *fid, struct fi_info *info,
+static int old_peer_fabric_domain(struct fid_fabric *fid, struct fi_info *info,
 	struct fid_domain **ret_domain, void *context)
 {
 	struct old_fabric *fabric = old_fabric_of(fid);
 	int ret = fabric->own->domain(fid, info, ret_domain, context);
 
-	return ret ? ret : adapt_opened(fabric, ret_domain);
+	return ret ? ret : old_peer_adapt_opened(fabric, ret_domain);
 }
 
-static int fabric_domain2(struct fid_fabric *fid, struct fi_info *info,
+static int old_peer_fabric_domain2(struct fid_fabric *fid, struct fi_info *info,
 	struct fid_domain **ret_domain, uint64_t flags, void *context)
 {
 	struct old_fabric *fabric = old_fabric_of(fid);
 	int ret = fabric->own->domain2(fid, info, ret_domain, flags, context);
 
-	return ret ? ret : adapt_opened(fabric, ret_domain);
+	return ret ? ret : old_peer_adapt_opened(fabric, ret_domain);
 }
 
-static void fabric_gone(struct wf_old_guard *guard)
+static void old_peer_fabric_gone(struct wf_old_guard *guard)
 {
 	free(wf_container_of(guard, struct old_fabric, guard));
 }
@@ -265,10 +266,10 @@ int wf_old_peer_adapt(const struct wf_old_peer *old, struct fid_fabric *fid)
 	fabric->own = fid->ops;
 	wf_copy_ops(&fabric->ops, fid->ops, sizeof(fabric->ops));
 	if (fabric->ops.domain)
-		fabric->ops.domain = fabric_domain;
+		fabric->ops.domain = old_peer_fabric_domain;
 	if (fabric->ops.domain2)
-		fabric->ops.domain2 = fabric_domain2;
+		fabric->ops.domain2 = old_peer_fabric_domain2;
 	fid->ops = &fabric->ops;
-	wf_old_guard_set(&fabric->guard, &fid->fid, fabric_gone);
+	wf_old_guard_set(&fabric->guard, &fid->fid, old_peer_fabric_gone);
 	return 0;
 }

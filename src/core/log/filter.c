@@ -19,7 +19,7 @@
 static const char separators[] = ", \t";
 
 /* Levels below warn, of which there are no messages. */
-static bool is_quiet(const char *level)
+static bool filter_is_quiet(const char *level)
 {
 	static const char *const words[] = { "silent", "none", "off", "error", "0" };
 
@@ -29,13 +29,13 @@ static bool is_quiet(const char *level)
 	return false;
 }
 
-static void set_level(struct wf_log_filter *filter, const char *level)
+static void filter_set_level(struct wf_log_filter *filter, const char *level)
 {
 	unsigned int i;
 
 	if (!level || !*level)
 		return;
-	filter->quiet = is_quiet(level);
+	filter->quiet = filter_is_quiet(level);
 	if (filter->quiet)
 		return;
 	for (i = 0; i < wf_names_log_level.count; i++) {
@@ -50,7 +50,7 @@ static void set_level(struct wf_log_filter *filter, const char *level)
 	}
 }
 
-static uint32_t subsys_bit(const char *word, size_t len)
+static uint32_t filter_subsys_bit(const char *word, size_t len)
 {
 	const struct wf_names *names = &wf_names_log_subsys;
 	size_t i;
@@ -63,7 +63,7 @@ static uint32_t subsys_bit(const char *word, size_t len)
 	return 0;
 }
 
-static void set_subsys(struct wf_log_filter *filter, const char *text)
+static void filter_set_subsys(struct wf_log_filter *filter, const char *text)
 {
 	uint32_t mask = 0, bit;
 	bool negated;
@@ -77,7 +77,7 @@ static void set_subsys(struct wf_log_filter *filter, const char *text)
 	for (text += strspn(text, separators); *text;
 		text += strspn(text, separators)) {
 		len = strcspn(text, separators);
-		bit = subsys_bit(text, len);
+		bit = filter_subsys_bit(text, len);
 		if (!bit && !filter->bad_subsys)
 			filter->bad_subsys = text;
 		mask |= bit;
@@ -86,7 +86,7 @@ static void set_subsys(struct wf_log_filter *filter, const char *text)
 	filter->subsys_mask = negated ? ~mask : mask;
 }
 
-static void set_provs(struct wf_log_filter *filter, const char *text)
+static void filter_set_provs(struct wf_log_filter *filter, const char *text)
 {
 	char *out;
 	size_t len;
@@ -112,9 +112,9 @@ void wf_log_filter_init(struct wf_log_filter *filter, const char *level,
 	const char *provs, const char *subsys)
 {
 	memset(filter, 0, sizeof(*filter));
-	set_level(filter, level);
-	set_provs(filter, provs);
-	set_subsys(filter, subsys);
+	filter_set_level(filter, level);
+	filter_set_provs(filter, provs);
+	filter_set_subsys(filter, subsys);
 }
 
 void wf_log_filter_done(struct wf_log_filter *filter)

@@ -74,7 +74,7 @@ static int log_fd_now(void)
 }
 
 /* Write a line of the core as this filter admits it. */
-static void write_line(const struct wf_log_filter *filter,
+static void log_write_line(const struct wf_log_filter *filter,
 	const struct fi_provider *prov, enum fi_log_level level, const char *text)
 {
 	char line[WF_LOG_LINE_SIZE];
@@ -95,12 +95,12 @@ void wf_log_write_notice(const struct fi_provider *prov, const char *text)
 	if (filter.quiet)
 		return;
 	filter.level_count = FI_LOG_WARN + 1;
-	write_line(&filter, prov, FI_LOG_WARN, text);
+	log_write_line(&filter, prov, FI_LOG_WARN, text);
 }
 
 /* A notice about the settings of the log, which do not filter it. */
 WF_PRINTF(1, 2)
-static void note(const char *fmt, ...)
+static void log_note(const char *fmt, ...)
 {
 	const struct wf_log_filter all = {
 		.level_count = FI_LOG_WARN + 1,
@@ -113,10 +113,10 @@ static void note(const char *fmt, ...)
 	(void)vsnprintf(text, sizeof(text), fmt, args);
 	va_end(args);
 	if (!log_conf.filter.quiet)
-		write_line(&all, &wf_core_prov, FI_LOG_WARN, text);
+		log_write_line(&all, &wf_core_prov, FI_LOG_WARN, text);
 }
 
-static long conf_number(const char *var, long fallback, long max)
+static long log_conf_number(const char *var, long fallback, long max)
 {
 	const char *text = wf_conf_value(var);
 	char *end;
@@ -128,26 +128,26 @@ static long conf_number(const char *var, long fallback, long max)
 	value = strtol(text, &end, 0);
 	if (!errno && end != text && *end == '\0' && value >= 0 && value <= max)
 		return value;
-	note("%s is \"%s\", not a number from 0 to %ld; %ld is used", var, text, max,
-		fallback);
+	log_note("%s is \"%s\", not a number from 0 to %ld; %ld is used", var, text,
+		max, fallback);
 	return fallback;
 }
 
-static void open_file(void)
+static void log_open_file(void)
 {
 	const char *location = wf_conf_value("FI_LOG_LOCATION");
-	mode_t mode = (mode_t)conf_number("FI_LOG_LOCATION_MODE", 0600, 07777);
+	mode_t mode = (mode_t)log_conf_number("FI_LOG_LOCATION_MODE", 0600, 07777);
 	int fd, err;
 
 	fd = wf_log_file_open(location, mode, &err);
 	atomic_store_explicit(&log_fd, fd, memory_order_relaxed);
 	if (err)
-		note("cannot log to %s: %s; stderr is used", location,
+		log_note("cannot log to %s: %s; stderr is used", location,
 			fi_strerror(err));
 }
 
 /* What the subsystem at the beginning of @text was probably meant to be. */
-static const char *subsys_hint(const char *text, char *buf, unsigned int len)
+static const char *log_subsys_hint(const char *text, char *buf, unsigned int len)
 {
 	char word[32];
 	struct wf_nearest nearest;
@@ -170,26 +170,27 @@ static void log_init(void)
 		wf_conf_value("FI_LOG_SUBSYS"));
 	/* A silent log does not leave an empty file behind. */
 	if (filter->level_count)
-		open_file();
-	log_conf.interval_ms =
-		(uint64_t)conf_number("FI_LOG_INTERVAL", DEFAULT_INTERVAL_MS, INT_MAX);
+		log_open_file();
+	log_conf.interval_ms = (uint64_t)log_conf_number(
+		"FI_LOG_INTERVAL", DEFAULT_INTERVAL_MS, INT_MAX);
 	if (filter->bad_level)
-		note("FI_LOG_LEVEL is \"%s\", not silent, warn, trace, info or debug; "
-		     "warn is used",
+		log_note("FI_LOG_LEVEL is \"%s\", not silent, warn, trace, info or "
+			 "debug; "
+			 "warn is used",
 			level);
 	if (filter->bad_subsys)
-		note("FI_LOG_SUBSYS has no subsystem \"%.*s\"%s",
+		log_note("FI_LOG_SUBSYS has no subsystem \"%.*s\"%s",
 			(int)strcspn(filter->bad_subsys, ", \t"), filter->bad_subsys,
-			subsys_hint(filter->bad_subsys, hint, sizeof(hint)));
+			log_subsys_hint(filter->bad_subsys, hint, sizeof(hint)));
 	if (filter->debug_absent)
-		write_line(filter, &wf_core_prov, FI_LOG_INFO,
+		log_write_line(filter, &wf_core_prov, FI_LOG_INFO,
 			"this build has no debug messages");
 	/* relaxed: a thread that passes the gate goes through pthread_once. */
 	atomic_store_explicit(&gate, filter->level_count, memory_order_relaxed);
 	errno = saved_errno;
 }
 
-static bool default_enabled(const struct fi_provider *prov, enum fi_log_level level,
+static bool log_default_enabled(const struct fi_provider *prov, enum fi_log_level level,
 	enum fi_log_subsys subsys)
 {
 	return wf_log_filter_pass(
@@ -198,7 +199,7 @@ static bool default_enabled(const struct fi_provider *prov, enum fi_log_level le
 
 /* Take import_lock for reading and return the imported logger's ops. NULL: no logger,
  * or the caller is its callback; then the lock is not held. */
-static const struct fi_ops_log *import_enter(void)
+static const struct fi_ops_log *log_import_enter(void)
 {
 	if (in_callback)
 		return NULL;
@@ -211,20 +212,20 @@ static const struct fi_ops_log *import_enter(void)
 	return imported->ops;
 }
 
-static void import_leave(void)
+static void log_import_leave(void)
 {
 	in_callback = false;
 	(void)pthread_rwlock_unlock(&import_lock);
 }
 
-static uint64_t import_flags(const struct fi_provider *prov)
+static uint64_t log_import_flags(const struct fi_provider *prov)
 {
 	return wf_log_filter_prov(&log_conf.filter, wf_log_prov_name(prov))
 		       ? 0
 		       : FI_LOG_PROV_FILTERED;
 }
 
-static int enabled_slow(const struct fi_provider *prov, enum fi_log_level level,
+static int log_enabled_slow(const struct fi_provider *prov, enum fi_log_level level,
 	enum fi_log_subsys subsys)
 {
 	const struct fi_ops_log *ops;
@@ -233,12 +234,13 @@ static int enabled_slow(const struct fi_provider *prov, enum fi_log_level level,
 	(void)pthread_once(&log_once, log_init);
 	if (in_callback)
 		return 0;
-	ops = import_enter();
+	ops = log_import_enter();
 	if (!ops)
-		return default_enabled(prov, level, subsys);
-	enabled = ops->enabled ? ops->enabled(prov, level, subsys, import_flags(prov))
-			       : default_enabled(prov, level, subsys);
-	import_leave();
+		return log_default_enabled(prov, level, subsys);
+	enabled = ops->enabled
+			  ? ops->enabled(prov, level, subsys, log_import_flags(prov))
+			  : log_default_enabled(prov, level, subsys);
+	log_import_leave();
 	return enabled;
 }
 
@@ -248,13 +250,13 @@ WF_EXPORT int fi_log_enabled(const struct fi_provider *prov, enum fi_log_level l
 	if (wf_likely((unsigned int)level >=
 		      atomic_load_explicit(&gate, memory_order_relaxed)))
 		return 0;
-	return enabled_slow(prov, level, subsys);
+	return log_enabled_slow(prov, level, subsys);
 }
 
 /* Has the interval for a repeated message passed? @showtime is the earliest time of the
  * next message in ms; several threads may share it, so one of them advances it with a
  * compare-and-swap, and that one may log. */
-static int interval_over(uint64_t *showtime)
+static int log_interval_over(uint64_t *showtime)
 {
 	uint64_t now_ms = wf_now_ns() / 1000000u;
 	uint64_t next_ms = __atomic_load_n(showtime, __ATOMIC_RELAXED);
@@ -275,25 +277,26 @@ WF_EXPORT int fi_log_ready(const struct fi_provider *prov, enum fi_log_level lev
 	if ((unsigned int)level >= atomic_load_explicit(&gate, memory_order_relaxed))
 		return 0;
 	(void)pthread_once(&log_once, log_init);
-	ops = import_enter();
+	ops = log_import_enter();
 	if (ops && ops->ready) {
-		ready = ops->ready(prov, level, subsys, import_flags(prov), showtime);
-		import_leave();
+		ready = ops->ready(
+			prov, level, subsys, log_import_flags(prov), showtime);
+		log_import_leave();
 		return ready;
 	}
 	if (ops)
-		import_leave();
-	return enabled_slow(prov, level, subsys) && interval_over(showtime);
+		log_import_leave();
+	return log_enabled_slow(prov, level, subsys) && log_interval_over(showtime);
 }
 
-static void write_asker(struct wf_strbuf *sb)
+static void log_write_asker(struct wf_strbuf *sb)
 {
 	if (wf_log_asker)
 		wf_strbuf_printf(sb, "for %s: ", wf_log_asker);
 }
 
 /* What an imported logger gets has no field for the asker: it is part of the text. */
-static void pass_on(const struct fi_ops_log *ops, const struct fi_provider *prov,
+static void log_pass_on(const struct fi_ops_log *ops, const struct fi_provider *prov,
 	enum fi_log_level level, enum fi_log_subsys subsys, const char *func, int line,
 	const char *fmt, va_list args)
 {
@@ -303,12 +306,12 @@ static void pass_on(const struct fi_ops_log *ops, const struct fi_provider *prov
 
 	va_copy(again, args);
 	wf_strbuf_init(&sb, text, sizeof(text));
-	write_asker(&sb);
+	log_write_asker(&sb);
 	wf_strbuf_vprintf(&sb, fmt, args);
 	long_text = sb.cut ? malloc(TEXT_MAX_SIZE) : NULL;
 	if (long_text) {
 		wf_strbuf_init(&sb, long_text, TEXT_MAX_SIZE);
-		write_asker(&sb);
+		log_write_asker(&sb);
 		wf_strbuf_vprintf(&sb, fmt, again);
 	}
 	va_end(again);
@@ -327,15 +330,15 @@ WF_EXPORT void fi_log(const struct fi_provider *prov, enum fi_log_level level,
 	if (in_callback)
 		return;
 	va_start(args, fmt);
-	ops = import_enter();
+	ops = log_import_enter();
 	if (ops && ops->log)
-		pass_on(ops, prov, level, subsys, func, line, fmt, args);
-	else if (default_enabled(prov, level, subsys))
+		log_pass_on(ops, prov, level, subsys, func, line, fmt, args);
+	else if (log_default_enabled(prov, level, subsys))
 		/* Checked again: the logger that admitted the message may have been
 		 * closed since. */
 		wf_log_line(log_fd_now(), prov, level, subsys, func, line, fmt, args);
 	if (ops)
-		import_leave();
+		log_import_leave();
 	va_end(args);
 	errno = saved_errno;
 }
@@ -366,7 +369,7 @@ int wf_log_restore(struct fid_logging *log)
 	return 0;
 }
 
-static void close_file(void)
+static void log_close_file(void)
 {
 	int fd = atomic_exchange(&log_fd, STDERR_FILENO);
 
@@ -392,14 +395,14 @@ bool wf_log_has_warnings(void)
 void wf_log_fini(void)
 {
 	atomic_store_explicit(&gate, 0, memory_order_relaxed);
-	close_file();
+	log_close_file();
 	wf_log_filter_done(&log_conf.filter);
 }
 
 void wf_log_reset(void)
 {
 	(void)pthread_once(&log_once, log_init);
-	close_file();
+	log_close_file();
 	wf_log_filter_done(&log_conf.filter);
 	log_init();
 }

@@ -21,7 +21,7 @@ static pthread_mutex_t notice_lock = PTHREAD_MUTEX_INITIALIZER;
 static uint64_t written[NOTICES_MAX];
 static unsigned int written_count;
 
-static uint64_t hash_of(const char *text)
+static uint64_t notice_hash_of(const char *text)
 {
 	uint64_t hash = UINT64_C(0xcbf29ce484222325);
 
@@ -31,9 +31,9 @@ static uint64_t hash_of(const char *text)
 }
 
 /* Is the text new? Then it counts as written. */
-static bool is_new(const char *text)
+static bool notice_is_new(const char *text)
 {
-	uint64_t hash = hash_of(text);
+	uint64_t hash = notice_hash_of(text);
 	bool known = false;
 
 	(void)pthread_mutex_lock(&notice_lock);
@@ -47,9 +47,9 @@ static bool is_new(const char *text)
 	return !known;
 }
 
-static void tell(const struct fi_provider *prov, const char *text)
+static void notice_tell(const struct fi_provider *prov, const char *text)
 {
-	if (!is_new(text))
+	if (!notice_is_new(text))
 		return;
 	if (wf_log_has_warnings())
 		FI_WARN(prov, FI_LOG_CORE, "%s\n", text);
@@ -65,7 +65,7 @@ void wf_log_notice(const struct fi_provider *prov, const char *fmt, ...)
 	va_start(args, fmt);
 	(void)vsnprintf(text, sizeof(text), fmt, args);
 	va_end(args);
-	tell(prov, text);
+	notice_tell(prov, text);
 }
 
 void wf_log_forget_notices(void)
@@ -77,6 +77,6 @@ void wf_log_forget_notices(void)
 
 struct wf_notice_ops wf_log_notice_ops = {
 	.size = sizeof(wf_log_notice_ops),
-	.tell = tell,
+	.tell = notice_tell,
 	.value = wf_conf_value,
 };

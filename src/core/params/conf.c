@@ -58,7 +58,7 @@ bool wf_conf_parse_bool(const char *text, int *ret_value)
 }
 
 /* Strip blanks at both ends of the text, in place. */
-static char *trim(char *text)
+static char *conf_trim(char *text)
 {
 	char *end;
 
@@ -71,12 +71,12 @@ static char *trim(char *text)
 	return text;
 }
 
-static bool valid_name(const char *name)
+static bool conf_valid_name(const char *name)
 {
 	return *name && !name[strcspn(name, " \t\"'")];
 }
 
-static bool add_var(const char *name, const char *value)
+static bool conf_add_var(const char *name, const char *value)
 {
 	size_t name_size = strlen(name) + 1, value_size = strlen(value) + 1;
 	struct conf_var *vars;
@@ -99,9 +99,9 @@ static bool add_var(const char *name, const char *value)
 
 /* Read one line of the file. False: the line is neither empty, a comment nor VAR=value.
  */
-static bool take_line(char *line)
+static bool conf_take_line(char *line)
 {
-	char *name = trim(line), *equals;
+	char *name = conf_trim(line), *equals;
 
 	if (*name == '\0' || *name == '#')
 		return true;
@@ -109,11 +109,11 @@ static bool take_line(char *line)
 	if (!equals)
 		return false;
 	*equals = '\0';
-	name = trim(name);
-	return valid_name(name) && add_var(name, trim(equals + 1));
+	name = conf_trim(name);
+	return conf_valid_name(name) && conf_add_var(name, conf_trim(equals + 1));
 }
 
-static const char *file_value(const char *var)
+static const char *conf_file_value(const char *var)
 {
 	size_t i;
 
@@ -125,7 +125,7 @@ static const char *file_value(const char *var)
 	return NULL;
 }
 
-static void read_file(const char *path)
+static void conf_read_file(const char *path)
 {
 	char *line = NULL;
 	size_t size = 0;
@@ -140,7 +140,7 @@ static void read_file(const char *path)
 	}
 	while (number < UINT16_MAX && getline(&line, &size, file) >= 0) {
 		number++;
-		if (!take_line(line) && !conf.first_bad_line)
+		if (!conf_take_line(line) && !conf.first_bad_line)
 			conf.first_bad_line = number;
 	}
 	free(line);
@@ -148,14 +148,14 @@ static void read_file(const char *path)
 
 	prefer = getenv("FI_PREFER_SYSCONFIG");
 	if (!prefer)
-		prefer = file_value("FI_PREFER_SYSCONFIG");
+		prefer = conf_file_value("FI_PREFER_SYSCONFIG");
 	conf.bad_preference = prefer && !wf_conf_parse_bool(prefer, &value);
 	conf.preferred = prefer && !conf.bad_preference && value;
 }
 
-static void read_installed_file(void)
+static void conf_read_installed_file(void)
 {
-	read_file(CONF_FILE);
+	conf_read_file(CONF_FILE);
 }
 
 void wf_conf_fini(void)
@@ -170,31 +170,31 @@ void wf_conf_fini(void)
 
 void wf_conf_use_file(const char *path)
 {
-	(void)pthread_once(&conf_once, read_installed_file);
+	(void)pthread_once(&conf_once, conf_read_installed_file);
 	wf_conf_fini();
-	read_file(path);
+	conf_read_file(path);
 }
 
 const char *wf_conf_value(const char *var)
 {
 	const char *env = getenv(var), *file;
 
-	(void)pthread_once(&conf_once, read_installed_file);
+	(void)pthread_once(&conf_once, conf_read_installed_file);
 	if (env && !conf.preferred)
 		return env;
-	file = file_value(var);
+	file = conf_file_value(var);
 	return file ? file : env;
 }
 
 const char *wf_conf_file_var(size_t index)
 {
-	(void)pthread_once(&conf_once, read_installed_file);
+	(void)pthread_once(&conf_once, conf_read_installed_file);
 	return index < conf.count ? conf.vars[index].name : NULL;
 }
 
 void wf_conf_report(void)
 {
-	(void)pthread_once(&conf_once, read_installed_file);
+	(void)pthread_once(&conf_once, conf_read_installed_file);
 	if (conf.open_errno && conf.open_errno != ENOENT && conf.open_errno != ENOTDIR)
 		wf_log_notice(&wf_core_prov, "cannot read %s: %s", CONF_FILE,
 			strerror(conf.open_errno));

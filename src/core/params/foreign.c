@@ -43,7 +43,7 @@ static const char *const core[] = {
 	"FI_XPMEM_",
 };
 
-static size_t prefix_of(const char *var, const char *const *table, size_t count)
+static size_t foreign_prefix_of(const char *var, const char *const *table, size_t count)
 {
 	size_t i, len;
 
@@ -57,10 +57,10 @@ static size_t prefix_of(const char *var, const char *const *table, size_t count)
 
 size_t wf_foreign_prefix(const char *var)
 {
-	return prefix_of(var, providers, WF_ARRAY_SIZE(providers));
+	return foreign_prefix_of(var, providers, WF_ARRAY_SIZE(providers));
 }
 
 bool wf_foreign_core(const char *var)
 {
-	return prefix_of(var, core, WF_ARRAY_SIZE(core)) > 0;
+	return foreign_prefix_of(var, core, WF_ARRAY_SIZE(core)) > 0;
 }

@@ -53,7 +53,7 @@ static void param_free(struct param *param)
 	free(param);
 }
 
-static char *variable_name(const struct fi_provider *prov, const char *name)
+static char *param_variable_name(const struct fi_provider *prov, const char *name)
 {
 	char *var, *c;
 	int len;
@@ -81,7 +81,7 @@ static struct param *param_new_consume_help(const struct fi_provider *prov,
 	param->type = type;
 	param->help = help;
 	param->name = strdup(name);
-	param->var = variable_name(prov, name);
+	param->var = param_variable_name(prov, name);
 	if (!help || !param->name || !param->var) {
 		param_free(param);
 		return NULL;
@@ -89,7 +89,7 @@ static struct param *param_new_consume_help(const struct fi_provider *prov,
 	return param;
 }
 
-static struct param *find(const struct fi_provider *prov, const char *name)
+static struct param *param_find(const struct fi_provider *prov, const char *name)
 {
 	struct param *param;
 
@@ -104,9 +104,9 @@ static struct param *find(const struct fi_provider *prov, const char *name)
 
 /* Add @param; it replaces an older definition by the same provider. params_lock held.
  */
-static void insert(struct param *param)
+static void param_insert(struct param *param)
 {
-	struct param *old = find(param->prov, param->name);
+	struct param *old = param_find(param->prov, param->name);
 
 	wf_list_push(&params, &param->link);
 	if (old) {
@@ -115,7 +115,7 @@ static void insert(struct param *param)
 	}
 }
 
-static void lock_params(void)
+static void param_lock(void)
 {
 	const struct wf_core_param *row;
 	struct param *param;
@@ -133,17 +133,18 @@ static void lock_params(void)
 			continue;
 		param = param_new_consume_help(NULL, row->name, row->type, help);
 		if (param)
-			insert(param);
+			param_insert(param);
 	}
 }
 
-static void unlock_params(void)
+static void param_unlock(void)
 {
 	(void)pthread_mutex_unlock(&params_lock);
 }
 
 WF_PRINTF(2, 0)
-static char *help_text(const struct fi_provider *prov, const char *fmt, va_list args)
+static char *param_help_text(
+	const struct fi_provider *prov, const char *fmt, va_list args)
 {
 	char *text, *prefixed;
 	int len;
@@ -174,14 +175,14 @@ WF_EXPORT int fi_param_define(const struct fi_provider *provider,
 		return -FI_EINVAL;
 	}
 	va_start(args, help_string_fmt);
-	help = help_text(provider, help_string_fmt, args);
+	help = param_help_text(provider, help_string_fmt, args);
 	va_end(args);
 	param = param_new_consume_help(provider, param_name, type, help);
 	if (!param)
 		return -FI_ENOMEM;
-	lock_params();
-	insert(param);
-	unlock_params();
+	param_lock();
+	param_insert(param);
+	param_unlock();
 	return 0;
 }
 
@@ -200,8 +201,8 @@ WF_EXPORT int fi_param_get(
 		*(const struct wf_notice_ops **)value = &wf_log_notice_ops;
 		return 0;
 	}
-	lock_params();
-	param = find(provider, param_name);
+	param_lock();
+	param = param_find(provider, param_name);
 	if (param) {
 		(void)snprintf(var, sizeof(var), "%s", param->var);
 		text = wf_conf_value(param->var);
@@ -212,7 +213,7 @@ WF_EXPORT int fi_param_get(
 	} else {
 		ret = -FI_ENOENT;
 	}
-	unlock_params();
+	param_unlock();
 
 	if (ret == -FI_ENOENT)
 		FI_INFO(speaker, FI_LOG_CORE, "parameter %s was never defined\n",
@@ -228,7 +229,7 @@ void wf_params_forget(const struct fi_provider *prov)
 {
 	struct param *param;
 
-	lock_params();
+	param_lock();
 	wf_list_foreach_safe(item, &params)
 	{
 		param = param_of(item);
@@ -237,7 +238,7 @@ void wf_params_forget(const struct fi_provider *prov)
 			param_free(param);
 		}
 	}
-	unlock_params();
+	param_unlock();
 }
 
 void wf_params_fini(void)
@@ -248,7 +249,7 @@ void wf_params_fini(void)
 	while ((item = wf_list_pop(&params)))
 		param_free(param_of(item));
 	core_defined = false;
-	unlock_params();
+	param_unlock();
 }
 
 /* The array and all its strings are one allocation: fi_freeparams is free, and a later
@@ -260,7 +261,7 @@ struct snapshot {
 	char *text, *end;      /* memory for strings that is not used yet */
 };
 
-static const char *keep(struct snapshot *snap, const char *text)
+static const char *param_keep(struct snapshot *snap, const char *text)
 {
 	size_t size;
 	char *copy = snap->text;
@@ -274,7 +275,7 @@ static const char *keep(struct snapshot *snap, const char *text)
 	return memcpy(copy, text, size);
 }
 
-static void measure(struct snapshot *snap)
+static void param_measure(struct snapshot *snap)
 {
 	const struct param *param;
 	const char *value;
@@ -289,21 +290,21 @@ static void measure(struct snapshot *snap)
 	}
 }
 
-/* Copy the values last: if the environment has grown since measure(), a value is left
- * out and not a name. */
-static void fill(struct snapshot *snap)
+/* Copy the values last: if the environment has grown since param_measure(), a value is
+ * left out and not a name. */
+static void param_fill(struct snapshot *snap)
 {
 	struct fi_param *row = snap->rows;
 
 	wf_list_foreach(item, &params)
 	{
-		row->name = keep(snap, param_of(item)->var);
+		row->name = param_keep(snap, param_of(item)->var);
 		row->type = param_of(item)->type;
-		row->help_string = keep(snap, param_of(item)->help);
+		row->help_string = param_keep(snap, param_of(item)->help);
 		row++;
 	}
 	for (row = snap->rows; row->name; row++)
-		row->value = keep(snap, wf_conf_value(row->name));
+		row->value = param_keep(snap, wf_conf_value(row->name));
 }
 
 int wf_params_list(struct fi_param **ret_params, int *ret_count)
@@ -312,8 +313,8 @@ int wf_params_list(struct fi_param **ret_params, int *ret_count)
 	size_t rows_size;
 	int ret = -FI_ENOMEM;
 
-	lock_params();
-	measure(&snap);
+	param_lock();
+	param_measure(&snap);
 	/* One row more, zeroed, ends the array. */
 	rows_size = (size_t)(snap.count + 1) * sizeof(*snap.rows);
 	snap.rows = calloc(1, rows_size + snap.text_size);
@@ -321,13 +322,13 @@ int wf_params_list(struct fi_param **ret_params, int *ret_count)
 		goto unlock;
 	snap.text = (char *)snap.rows + rows_size;
 	snap.end = snap.text + snap.text_size;
-	fill(&snap);
+	param_fill(&snap);
 	*ret_params = snap.rows;
 	*ret_count = snap.count;
 	ret = 0;
 
 unlock:
-	unlock_params();
+	param_unlock();
 	return ret;
 }
 

@@ -10,7 +10,7 @@
 
 /* The problem of a text that is not a number to its end, or NULL. Characters behind a
  * number are ignored and a text without a number is 0, because programs rely on it. */
-static const char *odd_number(const char *text, const char *end)
+static const char *parse_odd_number(const char *text, const char *end)
 {
 	if (end == text)
 		return "not a number, 0 is used";
@@ -29,7 +29,7 @@ static bool parse_int(const char *text, int *value, const char **ret_problem)
 		*ret_problem = "out of range";
 		return false;
 	}
-	*ret_problem = odd_number(text, end);
+	*ret_problem = parse_odd_number(text, end);
 	*value = (int)number;
 	return true;
 }
@@ -46,7 +46,7 @@ static bool parse_size(const char *text, size_t *value, const char **ret_problem
 		*ret_problem = "out of range";
 		return false;
 	}
-	*ret_problem = odd_number(text, end);
+	*ret_problem = parse_odd_number(text, end);
 	*value = (size_t)number;
 	return true;
 }

@@ -14,26 +14,26 @@ struct wf_settings wf_settings;
 
 /* The value of a parameter of the core, or NULL. The text belongs to the environment,
  * so callers copy it. */
-static const char *text_of(const char *name)
+static const char *settings_text_of(const char *name)
 {
 	char *text = NULL;
 
 	return fi_param_get_str(NULL, name, &text) ? NULL : text;
 }
 
-static const char *format_name(uint32_t format, char name[64])
+static const char *settings_format_name(uint32_t format, char name[64])
 {
 	return fi_tostr_r(name, 64, &format, FI_TYPE_ADDR_FORMAT);
 }
 
-static void tell_format(const char *text)
+static void settings_tell_format(const char *text)
 {
 	char name[64], closest[64] = "", hint[96];
 	struct wf_nearest nearest = wf_nearest_to(text), now;
 
 	for (uint32_t format = FI_SOCKADDR; format <= FI_SOCKADDR_IP; format++) {
 		now = nearest;
-		wf_nearest_offer(&now, format_name(format, name));
+		wf_nearest_offer(&now, settings_format_name(format, name));
 		if (now.distance == nearest.distance)
 			continue;
 		(void)strcpy(closest, name);
@@ -46,30 +46,30 @@ static void tell_format(const char *text)
 		text, wf_nearest_hint(&nearest, hint, sizeof(hint)));
 }
 
-static void load_addr_format(const char *text)
+static void settings_load_addr_format(const char *text)
 {
 	char name[64];
 
 	for (uint32_t format = FI_SOCKADDR; text && format <= FI_SOCKADDR_IP;
 		format++) {
-		if (strcasecmp(format_name(format, name), text))
+		if (strcasecmp(settings_format_name(format, name), text))
 			continue;
 		wf_settings.addr_format = format;
 		wf_settings.has_addr_format = true;
 		return;
 	}
 	if (text && *text)
-		tell_format(text);
+		settings_tell_format(text);
 }
 
 void wf_settings_load(void)
 {
-	const char *hooks = text_of("hook");
+	const char *hooks = settings_text_of("hook");
 
-	if (wf_prov_filter_init(&wf_settings.providers, text_of("provider")))
+	if (wf_prov_filter_init(&wf_settings.providers, settings_text_of("provider")))
 		FI_WARN(&wf_core_prov, FI_LOG_CORE,
 			"FI_PROVIDER is ignored: out of memory\n");
-	load_addr_format(text_of("addr_format"));
+	settings_load_addr_format(settings_text_of("addr_format"));
 	wf_settings.hooks = hooks ? strdup(hooks) : NULL;
 }
 

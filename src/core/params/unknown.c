@@ -21,7 +21,7 @@
 
 #define MAX_VAR 128
 
-static bool is_defined(const struct fi_param *params, const char *var)
+static bool unknown_is_defined(const struct fi_param *params, const char *var)
 {
 	for (; params->name; params++) {
 		if (strcmp(params->name, var) == 0)
@@ -30,7 +30,8 @@ static bool is_defined(const struct fi_param *params, const char *var)
 	return false;
 }
 
-static bool prefix_defined(const struct fi_param *params, const char *var, size_t len)
+static bool unknown_prefix_defined(
+	const struct fi_param *params, const char *var, size_t len)
 {
 	for (; params->name; params++) {
 		if (strncmp(params->name, var, len) == 0)
@@ -41,23 +42,23 @@ static bool prefix_defined(const struct fi_param *params, const char *var, size_
 
 /* Does @var belong to a provider that this library does not have? Then it is no typing
  * error. An unknown variable of a provider that exists is one. */
-static bool belongs_elsewhere(const struct fi_param *params, const char *var)
+static bool unknown_belongs_elsewhere(const struct fi_param *params, const char *var)
 {
 	size_t prefix = wf_foreign_prefix(var);
 
 	if (prefix)
-		return !prefix_defined(params, var, prefix);
+		return !unknown_prefix_defined(params, var, prefix);
 	return wf_foreign_core(var);
 }
 
-static void check(const struct fi_param *params, const char *var)
+static void unknown_check(const struct fi_param *params, const char *var)
 {
 	struct wf_nearest nearest = wf_nearest_to(var);
 	char hint[2 * MAX_VAR];
 
-	if (is_defined(params, var))
+	if (unknown_is_defined(params, var))
 		return;
-	if (belongs_elsewhere(params, var)) {
+	if (unknown_belongs_elsewhere(params, var)) {
 		FI_INFO(&wf_core_prov, FI_LOG_CORE,
 			"%s is set, nothing in this library reads it\n", var);
 		return;
@@ -68,7 +69,7 @@ static void check(const struct fi_param *params, const char *var)
 		wf_nearest_hint(&nearest, hint, sizeof(hint)));
 }
 
-static void check_environment(const struct fi_param *params)
+static void unknown_check_environment(const struct fi_param *params)
 {
 	char var[MAX_VAR];
 	char **entry;
@@ -82,11 +83,11 @@ static void check_environment(const struct fi_param *params)
 			continue;
 		memcpy(var, *entry, len);
 		var[len] = '\0';
-		check(params, var);
+		unknown_check(params, var);
 	}
 }
 
-static void check_file(const struct fi_param *params)
+static void unknown_check_file(const struct fi_param *params)
 {
 	const char *var;
 	size_t i;
@@ -94,7 +95,7 @@ static void check_file(const struct fi_param *params)
 	for (i = 0; (var = wf_conf_file_var(i)); i++) {
 		/* A variable in both the environment and the file gets one line. */
 		if (!getenv(var))
-			check(params, var);
+			unknown_check(params, var);
 	}
 }
 
@@ -109,7 +110,7 @@ void wf_params_warn_unknown(void)
 	wf_conf_report();
 	if (wf_params_list(&params, &count) < 0)
 		return;
-	check_environment(params);
-	check_file(params);
+	unknown_check_environment(params);
+	unknown_check_file(params);
 	fi_freeparams(params);
 }

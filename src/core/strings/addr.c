@@ -20,7 +20,7 @@
  * This file reads the layouts of foreign providers by offset; no other file needs them.
  */
 
-static uint16_t get16(const void *addr, size_t offset)
+static uint16_t addr_get16(const void *addr, size_t offset)
 {
 	uint16_t v;
 
@@ -28,7 +28,7 @@ static uint16_t get16(const void *addr, size_t offset)
 	return v;
 }
 
-static uint32_t get32(const void *addr, size_t offset)
+static uint32_t addr_get32(const void *addr, size_t offset)
 {
 	uint32_t v;
 
@@ -36,7 +36,7 @@ static uint32_t get32(const void *addr, size_t offset)
 	return v;
 }
 
-static uint64_t get64(const void *addr, size_t offset)
+static uint64_t addr_get64(const void *addr, size_t offset)
 {
 	uint64_t v;
 
@@ -45,12 +45,12 @@ static uint64_t get64(const void *addr, size_t offset)
 }
 
 /* A GID, or an IPv6 address, in the notation of inet_ntop(3). */
-static const char *gid_text(const void *gid, char *text)
+static const char *addr_gid_text(const void *gid, char *text)
 {
 	return inet_ntop(AF_INET6, gid, text, INET6_ADDRSTRLEN);
 }
 
-static void print_in(struct wf_strbuf *sb, const void *addr)
+static void addr_print_in(struct wf_strbuf *sb, const void *addr)
 {
 	struct sockaddr_in sin;
 	char text[INET_ADDRSTRLEN];
@@ -60,109 +60,112 @@ static void print_in(struct wf_strbuf *sb, const void *addr)
 	wf_strbuf_printf(sb, "fi_sockaddr_in://%s:%" PRIu16, text, ntohs(sin.sin_port));
 }
 
-static void print_in6(struct wf_strbuf *sb, const void *addr)
+static void addr_print_in6(struct wf_strbuf *sb, const void *addr)
 {
 	struct sockaddr_in6 sin6;
 	char text[INET6_ADDRSTRLEN];
 
 	memcpy(&sin6, addr, sizeof(sin6));
 	wf_strbuf_printf(sb, "fi_sockaddr_in6://[%s]:%" PRIu16,
-		gid_text(&sin6.sin6_addr, text), ntohs(sin6.sin6_port));
+		addr_gid_text(&sin6.sin6_addr, text), ntohs(sin6.sin6_port));
 }
 
 /* family 0, pkey 2, flow 4, gid 8, service id 24, mask 32, scope 40; big endian. The
  * service id carries the port space above the 16 bits of the port. */
-static void print_ib(struct wf_strbuf *sb, const void *addr)
+static void addr_print_ib(struct wf_strbuf *sb, const void *addr)
 {
-	uint64_t sid = be64toh(get64(addr, 24));
+	uint64_t sid = be64toh(addr_get64(addr, 24));
 	char text[INET6_ADDRSTRLEN];
 
 	wf_strbuf_printf(sb,
 		"fi_sockaddr_ib://[%s]:0x%" PRIx16 ":0x%" PRIx64 ":0x%" PRIx64,
-		gid_text((const char *)addr + 8, text), be16toh(get16(addr, 2)),
-		(sid >> 16) & 0xfff, be64toh(get64(addr, 40)) & 0xff);
+		addr_gid_text((const char *)addr + 8, text),
+		be16toh(addr_get16(addr, 2)), (sid >> 16) & 0xfff,
+		be64toh(addr_get64(addr, 40)) & 0xff);
 }
 
-static void print_sockaddr(struct wf_strbuf *sb, const void *addr, size_t len)
+static void addr_print_sockaddr(struct wf_strbuf *sb, const void *addr, size_t len)
 {
 	static const struct {
 		sa_family_t family;
 		size_t len;
 		void (*print)(struct wf_strbuf *sb, const void *addr);
 	} families[] = {
-		{ AF_INET, sizeof(struct sockaddr_in), print_in },
-		{ AF_INET6, sizeof(struct sockaddr_in6), print_in6 },
-		{ AF_IB, 48, print_ib },
+		{ AF_INET, sizeof(struct sockaddr_in), addr_print_in },
+		{ AF_INET6, sizeof(struct sockaddr_in6), addr_print_in6 },
+		{ AF_IB, 48, addr_print_ib },
 	};
 	size_t i;
 
 	if (len < sizeof(sa_family_t))
 		return;
 	for (i = 0; i < WF_ARRAY_SIZE(families); i++) {
-		if (families[i].family == get16(addr, 0) && len >= families[i].len)
+		if (families[i].family == addr_get16(addr, 0) && len >= families[i].len)
 			families[i].print(sb, addr);
 	}
 }
 
-static void print_psmx(struct wf_strbuf *sb, const void *addr)
+static void addr_print_psmx(struct wf_strbuf *sb, const void *addr)
 {
-	wf_strbuf_printf(sb, "fi_addr_psmx://%" PRIx64, get64(addr, 0));
+	wf_strbuf_printf(sb, "fi_addr_psmx://%" PRIx64, addr_get64(addr, 0));
 }
 
-static void print_psmx2(struct wf_strbuf *sb, const void *addr)
+static void addr_print_psmx2(struct wf_strbuf *sb, const void *addr)
 {
-	wf_strbuf_printf(sb, "fi_addr_psmx2://%" PRIx64 ":%" PRIx64, get64(addr, 0),
-		get64(addr, 8));
+	wf_strbuf_printf(sb, "fi_addr_psmx2://%" PRIx64 ":%" PRIx64,
+		addr_get64(addr, 0), addr_get64(addr, 8));
 }
 
-static void print_psmx3(struct wf_strbuf *sb, const void *addr)
+static void addr_print_psmx3(struct wf_strbuf *sb, const void *addr)
 {
 	wf_strbuf_printf(sb,
 		"fi_addr_psmx3://%" PRIx64 ":%" PRIx64 ":%" PRIx64 ":%" PRIx64,
-		get64(addr, 0), get64(addr, 8), get64(addr, 16), get64(addr, 24));
+		addr_get64(addr, 0), addr_get64(addr, 8), addr_get64(addr, 16),
+		addr_get64(addr, 24));
 }
 
-static void print_gni(struct wf_strbuf *sb, const void *addr)
+static void addr_print_gni(struct wf_strbuf *sb, const void *addr)
 {
-	wf_strbuf_printf(sb, "fi_addr_gni://%" PRIx64, get64(addr, 0));
+	wf_strbuf_printf(sb, "fi_addr_gni://%" PRIx64, addr_get64(addr, 0));
 }
 
-static void print_opx(struct wf_strbuf *sb, const void *addr)
+static void addr_print_opx(struct wf_strbuf *sb, const void *addr)
 {
-	wf_strbuf_printf(sb, "fi_addr_opx://%016" PRIx64, get64(addr, 0));
+	wf_strbuf_printf(sb, "fi_addr_opx://%016" PRIx64, addr_get64(addr, 0));
 }
 
-static void print_cxi(struct wf_strbuf *sb, const void *addr)
+static void addr_print_cxi(struct wf_strbuf *sb, const void *addr)
 {
-	wf_strbuf_printf(sb, "fi_addr_cxi://0x%08" PRIx32, get32(addr, 0));
+	wf_strbuf_printf(sb, "fi_addr_cxi://0x%08" PRIx32, addr_get32(addr, 0));
 }
 
 /* gid 0, qpn 16, lid 20, pkey 22, service 24, sl 26 */
-static void print_ib_ud(struct wf_strbuf *sb, const void *addr)
+static void addr_print_ib_ud(struct wf_strbuf *sb, const void *addr)
 {
 	char text[INET6_ADDRSTRLEN];
 
 	wf_strbuf_printf(sb,
 		"fi_addr_ib_ud://%s:%" PRIx32 "/%" PRIx16 "/%" PRIx16 "/%x",
-		gid_text(addr, text), get32(addr, 16), get16(addr, 20), get16(addr, 22),
-		((const uint8_t *)addr)[26]);
+		addr_gid_text(addr, text), addr_get32(addr, 16), addr_get16(addr, 20),
+		addr_get16(addr, 22), ((const uint8_t *)addr)[26]);
 }
 
 /* gid 0, qpn 16, qkey 20 */
-static void print_efa(struct wf_strbuf *sb, const void *addr)
+static void addr_print_efa(struct wf_strbuf *sb, const void *addr)
 {
 	char text[INET6_ADDRSTRLEN];
 
 	wf_strbuf_printf(sb, "fi_addr_efa://[%s]:%" PRIu16 ":%" PRIu32,
-		gid_text(addr, text), get16(addr, 16), get32(addr, 20));
+		addr_gid_text(addr, text), addr_get16(addr, 16), addr_get32(addr, 20));
 }
 
-static void print_opaque(struct wf_strbuf *sb, const char *scheme, const void *addr)
+static void addr_print_opaque(
+	struct wf_strbuf *sb, const char *scheme, const void *addr)
 {
 	wf_strbuf_printf(sb, "%s://%p", scheme, addr);
 }
 
-static void print_foreign(
+static void addr_print_foreign(
 	struct wf_strbuf *sb, uint32_t addr_format, const void *addr, size_t len)
 {
 	static const struct {
@@ -170,14 +173,14 @@ static void print_foreign(
 		size_t len;
 		void (*print)(struct wf_strbuf *sb, const void *addr);
 	} formats[] = {
-		{ FI_ADDR_PSMX, 8, print_psmx },
-		{ FI_ADDR_PSMX2, 16, print_psmx2 },
-		{ FI_ADDR_PSMX3, 32, print_psmx3 },
-		{ FI_ADDR_GNI, 8, print_gni },
-		{ FI_ADDR_OPX, 8, print_opx },
-		{ FI_ADDR_CXI, 4, print_cxi },
-		{ FI_ADDR_IB_UD, 28, print_ib_ud },
-		{ FI_ADDR_EFA, 24, print_efa },
+		{ FI_ADDR_PSMX, 8, addr_print_psmx },
+		{ FI_ADDR_PSMX2, 16, addr_print_psmx2 },
+		{ FI_ADDR_PSMX3, 32, addr_print_psmx3 },
+		{ FI_ADDR_GNI, 8, addr_print_gni },
+		{ FI_ADDR_OPX, 8, addr_print_opx },
+		{ FI_ADDR_CXI, 4, addr_print_cxi },
+		{ FI_ADDR_IB_UD, 28, addr_print_ib_ud },
+		{ FI_ADDR_EFA, 24, addr_print_efa },
 	};
 	size_t i;
 
@@ -200,7 +203,7 @@ void wf_addr_print(
 	case FI_SOCKADDR_IN6:
 	case FI_SOCKADDR_IB:
 	case FI_SOCKADDR_IP:
-		print_sockaddr(sb, addr, len);
+		addr_print_sockaddr(sb, addr, len);
 		break;
 	case FI_ADDR_STR:
 		wf_strbuf_printf(sb, "%.*s",
@@ -208,16 +211,16 @@ void wf_addr_print(
 			(const char *)addr);
 		break;
 	case FI_ADDR_BGQ:
-		print_opaque(sb, "fi_addr_bgq", addr);
+		addr_print_opaque(sb, "fi_addr_bgq", addr);
 		break;
 	case FI_ADDR_MLX:
-		print_opaque(sb, "fi_addr_mlx", addr);
+		addr_print_opaque(sb, "fi_addr_mlx", addr);
 		break;
 	case FI_ADDR_UCX:
-		print_opaque(sb, "fi_addr_ucx", addr);
+		addr_print_opaque(sb, "fi_addr_ucx", addr);
 		break;
 	default:
-		print_foreign(sb, addr_format, addr, len);
+		addr_print_foreign(sb, addr_format, addr, len);
 		break;
 	}
 }

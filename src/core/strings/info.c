@@ -18,7 +18,7 @@ static const struct wf_struct head = WF_STRUCT(fi_info, head_fields);
 
 /* Print a fid by its own tostr call. False: the object has none, or it refuses, as
  * objects of this library do. */
-static bool fid_own_text(struct wf_strbuf *sb, const struct fid *fid)
+static bool info_fid_own_text(struct wf_strbuf *sb, const struct fid *fid)
 {
 	size_t capacity = sb->size - sb->len;
 	char *end = sb->buf + sb->len;
@@ -37,7 +37,7 @@ static bool fid_own_text(struct wf_strbuf *sb, const struct fid *fid)
 
 void wf_fid_print(struct wf_strbuf *sb, const struct fid *fid)
 {
-	if (fid_own_text(sb, fid))
+	if (info_fid_own_text(sb, fid))
 		return;
 	if (fid->fclass == FI_CLASS_NIC)
 		wf_nic_print(sb, wf_container_of(fid, const struct fid_nic, fid), 0);
@@ -45,13 +45,13 @@ void wf_fid_print(struct wf_strbuf *sb, const struct fid *fid)
 		wf_strbuf_printf(sb, "fid: %p\n", (const void *)fid);
 }
 
-static void print_nic(struct wf_strbuf *sb, const struct fi_info *info)
+static void info_print_nic(struct wf_strbuf *sb, const struct fi_info *info)
 {
 	if (!wf_abi_knows(2))
 		return;
 	if (!info->nic)
 		wf_strbuf_printf(sb, "    nic: %p\n", (void *)NULL);
-	else if (!fid_own_text(sb, &info->nic->fid))
+	else if (!info_fid_own_text(sb, &info->nic->fid))
 		wf_nic_print(sb, info->nic, 1);
 }
 
@@ -68,5 +68,5 @@ void wf_info_print(struct wf_strbuf *sb, const struct fi_info *info)
 	wf_struct_print(sb, &wf_struct_ep_attr, info->ep_attr, 1);
 	wf_struct_print(sb, &wf_struct_domain_attr, info->domain_attr, 1);
 	wf_struct_print(sb, &wf_struct_fabric_attr, info->fabric_attr, 1);
-	print_nic(sb, info);
+	info_print_nic(sb, info);
 }

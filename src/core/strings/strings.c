@@ -55,7 +55,7 @@ static const struct wf_struct *const struct_types[] = {
 
 #define ROW(table, type) ((size_t)(type) < WF_ARRAY_SIZE(table) ? (table)[type] : NULL)
 
-static void print(struct wf_strbuf *sb, const void *data, enum fi_type datatype)
+static void strings_print(struct wf_strbuf *sb, const void *data, enum fi_type datatype)
 {
 	switch (datatype) {
 	case FI_TYPE_INFO:
@@ -94,7 +94,7 @@ WF_EXPORT char *fi_tostr_r(
 	wf_strbuf_init(&sb, buf, len);
 	if (!data)
 		return NULL;
-	print(&sb, data, datatype);
+	strings_print(&sb, data, datatype);
 	return buf;
 }
 

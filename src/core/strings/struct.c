@@ -35,7 +35,7 @@ void wf_indent(struct wf_strbuf *sb, unsigned int level)
 /* Copies the member, because @where may be unaligned. */
 #define READ(type) (*(type *)memcpy(&(type){ 0 }, where, sizeof(type)))
 
-static void print_number(
+static void struct_print_number(
 	struct wf_strbuf *sb, enum wf_field_kind kind, const void *where)
 {
 	switch (kind) {
@@ -74,7 +74,7 @@ static void print_number(
 	}
 }
 
-static void print_text(
+static void struct_print_text(
 	struct wf_strbuf *sb, const struct wf_field *field, const void *where)
 {
 	const char *text;
@@ -111,7 +111,7 @@ static void print_text(
 		wf_strbuf_printf(sb, "%d (%s)", READ(int), fi_strerror(READ(int)));
 		break;
 	default:
-		print_number(sb, field->kind, where);
+		struct_print_number(sb, field->kind, where);
 		break;
 	}
 }
@@ -134,7 +134,7 @@ void wf_struct_print(struct wf_strbuf *sb, const struct wf_struct *desc,
 			continue;
 		wf_indent(sb, level + 1);
 		wf_strbuf_printf(sb, "%s: ", field->name);
-		print_text(sb, field, (const char *)data + field->offset);
+		struct_print_text(sb, field, (const char *)data + field->offset);
 		wf_strbuf_printf(sb, "\n");
 	}
 }

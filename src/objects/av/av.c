@@ -130,12 +130,12 @@ static int av_close(struct fid *fid)
 
 static struct fi_ops av_fid_ops = WF_FID_OPS(av_close, av_bind, wf_absent_control);
 
-static uint64_t domain_caps(const struct wf_domain *domain)
+static uint64_t av_domain_caps(const struct wf_domain *domain)
 {
 	return domain->info->caps | domain->info->domain_attr->caps;
 }
 
-static int check_flags(const struct wf_domain *domain, const struct fi_av_attr *attr)
+static int av_check_flags(const struct wf_domain *domain, const struct fi_av_attr *attr)
 {
 	if (attr->flags & ~OPEN_FLAGS) {
 		WF_AV_REFUSED(domain, "open: flags %#llx, possible %#llx\n",
@@ -143,7 +143,7 @@ static int check_flags(const struct wf_domain *domain, const struct fi_av_attr *
 			(unsigned long long)OPEN_FLAGS);
 		return -FI_EINVAL;
 	}
-	if (attr->flags & FI_AV_USER_ID && !(domain_caps(domain) & FI_AV_USER_ID)) {
+	if (attr->flags & FI_AV_USER_ID && !(av_domain_caps(domain) & FI_AV_USER_ID)) {
 		WF_AV_REFUSED(domain,
 			"open: FI_AV_USER_ID needs a domain opened with that "
 			"capability\n");
@@ -156,11 +156,11 @@ static int check_flags(const struct wf_domain *domain, const struct fi_av_attr *
 	return 0;
 }
 
-static int check_name(const struct wf_domain *domain, const struct fi_av_attr *attr)
+static int av_check_name(const struct wf_domain *domain, const struct fi_av_attr *attr)
 {
 	if (!attr->name)
 		return 0;
-	if (!(domain_caps(domain) & FI_SHARED_AV)) {
+	if (!(av_domain_caps(domain) & FI_SHARED_AV)) {
 		WF_AV_REFUSED(domain,
 			"open: name \"%s\" needs a domain with FI_SHARED_AV\n",
 			attr->name);
@@ -174,7 +174,7 @@ static int check_name(const struct wf_domain *domain, const struct fi_av_attr *a
 	return 0;
 }
 
-static int check_attr(const struct wf_domain *domain, const struct fi_av_attr *attr)
+static int av_check_attr(const struct wf_domain *domain, const struct fi_av_attr *attr)
 {
 	enum fi_av_type type = domain->info->domain_attr->av_type;
 	int ret;
@@ -189,11 +189,11 @@ static int check_attr(const struct wf_domain *domain, const struct fi_av_attr *a
 			attr->rx_ctx_bits, MAX_RX_CTX_BITS);
 		return -FI_EINVAL;
 	}
-	ret = check_flags(domain, attr);
-	return ret ? ret : check_name(domain, attr);
+	ret = av_check_flags(domain, attr);
+	return ret ? ret : av_check_name(domain, attr);
 }
 
-static uint64_t index_mask(
+static uint64_t av_index_mask(
 	const struct wf_domain *domain, const struct fi_av_attr *attr)
 {
 	uint64_t mask = UINT64_MAX >> attr->rx_ctx_bits;
@@ -203,7 +203,7 @@ static uint64_t index_mask(
 }
 
 /* The scope of the name: addresses are valid for one provider and domain only. */
-static int open_shared(struct wf_av *av, const struct fi_av_attr *attr)
+static int av_open_shared(struct wf_av *av, const struct fi_av_attr *attr)
 {
 	const struct wf_domain *domain = av->domain;
 	char scope[FI_NAME_MAX * 2];
@@ -225,7 +225,8 @@ static int open_shared(struct wf_av *av, const struct fi_av_attr *attr)
 	return 0;
 }
 
-static int open_content(struct wf_av *av, const struct fi_av_attr *attr, void *context)
+static int av_open_content(
+	struct wf_av *av, const struct fi_av_attr *attr, void *context)
 {
 	const struct wf_prov *prov = av->domain->prov;
 	const struct wf_av_format *format = prov->av_format
@@ -241,7 +242,7 @@ static int open_content(struct wf_av *av, const struct fi_av_attr *attr, void *c
 	if (attr->flags & FI_PEER)
 		return wf_av_import(av, context);
 	if (attr->name)
-		return open_shared(av, attr);
+		return av_open_shared(av, attr);
 	return wf_av_table_init(&av->table, format, attr->count);
 }
 
@@ -263,7 +264,7 @@ static struct wf_av *av_alloc(struct wf_domain *domain, const struct fi_av_attr 
 	av->attr.map_addr = NULL;
 	if (!attr->type)
 		av->attr.type = type ? type : FI_AV_TABLE;
-	av->index_mask = index_mask(domain, attr);
+	av->index_mask = av_index_mask(domain, attr);
 	av->id_only = attr->flags & FI_AV_USER_ID;
 	(void)pthread_mutex_init(&av->watch_lock, NULL);
 	wf_list_init(&av->watches);
@@ -282,13 +283,13 @@ int wf_av_open(struct fid_domain *fid, struct fi_av_attr *attr, struct fid_av **
 		WF_AV_REFUSED(domain, "open: no attributes, or NULL for the result\n");
 		return -FI_EINVAL;
 	}
-	ret = check_attr(domain, attr);
+	ret = av_check_attr(domain, attr);
 	if (ret)
 		return ret;
 	av = av_alloc(domain, attr);
 	if (!av)
 		return -FI_ENOMEM;
-	ret = open_content(av, attr, context);
+	ret = av_open_content(av, attr, context);
 	if (!ret && domain->prov->av_opened)
 		ret = domain->prov->av_opened(av);
 	if (ret) {

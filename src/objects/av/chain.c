@@ -28,7 +28,7 @@ uint32_t wf_av_chain_tag(uint64_t hash)
 
 /* The words of a slot's address, and their number. A text's block may have fewer than
  * key_words; the missing words are zero. */
-static const _Atomic uint32_t *words_at(const struct wf_av_table *table,
+static const _Atomic uint32_t *chain_words_at(const struct wf_av_table *table,
 	const struct wf_av_slot *slot, uint32_t *ret_count)
 {
 	const struct wf_av_text *text;
@@ -46,7 +46,7 @@ void wf_av_chain_words(
 	const struct wf_av_table *table, const struct wf_av_slot *slot, uint32_t *words)
 {
 	uint32_t count;
-	const _Atomic uint32_t *from = words_at(table, slot, &count);
+	const _Atomic uint32_t *from = chain_words_at(table, slot, &count);
 
 	for (uint32_t i = 0; i < table->format->key_words; i++)
 		words[i] =
@@ -54,11 +54,11 @@ void wf_av_chain_words(
 				  : 0;
 }
 
-static bool same_words(const struct wf_av_table *table, const struct wf_av_slot *slot,
-	const uint32_t *words)
+static bool chain_same_words(const struct wf_av_table *table,
+	const struct wf_av_slot *slot, const uint32_t *words)
 {
 	uint32_t count;
-	const _Atomic uint32_t *at = words_at(table, slot, &count);
+	const _Atomic uint32_t *at = chain_words_at(table, slot, &count);
 
 	for (uint32_t i = 0; i < count; i++)
 		/* acquire: this load comes before Q2. */
@@ -67,7 +67,7 @@ static bool same_words(const struct wf_av_table *table, const struct wf_av_slot 
 	return count;
 }
 
-static _Atomic uint32_t *head_at(const struct wf_av_table *table, uint64_t i)
+static _Atomic uint32_t *chain_head_at(const struct wf_av_table *table, uint64_t i)
 {
 	uintptr_t heads = atomic_load_explicit(
 		&table->heads[wf_av_segment(i)], memory_order_acquire);
@@ -78,7 +78,7 @@ static _Atomic uint32_t *head_at(const struct wf_av_table *table, uint64_t i)
 
 /* The slot that @link points to; NULL at the end, or if shared memory holds an index
  * that does not exist. */
-static struct wf_av_slot *follow(
+static struct wf_av_slot *chain_follow(
 	const struct wf_av_table *table, const _Atomic uint32_t *link, uint32_t *index)
 {
 	/* acquire: pairs with the release in wf_av_chain_link. */
@@ -101,7 +101,7 @@ uint64_t wf_av_chain_count(const struct wf_av_table *table)
 }
 
 /* The number of the highest bit of @n, which is not 0. */
-static unsigned int highest_bit(uint64_t n)
+static unsigned int chain_highest_bit(uint64_t n)
 {
 	return 63u - (unsigned int)__builtin_clzll(n);
 }
@@ -109,7 +109,7 @@ static unsigned int highest_bit(uint64_t n)
 /* The chain, of @count (more than 1), of addresses with @hash. */
 static uint64_t chain_index(uint64_t hash, uint64_t count)
 {
-	uint64_t mask = (UINT64_C(2) << highest_bit(count - 1)) - 1;
+	uint64_t mask = (UINT64_C(2) << chain_highest_bit(count - 1)) - 1;
 	uint64_t chain = hash & mask;
 
 	return chain < count ? chain : chain & (mask >> 1);
@@ -121,7 +121,7 @@ static _Atomic uint32_t *chain_head_of(const struct wf_av_table *table, uint64_t
 {
 	uint64_t count = wf_av_chain_count(table);
 
-	return count ? head_at(table, chain_index(hash, count)) : NULL;
+	return count ? chain_head_at(table, chain_index(hash, count)) : NULL;
 }
 
 static void chain_link_at(
@@ -157,7 +157,7 @@ void wf_av_chain_settle(struct wf_av_table *table)
 	atomic_store_explicit(&table->state->seq, (seq | 1) + 1, memory_order_release);
 }
 
-static uint64_t slot_hash(
+static uint64_t chain_slot_hash(
 	const struct wf_av_table *table, const struct wf_av_slot *slot)
 {
 	uint32_t words[WF_AV_ADDR_WORDS];
@@ -175,11 +175,11 @@ static void chain_move(struct wf_av_table *table, _Atomic uint32_t *from,
 
 	for (uint64_t steps = 0; steps < size; steps++) {
 		uint32_t index;
-		struct wf_av_slot *slot = follow(table, from, &index);
+		struct wf_av_slot *slot = chain_follow(table, from, &index);
 
 		if (!slot)
 			return;
-		if (chain_index(slot_hash(table, slot), chain + 1) != chain) {
+		if (chain_index(chain_slot_hash(table, slot), chain + 1) != chain) {
 			from = &slot->next;
 			continue;
 		}
@@ -199,9 +199,9 @@ void wf_av_chain_split(struct wf_av_table *table)
 
 	if (!chain || chain >= wf_av_table_capacity(table))
 		return;
-	old = chain ^ UINT64_C(1) << highest_bit(chain);
-	from = head_at(table, old);
-	to = head_at(table, chain);
+	old = chain ^ UINT64_C(1) << chain_highest_bit(chain);
+	from = chain_head_at(table, old);
+	to = chain_head_at(table, chain);
 	if (!from || !to)
 		return;
 	wf_av_chain_disturb(table);
@@ -220,15 +220,16 @@ void wf_av_chain_rebuild(struct wf_av_table *table, uint32_t bits)
 	atomic_store_explicit(
 		&table->state->chains, (uint32_t)size, memory_order_release);
 	for (uint64_t i = 0; i < size; i++)
-		if (head_at(table, i))
+		if (chain_head_at(table, i))
 			atomic_store_explicit(
-				head_at(table, i), 0, memory_order_release);
+				chain_head_at(table, i), 0, memory_order_release);
 	for (uint64_t i = 0; i < size; i++) {
 		struct wf_av_slot *slot = wf_av_slot_at(table, i);
 
 		if (!slot || !wf_av_slot_live(slot))
 			continue;
-		wf_av_chain_link(table, slot, (uint32_t)i, slot_hash(table, slot));
+		wf_av_chain_link(
+			table, slot, (uint32_t)i, chain_slot_hash(table, slot));
 		table->moved++;
 	}
 	wf_av_chain_settle(table);
@@ -241,7 +242,7 @@ void wf_av_chain_unlink(struct wf_av_table *table, uint32_t index, uint64_t hash
 
 	for (uint64_t steps = 0; link && steps < size; steps++) {
 		uint32_t at;
-		struct wf_av_slot *slot = follow(table, link, &at);
+		struct wf_av_slot *slot = chain_follow(table, link, &at);
 
 		if (!slot)
 			return;
@@ -255,7 +256,7 @@ void wf_av_chain_unlink(struct wf_av_table *table, uint32_t index, uint64_t hash
 	}
 }
 
-static int find_once(
+static int chain_find_once(
 	struct wf_av_table *table, const uint32_t *words, uint32_t *ret_index)
 {
 	uint64_t size, hash = wf_av_chain_hash(table->format, words);
@@ -280,12 +281,12 @@ static int find_once(
 	if (!link)
 		return -FI_ENOENT;
 	for (uint64_t steps = 0; steps < size && !found; steps++) {
-		slot = follow(table, link, &index);
+		slot = chain_follow(table, link, &index);
 		if (!slot)
 			break;
 		state = atomic_load_explicit(&slot->state, memory_order_acquire);
 		found = (state & (WF_AV_LIVE | WF_AV_HASH)) == tag &&
-			same_words(table, slot, words);
+			chain_same_words(table, slot, words);
 		link = &slot->next;
 	}
 	/* Q2: after acquire loads, so no earlier than them. */
@@ -305,7 +306,7 @@ int wf_av_table_find(
 	if (!table->state)
 		return ret;
 	for (int i = 0; i < FIND_TRIES; i++) {
-		ret = find_once(table, words, ret_index);
+		ret = chain_find_once(table, words, ret_index);
 		if (ret != -FI_EAGAIN)
 			break;
 		wf_cpu_relax();

@@ -11,7 +11,7 @@
 /* A peer's address has a host and a port (AV-020). The spell functions run for every
  * datagram whose source has to be found, so they call no other functions. */
 
-static bool in_spell(uint32_t *words, const void *addr)
+static bool format_in_spell(uint32_t *words, const void *addr)
 {
 	struct sockaddr_in in;
 
@@ -23,7 +23,7 @@ static bool in_spell(uint32_t *words, const void *addr)
 	return true;
 }
 
-static bool in6_spell(uint32_t *words, const void *addr)
+static bool format_in6_spell(uint32_t *words, const void *addr)
 {
 	struct sockaddr_in6 in6;
 
@@ -41,7 +41,7 @@ static bool in6_spell(uint32_t *words, const void *addr)
 }
 
 /* fi_av_straddr takes any address of the format, also one with another family. */
-static void print(const void *addr, size_t addr_len, char *buf, size_t len)
+static void format_print(const void *addr, size_t addr_len, char *buf, size_t len)
 {
 	union wf_sockaddr sa;
 
@@ -51,17 +51,17 @@ static void print(const void *addr, size_t addr_len, char *buf, size_t len)
 		(void)wf_sockaddr_uri(&sa, buf, len);
 }
 
-static void in_print(const void *addr, char *buf, size_t len)
+static void format_in_print(const void *addr, char *buf, size_t len)
 {
-	print(addr, sizeof(struct sockaddr_in), buf, len);
+	format_print(addr, sizeof(struct sockaddr_in), buf, len);
 }
 
-static void in6_print(const void *addr, char *buf, size_t len)
+static void format_in6_print(const void *addr, char *buf, size_t len)
 {
 	sa_family_t family;
 
 	memcpy(&family, addr, sizeof(family));
-	print(addr,
+	format_print(addr,
 		family == AF_INET ? sizeof(struct sockaddr_in)
 				  : sizeof(struct sockaddr_in6),
 		buf, len);
@@ -73,8 +73,8 @@ static const struct wf_av_format in_format = {
 	.addr_len = sizeof(struct sockaddr_in),
 	.key_words = 2, /* family, port, address */
 	.family = AF_INET,
-	.spell = in_spell,
-	.print = in_print,
+	.spell = format_in_spell,
+	.print = format_in_print,
 };
 
 static const struct wf_av_format in6_format = {
@@ -83,8 +83,8 @@ static const struct wf_av_format in6_format = {
 	.addr_len = sizeof(struct sockaddr_in6),
 	.key_words = sizeof(struct sockaddr_in6) / 4,
 	.family = AF_INET6,
-	.spell = in6_spell,
-	.print = in6_print,
+	.spell = format_in6_spell,
+	.print = format_in6_print,
 };
 
 /* Names of endpoints on this machine. Bytes after the text's NUL belong to the caller
@@ -93,12 +93,12 @@ static const struct wf_av_format in6_format = {
 static_assert(WF_ADDRSTR_MAX == WF_AV_ADDR_WORDS * sizeof(uint32_t), "one slot");
 static_assert(WF_ADDRSTR_MAX < WF_AV_TEXT_LEN, "printed whole");
 
-static bool str_spell(uint32_t *words, const void *addr)
+static bool format_str_spell(uint32_t *words, const void *addr)
 {
 	return wf_addrstr_spell((char *)words, addr, WF_ADDRSTR_MAX);
 }
 
-static void str_print(const void *addr, char *buf, size_t len)
+static void format_str_print(const void *addr, char *buf, size_t len)
 {
 	char name[WF_ADDRSTR_MAX];
 
@@ -107,7 +107,7 @@ static void str_print(const void *addr, char *buf, size_t len)
 							   : "(no address)");
 }
 
-static size_t str_len(const void *addr, size_t len)
+static size_t format_str_len(const void *addr, size_t len)
 {
 	size_t text = strnlen(addr, WF_MIN(len, (size_t)WF_ADDRSTR_MAX));
 
@@ -120,12 +120,12 @@ static const struct wf_av_format str_format = {
 	.addr_len = WF_ADDRSTR_MAX,
 	.key_words = WF_AV_ADDR_WORDS,
 	.is_text = true,
-	.spell = str_spell,
-	.print = str_print,
-	.len_of = str_len,
+	.spell = format_str_spell,
+	.print = format_str_print,
+	.len_of = format_str_len,
 };
 
-static bool has_family(const void *addr, size_t len, sa_family_t family)
+static bool format_has_family(const void *addr, size_t len, sa_family_t family)
 {
 	return addr && len >= sizeof(struct sockaddr) &&
 	       ((const struct sockaddr *)addr)->sa_family == family;
@@ -143,9 +143,9 @@ const struct wf_av_format *wf_av_format_of(const struct fi_info *info)
 	case FI_SOCKADDR:
 	case FI_SOCKADDR_IP:
 		/* The family of the endpoint's address, or of its peer's. */
-		return has_family(info->src_addr, info->src_addrlen, AF_INET6) ||
-				       has_family(info->dest_addr, info->dest_addrlen,
-					       AF_INET6)
+		return format_has_family(info->src_addr, info->src_addrlen, AF_INET6) ||
+				       format_has_family(info->dest_addr,
+					       info->dest_addrlen, AF_INET6)
 			       ? &in6_format
 			       : &in_format;
 	default:

@@ -12,7 +12,7 @@
  * not be written. Readers take no lock.
  */
 
-static _Atomic uint64_t *segment_ids(const struct wf_av *av, unsigned int k)
+static _Atomic uint64_t *id_segment(const struct wf_av *av, unsigned int k)
 {
 	uintptr_t ids = atomic_load_explicit(&av->ids[k], memory_order_relaxed);
 
@@ -21,7 +21,7 @@ static _Atomic uint64_t *segment_ids(const struct wf_av *av, unsigned int k)
 	return (_Atomic uint64_t *)(ids + wf_av_segment_start(k) * sizeof(uint64_t));
 }
 
-static int make_segment(struct wf_av *av, unsigned int k)
+static int id_make_segment(struct wf_av *av, unsigned int k)
 {
 	uint64_t start = wf_av_segment_start(k), size = wf_av_segment_size(k);
 	_Atomic uint64_t *ids = calloc(size, sizeof(*ids));
@@ -39,9 +39,9 @@ int wf_av_set_id(struct wf_av *av, uint64_t index, fi_addr_t id)
 	unsigned int k = wf_av_segment(index);
 	_Atomic uint64_t *ids;
 
-	if (!segment_ids(av, k) && make_segment(av, k))
+	if (!id_segment(av, k) && id_make_segment(av, k))
 		return -FI_ENOMEM;
-	ids = segment_ids(av, k);
+	ids = id_segment(av, k);
 	atomic_store_explicit(&ids[index - wf_av_segment_start(k)],
 		id ^ wf_av_unset_id(av, index), memory_order_relaxed);
 	return 0;
@@ -50,14 +50,14 @@ int wf_av_set_id(struct wf_av *av, uint64_t index, fi_addr_t id)
 void wf_av_reset_id(struct wf_av *av, uint64_t index)
 {
 	/* Without a segment no id was set; with one wf_av_set_id cannot fail. */
-	if (segment_ids(av, wf_av_segment(index)))
+	if (id_segment(av, wf_av_segment(index)))
 		(void)wf_av_set_id(av, index, wf_av_unset_id(av, index));
 }
 
 void wf_av_free_ids(struct wf_av *av)
 {
 	for (unsigned int k = 0; k < WF_AV_SEGMENTS; k++)
-		free(segment_ids(av, k));
+		free(id_segment(av, k));
 }
 
 int wf_av_set_id_untold(struct wf_av *av, fi_addr_t addr, fi_addr_t id)

@@ -14,7 +14,7 @@
 	(FI_MORE | FI_SYNC_ERR | FI_AV_USER_ID | FI_AUTH_KEY | FI_FIREWALL_ADDR)
 
 /* The EQ for this AV's events: its own, else the domain's default. */
-static struct wf_eq *event_queue(struct wf_av *av)
+static struct wf_eq *insert_event_queue(struct wf_av *av)
 {
 	struct wf_domain *domain = av->domain;
 	struct wf_eq *eq;
@@ -30,7 +30,8 @@ static struct wf_eq *event_queue(struct wf_av *av)
 	return eq;
 }
 
-static int check_flags(const struct wf_av *av, uint64_t flags, const void *context)
+static int insert_check_flags(
+	const struct wf_av *av, uint64_t flags, const void *context)
 {
 	if (flags & ~INSERT_FLAGS) {
 		WF_AV_REFUSED(av->domain, "insert: flags %#llx, possible %#llx\n",
@@ -51,7 +52,8 @@ static int check_flags(const struct wf_av *av, uint64_t flags, const void *conte
 	return 0;
 }
 
-static int check_ids(const struct wf_av *av, uint64_t flags, const fi_addr_t *fi_addr)
+static int insert_check_ids(
+	const struct wf_av *av, uint64_t flags, const fi_addr_t *fi_addr)
 {
 	if (!(flags & FI_AV_USER_ID))
 		return 0;
@@ -70,9 +72,9 @@ int wf_av_insertion_begin(struct wf_av_insertion *ins, struct wf_av *av, size_t 
 	struct wf_eq *eq = NULL;
 	int ret;
 
-	ret = check_flags(av, flags, context);
+	ret = insert_check_flags(av, flags, context);
 	if (!ret)
-		ret = check_ids(av, flags, fi_addr);
+		ret = insert_check_ids(av, flags, fi_addr);
 	if (ret)
 		return ret;
 	if (count > INT_MAX) {
@@ -85,7 +87,7 @@ int wf_av_insertion_begin(struct wf_av_insertion *ins, struct wf_av *av, size_t 
 		return -FI_EACCES;
 	}
 	if (av->attr.flags & FI_EVENT) {
-		eq = event_queue(av);
+		eq = insert_event_queue(av);
 		if (!eq) {
 			WF_AV_REFUSED(av->domain, "insert: no EQ bound to the AV\n");
 			return -FI_ENOEQ;
@@ -104,7 +106,8 @@ int wf_av_insertion_begin(struct wf_av_insertion *ins, struct wf_av *av, size_t 
 /* Set the user id before the address is inserted, so that no reader finds the address
  * without its id. The index is known in advance: the lock is held, and an AV with user
  * ids is not shared with other processes. */
-static int give_id(struct wf_av_insertion *ins, const uint32_t *words, fi_addr_t id)
+static int insert_give_id(
+	struct wf_av_insertion *ins, const uint32_t *words, fi_addr_t id)
 {
 	uint32_t index;
 	int ret;
@@ -125,7 +128,7 @@ static int insert_one(struct wf_av_insertion *ins, const void *addr, fi_addr_t i
 
 	if (!addr || !table->format->spell(words, addr))
 		return -FI_EADDRNOTAVAIL;
-	ret = give_id(ins, words, id);
+	ret = insert_give_id(ins, words, id);
 	if (!ret)
 		ret = wf_av_table_insert(table, words, flags, &index);
 	if (!ret)
@@ -133,7 +136,7 @@ static int insert_one(struct wf_av_insertion *ins, const void *addr, fi_addr_t i
 	return ret;
 }
 
-static void report(struct wf_av_insertion *ins, int err)
+static void insert_report(struct wf_av_insertion *ins, int err)
 {
 	struct fi_eq_err_entry entry = {
 		.fid = &ins->av->fid.fid,
@@ -158,7 +161,7 @@ static void report(struct wf_av_insertion *ins, int err)
 
 /* Let the provider set up its own state for the address at @index; if it fails, remove
  * the address. */
-static int tell_inserted(struct wf_av_insertion *ins, fi_addr_t index)
+static int insert_tell_inserted(struct wf_av_insertion *ins, fi_addr_t index)
 {
 	struct wf_av *av = ins->av;
 	const void *addr = wf_av_addr(av, index);
@@ -201,12 +204,12 @@ void wf_av_insertion_add(struct wf_av_insertion *ins, const void *const *addr, s
 		wf_av_end(ins->av);
 	for (size_t i = 0; i < n; i++) {
 		if (!err[i] && tell)
-			err[i] = tell_inserted(ins, index[i]);
+			err[i] = insert_tell_inserted(ins, index[i]);
 		if (fi_addr)
 			fi_addr[i] = err[i] ? FI_ADDR_NOTAVAIL : index[i];
 	}
 	for (size_t i = 0; i < n; i++)
-		report(ins, -err[i]);
+		insert_report(ins, -err[i]);
 }
 
 int wf_av_insertion_end(struct wf_av_insertion *ins)
@@ -229,7 +232,7 @@ int wf_av_insertion_end(struct wf_av_insertion *ins)
 
 /* The next address of the application's array; NULL after an address that is invalid,
  * because its length is not known. */
-static const char *next(const struct wf_av_format *format, const char *pos)
+static const char *insert_next(const struct wf_av_format *format, const char *pos)
 {
 	size_t len =
 		pos ? wf_av_format_len(format, pos, WF_AV_ADDR_WORDS * sizeof(uint32_t))
@@ -258,7 +261,7 @@ int wf_av_insert(struct fid_av *fid, const void *addr, size_t count, fi_addr_t *
 	}
 	for (size_t i = 0; i < count; i++) {
 		batch[n++] = pos;
-		pos = next(format, pos);
+		pos = insert_next(format, pos);
 		if (n < WF_AV_BATCH && i + 1 < count)
 			continue;
 		wf_av_insertion_add(&ins, batch, n);

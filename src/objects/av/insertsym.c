@@ -30,7 +30,7 @@ struct node_series {
 	uint64_t number;   /* of the first host name */
 };
 
-static int resolve(
+static int insertsym_resolve(
 	const char *node, const char *service, int family, union wf_sockaddr *ret)
 {
 	const struct addrinfo hints = {
@@ -51,7 +51,7 @@ static int resolve(
 
 /* Resolve a node in any form that fi_getinfo takes: fi_sockaddr_in://host:port too, if
  * @service is NULL. */
-static int resolve_any(
+static int insertsym_resolve_any(
 	const char *node, const char *service, int family, union wf_sockaddr *ret)
 {
 	char host[WF_ADDRSTR_NODE_MAX], port[WF_ADDRSTR_SERVICE_MAX];
@@ -59,7 +59,7 @@ static int resolve_any(
 	int text_family;
 
 	if (!node || !wf_addrstr_is(node))
-		return resolve(node, service, family, ret);
+		return insertsym_resolve(node, service, family, ret);
 	if (service || wf_addrstr_parse(node, &str) ||
 		wf_addrstr_family(&str, &text_family) ||
 		wf_addrstr_copy(&str.node, host, sizeof(host)) ||
@@ -67,10 +67,10 @@ static int resolve_any(
 		return -FI_EINVAL;
 	if (text_family != AF_UNSPEC && text_family != family)
 		return -FI_EINVAL;
-	return resolve(host, *port ? port : NULL, family, ret);
+	return insertsym_resolve(host, *port ? port : NULL, family, ret);
 }
 
-static int check_family(const struct wf_av *av)
+static int insertsym_check_family(const struct wf_av *av)
 {
 	if (av->table.format->family)
 		return 0;
@@ -88,14 +88,14 @@ int wf_av_insertsvc(struct fid_av *fid, const char *node, const char *service,
 	const void *addr = &sa;
 	int ret;
 
-	ret = check_family(av);
+	ret = insertsym_check_family(av);
 	if (!ret)
 		ret = wf_av_insertion_begin(&ins, av, 1, fi_addr, flags, context);
 	if (ret)
 		return ret;
-	ret = node || service
-		      ? resolve_any(node, service, av->table.format->family, &sa)
-		      : -FI_EINVAL;
+	ret = node || service ? insertsym_resolve_any(
+					node, service, av->table.format->family, &sa)
+			      : -FI_EINVAL;
 	if (ret) {
 		WF_AV_REFUSED(av->domain,
 			"insertsvc: node \"%s\", service \"%s\": %s\n",
@@ -109,7 +109,7 @@ int wf_av_insertsvc(struct fid_av *fid, const char *node, const char *service,
 }
 
 /* Add @n to the big-endian number in @bytes; false when the sum does not fit. */
-static bool add_to(uint8_t *bytes, size_t len, uint64_t n)
+static bool insertsym_add_to(uint8_t *bytes, size_t len, uint64_t n)
 {
 	while (len-- && n) {
 		n += bytes[len];
@@ -119,39 +119,42 @@ static bool add_to(uint8_t *bytes, size_t len, uint64_t n)
 	return !n;
 }
 
-static bool nth_numeric(const struct node_series *s, uint64_t n, union wf_sockaddr *ret)
+static bool insertsym_nth_numeric(
+	const struct node_series *s, uint64_t n, union wf_sockaddr *ret)
 {
 	*ret = s->first;
-	return s->family == AF_INET ? add_to((uint8_t *)&ret->in.sin_addr,
+	return s->family == AF_INET ? insertsym_add_to((uint8_t *)&ret->in.sin_addr,
 					      sizeof(ret->in.sin_addr), n)
-				    : add_to((uint8_t *)&ret->in6.sin6_addr,
+				    : insertsym_add_to((uint8_t *)&ret->in6.sin6_addr,
 					      sizeof(ret->in6.sin6_addr), n);
 }
 
-static int nth_named(const struct node_series *s, uint64_t n, union wf_sockaddr *ret)
+static int insertsym_nth_named(
+	const struct node_series *s, uint64_t n, union wf_sockaddr *ret)
 {
 	char name[WF_ADDRSTR_NODE_MAX];
 	const char *rest = s->name + s->prefix_len + s->digits;
 	int len;
 
 	if (!s->digits)
-		return resolve(s->name, NULL, s->family, ret);
+		return insertsym_resolve(s->name, NULL, s->family, ret);
 	len = snprintf(name, sizeof(name), "%.*s%0*llu%s", (int)s->prefix_len, s->name,
 		s->digits, (unsigned long long)(s->number + n), rest);
 	if (len < 0 || (size_t)len >= sizeof(name))
 		return -FI_ENODATA;
-	return resolve(name, NULL, s->family, ret);
+	return insertsym_resolve(name, NULL, s->family, ret);
 }
 
-static int nth_node(const struct node_series *s, uint64_t n, union wf_sockaddr *ret)
+static int insertsym_nth_node(
+	const struct node_series *s, uint64_t n, union wf_sockaddr *ret)
 {
 	if (s->numeric)
-		return nth_numeric(s, n, ret) ? 0 : -FI_EINVAL;
-	return nth_named(s, n, ret);
+		return insertsym_nth_numeric(s, n, ret) ? 0 : -FI_EINVAL;
+	return insertsym_nth_named(s, n, ret);
 }
 
 /* The number of digits at the end of the first @len characters. */
-static int digits_before(const char *text, size_t len)
+static int insertsym_digits_before(const char *text, size_t len)
 {
 	int digits = 0;
 
@@ -160,7 +163,7 @@ static int digits_before(const char *text, size_t len)
 	return digits;
 }
 
-static int parse_name(struct node_series *s, const char *node)
+static int insertsym_parse_name(struct node_series *s, const char *node)
 {
 	size_t end = strlen(node);
 	char number[MAX_DIGITS + 1];
@@ -168,10 +171,10 @@ static int parse_name(struct node_series *s, const char *node)
 	if (end >= WF_ADDRSTR_NODE_MAX)
 		return -FI_EINVAL;
 	s->name = node;
-	s->digits = digits_before(node, end);
+	s->digits = insertsym_digits_before(node, end);
 	if (!s->digits) {
 		end = strcspn(node, ".");
-		s->digits = digits_before(node, end);
+		s->digits = insertsym_digits_before(node, end);
 	}
 	if (s->digits > MAX_DIGITS)
 		return -FI_EINVAL;
@@ -181,7 +184,7 @@ static int parse_name(struct node_series *s, const char *node)
 	return 0;
 }
 
-static int parse_nodes(
+static int insertsym_parse_nodes(
 	struct node_series *s, int family, const char *node, size_t nodecnt)
 {
 	union wf_sockaddr last;
@@ -192,15 +195,16 @@ static int parse_nodes(
 	s->numeric = !wf_sockaddr_from_host(node, &s->first);
 	if (s->numeric)
 		return s->first.sa.sa_family == family &&
-				       nth_numeric(s, nodecnt ? nodecnt - 1 : 0, &last)
+				       insertsym_nth_numeric(
+					       s, nodecnt ? nodecnt - 1 : 0, &last)
 			       ? 0
 			       : -FI_EINVAL;
-	if (parse_name(s, node))
+	if (insertsym_parse_name(s, node))
 		return -FI_EINVAL;
 	return nodecnt > 1 && !s->digits ? -FI_EINVAL : 0;
 }
 
-static int parse_services(
+static int insertsym_parse_services(
 	const char *service, int family, size_t svccnt, uint16_t *ret_port)
 {
 	union wf_sockaddr sa;
@@ -209,7 +213,7 @@ static int parse_services(
 	if (!service)
 		return -FI_EINVAL;
 	if (wf_sockaddr_parse_port(service, &port)) {
-		if (resolve(NULL, service, family, &sa))
+		if (insertsym_resolve(NULL, service, family, &sa))
 			return -FI_EINVAL;
 		port = wf_sockaddr_port(&sa);
 	}
@@ -220,8 +224,8 @@ static int parse_services(
 }
 
 /* Insert a node with each service: the service varies fastest (AV-026). */
-static void insert_node(struct wf_av_insertion *ins, const union wf_sockaddr *node,
-	uint16_t port, size_t svccnt)
+static void insertsym_insert_node(struct wf_av_insertion *ins,
+	const union wf_sockaddr *node, uint16_t port, size_t svccnt)
 {
 	union wf_sockaddr sa[WF_AV_BATCH];
 	const void *addr[WF_AV_BATCH];
@@ -253,13 +257,13 @@ int wf_av_insertsym(struct fid_av *fid, const char *node, size_t nodecnt,
 	size_t count;
 	int family, ret;
 
-	ret = check_family(av);
+	ret = insertsym_check_family(av);
 	if (ret)
 		return ret;
 	family = av->table.format->family;
 	if (__builtin_mul_overflow(nodecnt, svccnt, &count) ||
-		parse_nodes(&nodes, family, node, nodecnt) ||
-		parse_services(service, family, svccnt, &port)) {
+		insertsym_parse_nodes(&nodes, family, node, nodecnt) ||
+		insertsym_parse_services(service, family, svccnt, &port)) {
 		WF_AV_REFUSED(av->domain,
 			"insertsym: %zu nodes from \"%s\", %zu services from \"%s\": "
 			"no such range\n",
@@ -270,8 +274,8 @@ int wf_av_insertsym(struct fid_av *fid, const char *node, size_t nodecnt,
 	if (ret)
 		return ret;
 	for (size_t i = 0; count && i < nodecnt; i++) {
-		ret = nth_node(&nodes, i, &sa);
-		insert_node(&ins, ret ? NULL : &sa, port, svccnt);
+		ret = insertsym_nth_node(&nodes, i, &sa);
+		insertsym_insert_node(&ins, ret ? NULL : &sa, port, svccnt);
 	}
 	return wf_av_insertion_end(&ins);
 }

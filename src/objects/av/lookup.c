@@ -75,7 +75,7 @@ int wf_av_lookup2(struct fid_av *fid, fi_addr_t fi_addr, void *buf, size_t *len,
 	return wf_av_lookup(fid, fi_addr, buf, len);
 }
 
-static const char *straddr(
+static const char *lookup_straddr(
 	const struct wf_av_format *format, const void *addr, char *buf, size_t *len)
 {
 	char text[WF_AV_TEXT_LEN];
@@ -98,7 +98,7 @@ const char *wf_av_straddr(
 {
 	const struct fi_info info = { .addr_format = addr_format };
 
-	return straddr(wf_av_format_of(&info), addr, buf, len);
+	return lookup_straddr(wf_av_format_of(&info), addr, buf, len);
 }
 
 const char *wf_av_straddr_op(
@@ -106,5 +106,5 @@ const char *wf_av_straddr_op(
 {
 	const struct wf_av *av = wf_av_of(fid);
 
-	return straddr(av->table.format, addr, buf, len);
+	return lookup_straddr(av->table.format, addr, buf, len);
 }

@@ -13,14 +13,14 @@
 
 /* Owner. */
 
-static struct wf_av *owner_of(struct fid_peer_av *peer)
+static struct wf_av *peer_owner_of(struct fid_peer_av *peer)
 {
 	return peer->fid.context;
 }
 
-static int owner_query(struct fid_peer_av *peer, struct fi_av_attr *attr)
+static int peer_owner_query(struct fid_peer_av *peer, struct fi_av_attr *attr)
 {
-	struct wf_av *av = owner_of(peer);
+	struct wf_av *av = peer_owner_of(peer);
 
 	if (!attr)
 		return -FI_EINVAL;
@@ -30,9 +30,9 @@ static int owner_query(struct fid_peer_av *peer, struct fi_av_attr *attr)
 	return 0;
 }
 
-static fi_addr_t owner_ep_addr(struct fid_peer_av *peer, struct fid_ep *ep)
+static fi_addr_t peer_owner_ep_addr(struct fid_peer_av *peer, struct fid_ep *ep)
 {
-	struct wf_av *av = owner_of(peer);
+	struct wf_av *av = peer_owner_of(peer);
 	uint32_t addr[WF_AV_ADDR_WORDS];
 	size_t len = sizeof(addr);
 
@@ -43,8 +43,8 @@ static fi_addr_t owner_ep_addr(struct fid_peer_av *peer, struct fid_ep *ep)
 
 static struct fi_ops_av_owner owner_ops = {
 	.size = sizeof(struct fi_ops_av_owner),
-	.query = owner_query,
-	.ep_addr = owner_ep_addr,
+	.query = peer_owner_query,
+	.ep_addr = peer_owner_ep_addr,
 };
 
 int wf_av_export(struct wf_av *av, struct fid_peer_av *ret)
@@ -62,7 +62,7 @@ int wf_av_export(struct wf_av *av, struct fid_peer_av *ret)
 
 void wf_av_unexport(struct fid_peer_av *peer)
 {
-	wf_av_unref(owner_of(peer));
+	wf_av_unref(peer_owner_of(peer));
 }
 
 /* Peer. */
@@ -82,7 +82,7 @@ struct fi_ops_av wf_av_imported_ops = {
 	.lookup2 = wf_absent_av_lookup2,
 };
 
-static int check_context(
+static int peer_check_context(
 	const struct wf_av *av, const struct fi_peer_av_context *context)
 {
 	const struct fi_ops_av_owner *ops;
@@ -105,7 +105,7 @@ static int check_context(
 
 int wf_av_import(struct wf_av *av, const struct fi_peer_av_context *context)
 {
-	int ret = check_context(av, context);
+	int ret = peer_check_context(av, context);
 
 	if (!ret)
 		av->peer = context->av;

@@ -8,7 +8,7 @@
  * then checks every index for which it keeps state. */
 enum { LIST_MAX = 1 << 16, FIRST_CAPACITY = 64 };
 
-static bool grow(struct wf_av_removals *removals, size_t count)
+static bool removals_grow(struct wf_av_removals *removals, size_t count)
 {
 	size_t capacity = WF_MAX(removals->capacity, (size_t)FIRST_CAPACITY);
 	uint64_t *index;
@@ -27,13 +27,14 @@ static bool grow(struct wf_av_removals *removals, size_t count)
 	return true;
 }
 
-static void removed(struct wf_av_watch *watch, const uint64_t *index, size_t count)
+static void removals_removed(
+	struct wf_av_watch *watch, const uint64_t *index, size_t count)
 {
 	struct wf_av_removals *removals =
 		wf_container_of(watch, struct wf_av_removals, watch);
 
 	(void)pthread_mutex_lock(&removals->lock);
-	if (!removals->all && grow(removals, removals->count + count)) {
+	if (!removals->all && removals_grow(removals, removals->count + count)) {
 		memcpy(removals->index + removals->count, index,
 			count * sizeof(*index));
 		removals->count += count;
@@ -46,7 +47,7 @@ static void removed(struct wf_av_watch *watch, const uint64_t *index, size_t cou
 	atomic_fetch_add_explicit(&removals->seq, 1, memory_order_release);
 }
 
-static void inserted(struct wf_av_watch *watch)
+static void removals_inserted(struct wf_av_watch *watch)
 {
 	(void)watch;
 }
@@ -57,8 +58,8 @@ void wf_av_removals_start(struct wf_av_removals *removals, struct wf_av *av)
 		return;
 	(void)pthread_mutex_init(&removals->lock, NULL);
 	removals->av = av;
-	removals->watch.inserted = inserted;
-	removals->watch.removed = removed;
+	removals->watch.inserted = removals_inserted;
+	removals->watch.removed = removals_removed;
 	/* First: later callbacks ask the endpoint what an index means, and it must know
 	 * of the removal by then. */
 	wf_av_watch_add_first(av, &removals->watch);

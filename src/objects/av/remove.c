@@ -6,7 +6,7 @@
 /* Addresses that fi_av_remove removes before it releases the lock for other threads. */
 enum { REMOVE_BATCH = 64 };
 
-static void tell_removed(struct wf_av *av, const fi_addr_t *gone, size_t count)
+static void remove_tell_removed(struct wf_av *av, const fi_addr_t *gone, size_t count)
 {
 	const struct wf_prov *prov = av->domain->prov;
 
@@ -55,7 +55,7 @@ static int remove_batch(struct wf_av *av, const fi_addr_t *fi_addr, size_t count
 	if (!removed_count)
 		return ret;
 	wf_av_tell_removed(av, removed, removed_count);
-	tell_removed(av, removed, removed_count);
+	remove_tell_removed(av, removed, removed_count);
 	return ret;
 }
 

@@ -9,12 +9,12 @@
 
 /* Membership. The AV's lock is held. */
 
-static bool is_member(const struct wf_av_set *set, fi_addr_t addr)
+static bool set_is_member(const struct wf_av_set *set, fi_addr_t addr)
 {
 	return addr / 64 < set->in_words && wf_bit_test(set->in, addr);
 }
 
-static int reserve_members(struct wf_av_set *set, size_t count)
+static int set_reserve_members(struct wf_av_set *set, size_t count)
 {
 	size_t capacity = WF_MAX(set->capacity, (size_t)16);
 	fi_addr_t *member;
@@ -33,7 +33,7 @@ static int reserve_members(struct wf_av_set *set, size_t count)
 	return 0;
 }
 
-static int reserve_bit(struct wf_av_set *set, fi_addr_t addr)
+static int set_reserve_bit(struct wf_av_set *set, fi_addr_t addr)
 {
 	size_t words = WF_MAX(set->in_words, (size_t)1);
 	uint64_t *in;
@@ -53,10 +53,10 @@ static int reserve_bit(struct wf_av_set *set, fi_addr_t addr)
 
 int wf_av_set_append(struct wf_av_set *set, fi_addr_t addr)
 {
-	int ret = reserve_members(set, set->count + 1);
+	int ret = set_reserve_members(set, set->count + 1);
 
 	if (!ret)
-		ret = reserve_bit(set, addr);
+		ret = set_reserve_bit(set, addr);
 	if (ret)
 		return ret;
 	wf_bit_set(set->in, addr);
@@ -65,7 +65,7 @@ int wf_av_set_append(struct wf_av_set *set, fi_addr_t addr)
 }
 
 /* Remove the members after the first @count. */
-static void cut(struct wf_av_set *set, size_t count)
+static void set_cut(struct wf_av_set *set, size_t count)
 {
 	while (set->count > count)
 		wf_bit_clear(set->in, set->member[--set->count]);
@@ -73,14 +73,14 @@ static void cut(struct wf_av_set *set, size_t count)
 
 /* Remove the members that are in @other if @drop, otherwise those that are not; keep
  * the order. */
-static void filter(struct wf_av_set *set, const struct wf_av_set *other, bool drop)
+static void set_filter(struct wf_av_set *set, const struct wf_av_set *other, bool drop)
 {
 	size_t kept = 0;
 
 	for (size_t i = 0; i < set->count; i++) {
 		fi_addr_t addr = set->member[i];
 
-		if (is_member(other, addr) == drop)
+		if (set_is_member(other, addr) == drop)
 			wf_bit_clear(set->in, addr);
 		else
 			set->member[kept++] = addr;
@@ -90,7 +90,7 @@ static void filter(struct wf_av_set *set, const struct wf_av_set *other, bool dr
 
 /* Calls. */
 
-static int check_sets(const struct wf_av_set *dst, const struct wf_av_set *src)
+static int set_check(const struct wf_av_set *dst, const struct wf_av_set *src)
 {
 	if (dst->av == src->av && !src->peer)
 		return 0;
@@ -101,7 +101,7 @@ static int check_sets(const struct wf_av_set *dst, const struct wf_av_set *src)
 static int set_union(struct fid_av_set *fid, const struct fid_av_set *src_fid)
 {
 	struct wf_av_set *set = wf_av_set_of(fid), *src = wf_av_set_of(src_fid);
-	int ret = check_sets(set, src);
+	int ret = set_check(set, src);
 	size_t before;
 
 	if (ret)
@@ -109,10 +109,10 @@ static int set_union(struct fid_av_set *fid, const struct fid_av_set *src_fid)
 	wf_lock(&set->av->lock);
 	before = set->count;
 	for (size_t i = 0; !ret && i < src->count; i++)
-		if (!is_member(set, src->member[i]))
+		if (!set_is_member(set, src->member[i]))
 			ret = wf_av_set_append(set, src->member[i]);
 	if (ret)
-		cut(set, before);
+		set_cut(set, before);
 	wf_unlock(&set->av->lock);
 	return ret;
 }
@@ -120,12 +120,12 @@ static int set_union(struct fid_av_set *fid, const struct fid_av_set *src_fid)
 static int set_intersect(struct fid_av_set *fid, const struct fid_av_set *src_fid)
 {
 	struct wf_av_set *set = wf_av_set_of(fid), *src = wf_av_set_of(src_fid);
-	int ret = check_sets(set, src);
+	int ret = set_check(set, src);
 
 	if (ret || set == src)
 		return ret;
 	wf_lock(&set->av->lock);
-	filter(set, src, false);
+	set_filter(set, src, false);
 	wf_unlock(&set->av->lock);
 	return 0;
 }
@@ -133,15 +133,15 @@ static int set_intersect(struct fid_av_set *fid, const struct fid_av_set *src_fi
 static int set_diff(struct fid_av_set *fid, const struct fid_av_set *src_fid)
 {
 	struct wf_av_set *set = wf_av_set_of(fid), *src = wf_av_set_of(src_fid);
-	int ret = check_sets(set, src);
+	int ret = set_check(set, src);
 
 	if (ret)
 		return ret;
 	wf_lock(&set->av->lock);
 	if (set == src)
-		cut(set, 0);
+		set_cut(set, 0);
 	else
-		filter(set, src, true);
+		set_filter(set, src, true);
 	wf_unlock(&set->av->lock);
 	return 0;
 }
@@ -169,7 +169,7 @@ static int set_insert(struct fid_av_set *fid, fi_addr_t addr)
 	int ret = -FI_EINVAL;
 
 	wf_lock(&set->av->lock);
-	if (wf_av_set_is_address(set->av, addr, limit) && !is_member(set, addr))
+	if (wf_av_set_is_address(set->av, addr, limit) && !set_is_member(set, addr))
 		ret = wf_av_set_append(set, addr);
 	wf_unlock(&set->av->lock);
 	if (ret)
@@ -187,7 +187,7 @@ static int set_remove(struct fid_av_set *fid, fi_addr_t addr)
 	size_t i = 0;
 
 	wf_lock(&set->av->lock);
-	if (is_member(set, addr)) {
+	if (set_is_member(set, addr)) {
 		while (set->member[i] != addr)
 			i++;
 		set->count--;
@@ -213,7 +213,7 @@ static int set_addr(struct fid_av_set *fid, fi_addr_t *coll_addr)
 }
 
 /* The AV's lock is held. */
-static struct wf_av_set *find_open(const struct wf_av *av, uintptr_t at)
+static struct wf_av_set *set_find_open(const struct wf_av *av, uintptr_t at)
 {
 	wf_list_foreach(link, &av->sets)
 	{
@@ -232,11 +232,11 @@ int wf_av_set_covers(
 	int ret = 0;
 
 	wf_lock(&av->lock);
-	set = find_open(av, coll_addr);
+	set = set_find_open(av, coll_addr);
 	if (!set)
 		ret = -FI_EINVAL;
 	for (size_t i = 0; i < count && !ret; i++)
-		if (!is_member(set, addr[i]))
+		if (!set_is_member(set, addr[i]))
 			ret = -FI_EINVAL;
 	wf_unlock(&av->lock);
 	return ret;
@@ -247,7 +247,7 @@ struct wf_av_set *wf_av_set_open_on(struct wf_av *av, const struct fid_av_set *f
 	struct wf_av_set *set;
 
 	wf_lock(&av->lock);
-	set = find_open(av, (uintptr_t)wf_av_set_of(fid));
+	set = set_find_open(av, (uintptr_t)wf_av_set_of(fid));
 	wf_unlock(&av->lock);
 	return set && !set->peer ? set : NULL;
 }
@@ -282,36 +282,37 @@ struct fi_ops_av_set wf_av_set_ops = {
 
 /* An imported set cannot be changed: its members are the owner's. */
 
-static int no_combining(struct fid_av_set *dst, const struct fid_av_set *src)
+static int set_no_combining(struct fid_av_set *dst, const struct fid_av_set *src)
 {
 	return -FI_ENOSYS;
 }
 
-static int no_changing(struct fid_av_set *set, fi_addr_t addr)
+static int set_no_changing(struct fid_av_set *set, fi_addr_t addr)
 {
 	return -FI_ENOSYS;
 }
 
 struct fi_ops_av_set wf_av_set_imported_ops = {
 	.size = sizeof(struct fi_ops_av_set),
-	.set_union = no_combining,
-	.intersect = no_combining,
-	.diff = no_combining,
-	.insert = no_changing,
-	.remove = no_changing,
+	.set_union = set_no_combining,
+	.intersect = set_no_combining,
+	.diff = set_no_combining,
+	.insert = set_no_changing,
+	.remove = set_no_changing,
 	.addr = set_addr,
 };
 
 /* Export. */
 
-static int owner_members(struct fid_peer_av_set *peer, fi_addr_t *addr, size_t *count)
+static int set_owner_members(
+	struct fid_peer_av_set *peer, fi_addr_t *addr, size_t *count)
 {
 	return wf_av_set_members(peer->fid.context, addr, count);
 }
 
 static struct fi_ops_av_set_owner owner_ops = {
 	.size = sizeof(struct fi_ops_av_set_owner),
-	.members = owner_members,
+	.members = set_owner_members,
 };
 
 int wf_av_set_export(struct wf_av_set *set, struct fid_peer_av_set *ret)

@@ -7,14 +7,14 @@
 
 /* Opening and closing a set: checks of the attributes, and the first members. */
 
-static void set_free(struct wf_av_set *set)
+static void set_open_set_free(struct wf_av_set *set)
 {
 	free(set->member);
 	free(set->in);
 	free(set);
 }
 
-static int set_close(struct fid *fid)
+static int set_open_set_close(struct fid *fid)
 {
 	struct wf_av_set *set = wf_container_of(fid, struct wf_av_set, fid.fid);
 
@@ -27,12 +27,12 @@ static int set_close(struct fid *fid)
 	wf_list_remove(&set->link);
 	wf_unlock(&set->av->lock);
 	wf_av_unref(set->av);
-	set_free(set);
+	set_open_set_free(set);
 	return 0;
 }
 
 static struct fi_ops set_fid_ops =
-	WF_FID_OPS(set_close, wf_absent_bind, wf_absent_control);
+	WF_FID_OPS(set_open_set_close, wf_absent_bind, wf_absent_control);
 
 static const struct {
 	uint64_t flag;
@@ -53,7 +53,7 @@ static const struct {
 
 /* Programs exist that do not initialise flags, comm_key and comm_key_size. The last two
  * are ignored; flags are 0 if one of them has no meaning here. */
-static uint64_t known_flags(const struct wf_av *av, uint64_t flags)
+static uint64_t set_open_known_flags(const struct wf_av *av, uint64_t flags)
 {
 	uint64_t known = FI_UNIVERSE | FI_PEER;
 
@@ -69,15 +69,15 @@ static uint64_t known_flags(const struct wf_av *av, uint64_t flags)
 
 /* FI_PEER and FI_ALLREDUCE_SET are one bit: sets are imported into imported AVs, which
  * have no other sets for collectives. */
-static bool is_import(const struct wf_av *av, uint64_t flags)
+static bool set_open_is_import(const struct wf_av *av, uint64_t flags)
 {
 	return av->peer && flags & FI_PEER;
 }
 
 /* The domain must offer the collectives that the flags ask for (AVS-007). */
-static int check_collectives(struct wf_av *av, uint64_t flags)
+static int set_open_check_collectives(struct wf_av *av, uint64_t flags)
 {
-	if (is_import(av, flags))
+	if (set_open_is_import(av, flags))
 		return 0;
 	for (size_t i = 0; i < WF_ARRAY_SIZE(collectives); i++) {
 		struct fi_collective_attr attr = {
@@ -98,13 +98,13 @@ static int check_collectives(struct wf_av *av, uint64_t flags)
 	return 0;
 }
 
-static int check_range(
+static int set_open_check_range(
 	const struct wf_av *av, const struct fi_av_set_attr *attr, uint64_t flags)
 {
 	bool start = attr->start_addr != FI_ADDR_NOTAVAIL;
 	bool end = attr->end_addr != FI_ADDR_NOTAVAIL;
 
-	if (flags & FI_UNIVERSE || is_import(av, flags))
+	if (flags & FI_UNIVERSE || set_open_is_import(av, flags))
 		return 0;
 	if (start == end &&
 		(!start || (attr->stride && attr->start_addr <= attr->end_addr)))
@@ -117,7 +117,7 @@ static int check_range(
 	return -FI_EINVAL;
 }
 
-static int fill(struct wf_av_set *set, const struct fi_av_set_attr *attr)
+static int set_open_fill(struct wf_av_set *set, const struct fi_av_set_attr *attr)
 {
 	uint64_t limit = wf_av_set_address_limit(set->av), end = limit, step = 1;
 	fi_addr_t addr = 0;
@@ -139,7 +139,8 @@ static int fill(struct wf_av_set *set, const struct fi_av_set_attr *attr)
 	return ret && set->count == set->limit ? -FI_EINVAL : ret;
 }
 
-static int import(struct wf_av_set *set, const struct fi_peer_av_set_context *context)
+static int set_open_import(
+	struct wf_av_set *set, const struct fi_peer_av_set_context *context)
 {
 	struct fid_peer_av_set *peer;
 
@@ -175,10 +176,10 @@ int wf_av_set_open(struct fid_av *fid, struct fi_av_set_attr *attr,
 	}
 	if (!attr || !ret_set)
 		return -FI_EINVAL;
-	flags = known_flags(av, attr->flags);
-	ret = check_collectives(av, flags);
+	flags = set_open_known_flags(av, attr->flags);
+	ret = set_open_check_collectives(av, flags);
 	if (!ret)
-		ret = check_range(av, attr, flags);
+		ret = set_open_check_range(av, attr, flags);
 	if (ret)
 		return ret;
 	set = calloc(1, sizeof(*set));
@@ -187,9 +188,10 @@ int wf_av_set_open(struct fid_av *fid, struct fi_av_set_attr *attr,
 	set->av = av;
 	set->flags = flags;
 	set->limit = attr->count ? attr->count : SIZE_MAX;
-	ret = is_import(av, flags) ? import(set, context) : fill(set, attr);
+	ret = set_open_is_import(av, flags) ? set_open_import(set, context)
+					    : set_open_fill(set, attr);
 	if (ret) {
-		set_free(set);
+		set_open_set_free(set);
 		return ret;
 	}
 	set->fid.fid.fclass = FI_CLASS_AV_SET;

@@ -15,7 +15,7 @@ enum { NAME_LEN = 256 };
 /* Append @text so that different texts give different names: letters, digits, dot,
  * minus and underscore unchanged, other bytes as % and two hexadecimal digits. Returns
  * the new length, or NAME_LEN if it does not fit. */
-static size_t append_escaped(char *name, size_t at, const char *text)
+static size_t shared_append_escaped(char *name, size_t at, const char *text)
 {
 	for (; *text && at + 4 < NAME_LEN; text++) {
 		unsigned char c = (unsigned char)*text;
@@ -29,18 +29,18 @@ static size_t append_escaped(char *name, size_t at, const char *text)
 	return *text ? NAME_LEN : at;
 }
 
-static int make_name(char *name, const char *scope, const char *text)
+static int shared_make_name(char *name, const char *scope, const char *text)
 {
 	size_t at;
 
 	if (!*text)
 		return -FI_EINVAL;
 	at = (size_t)snprintf(name, NAME_LEN, "/weft-av:%u:", (unsigned)geteuid());
-	at = append_escaped(name, at, scope);
+	at = shared_append_escaped(name, at, scope);
 	if (at + 2 >= NAME_LEN)
 		return -FI_EINVAL;
 	name[at++] = ':';
-	return append_escaped(name, at, text) < NAME_LEN ? 0 : -FI_EINVAL;
+	return shared_append_escaped(name, at, text) < NAME_LEN ? 0 : -FI_EINVAL;
 }
 
 void wf_av_shared_format(struct wf_av_header *header, const struct wf_av_format *format,
@@ -77,12 +77,12 @@ int wf_av_shared_check(const struct wf_av_header *header, size_t len,
 	return 0;
 }
 
-static int commit(void *arg, size_t offset, size_t len)
+static int shared_commit(void *arg, size_t offset, size_t len)
 {
 	return wf_shm_commit(arg, offset, len);
 }
 
-static uint32_t bits_for(size_t count)
+static uint32_t shared_bits_for(size_t count)
 {
 	uint32_t bits = WF_AV_SHARED_BITS;
 
@@ -91,23 +91,24 @@ static uint32_t bits_for(size_t count)
 	return bits;
 }
 
-static void attach(struct wf_av_table *table, const struct wf_av_format *format,
+static void shared_attach(struct wf_av_table *table, const struct wf_av_format *format,
 	uint32_t max_bits, struct wf_av_shared *shared)
 {
 	struct wf_av_header *header = shared->shm.mem;
 
 	wf_av_memory_plan(&shared->memory, format, max_bits, WF_AV_SHARED_START);
 	shared->memory.base = shared->shm.mem;
-	shared->memory.commit = commit;
+	shared->memory.commit = shared_commit;
 	shared->memory.arg = &shared->shm;
 	wf_av_table_attach(table, format, max_bits, &shared->memory, &header->state);
 }
 
-static int create_table(struct wf_av_table *table, const struct wf_av_format *format,
-	size_t count, void *hint, struct wf_av_shared *shared)
+static int shared_create_table(struct wf_av_table *table,
+	const struct wf_av_format *format, size_t count, void *hint,
+	struct wf_av_shared *shared)
 {
 	struct wf_av_memory plan = { 0 };
-	uint32_t bits = bits_for(count);
+	uint32_t bits = shared_bits_for(count);
 	int ret;
 
 	wf_av_memory_plan(&plan, format, bits, WF_AV_SHARED_START);
@@ -119,7 +120,7 @@ static int create_table(struct wf_av_table *table, const struct wf_av_format *fo
 		ret = wf_shm_map(&shared->shm, hint);
 	if (ret)
 		return ret;
-	attach(table, format, bits, shared);
+	shared_attach(table, format, bits, shared);
 	ret = wf_av_table_start(table);
 	if (ret)
 		return ret;
@@ -127,8 +128,8 @@ static int create_table(struct wf_av_table *table, const struct wf_av_format *fo
 	return wf_shm_ready(&shared->shm);
 }
 
-static int attach_table(struct wf_av_table *table, const struct wf_av_format *format,
-	void *hint, struct wf_av_shared *shared)
+static int shared_attach_table(struct wf_av_table *table,
+	const struct wf_av_format *format, void *hint, struct wf_av_shared *shared)
 {
 	uint32_t bits;
 	int ret;
@@ -139,7 +140,7 @@ static int attach_table(struct wf_av_table *table, const struct wf_av_format *fo
 			shared->shm.mem, shared->shm.len, format, &bits);
 	if (ret)
 		return ret;
-	attach(table, format, bits, shared);
+	shared_attach(table, format, bits, shared);
 	return 0;
 }
 
@@ -151,7 +152,7 @@ int wf_av_shared_open(struct wf_av_table *table, const struct wf_av_format *form
 	char name[NAME_LEN];
 	int ret;
 
-	ret = make_name(name, scope, text);
+	ret = shared_make_name(name, scope, text);
 	if (ret)
 		return ret;
 	shared = calloc(1, sizeof(*shared));
@@ -160,8 +161,9 @@ int wf_av_shared_open(struct wf_av_table *table, const struct wf_av_format *form
 	ret = wf_shm_open(&shared->shm, name, readonly ? WF_SHM_READ : WF_SHM_CREATE);
 	if (ret)
 		goto err_free;
-	ret = shared->shm.created ? create_table(table, format, count, hint, shared)
-				  : attach_table(table, format, hint, shared);
+	ret = shared->shm.created
+		      ? shared_create_table(table, format, count, hint, shared)
+		      : shared_attach_table(table, format, hint, shared);
 	if (ret)
 		goto err_close;
 	*ret_shared = shared;

@@ -16,7 +16,8 @@ static_assert(sizeof(struct wf_av_slot) == 8, "tens of bytes per entry");
  * as many are expected: segments cost address space, and memory only when used. */
 enum { MAX_EXPECTED = 1 << 20 };
 
-static void publish(struct wf_av_table *table, unsigned int k, char *slots, char *heads)
+static void table_publish(
+	struct wf_av_table *table, unsigned int k, char *slots, char *heads)
 {
 	uint64_t start = wf_av_segment_start(k);
 
@@ -28,7 +29,7 @@ static void publish(struct wf_av_table *table, unsigned int k, char *slots, char
 		(uintptr_t)slots - start * table->stride, memory_order_release);
 }
 
-static char *private_segment(const struct wf_av_table *table, unsigned int k)
+static char *table_private_segment(const struct wf_av_table *table, unsigned int k)
 {
 	uintptr_t slots = atomic_load_explicit(&table->slots[k], memory_order_relaxed);
 
@@ -37,7 +38,7 @@ static char *private_segment(const struct wf_av_table *table, unsigned int k)
 	return (char *)(slots + wf_av_segment_start(k) * table->stride);
 }
 
-static int grow_used(struct wf_av_table *table, size_t bits)
+static int table_grow_used(struct wf_av_table *table, size_t bits)
 {
 	struct wf_freemap bigger;
 	uint64_t *words = calloc(wf_freemap_words(bits), sizeof(*words));
@@ -54,32 +55,32 @@ static int grow_used(struct wf_av_table *table, size_t bits)
 }
 
 /* A segment is one allocation: its slots, then its heads. */
-static int add_private(struct wf_av_table *table, unsigned int k)
+static int table_add_private(struct wf_av_table *table, unsigned int k)
 {
 	uint64_t size = wf_av_segment_size(k);
 	char *slots;
 
-	if (grow_used(table, wf_av_segment_start(k) + size))
+	if (table_grow_used(table, wf_av_segment_start(k) + size))
 		return -FI_ENOMEM;
 	slots = calloc(size, table->stride + sizeof(_Atomic uint32_t));
 	if (!slots)
 		return -FI_ENOMEM;
-	publish(table, k, slots, slots + size * table->stride);
+	table_publish(table, k, slots, slots + size * table->stride);
 	return 0;
 }
 
-static void publish_shared(struct wf_av_table *table, unsigned int k)
+static void table_publish_shared(struct wf_av_table *table, unsigned int k)
 {
 	const struct wf_av_memory *memory = table->memory;
 	uint64_t start = wf_av_segment_start(k);
 
-	publish(table, k, memory->base + memory->slots_at + start * table->stride,
+	table_publish(table, k, memory->base + memory->slots_at + start * table->stride,
 		memory->base + memory->heads_at + start * sizeof(_Atomic uint32_t));
 }
 
 /* Commit segment @k of the array at offset @at, which has @index_bits bits for each
  * index. */
-static int commit(
+static int table_commit(
 	const struct wf_av_memory *memory, size_t at, size_t index_bits, unsigned int k)
 {
 	if (!memory->commit)
@@ -88,21 +89,22 @@ static int commit(
 		wf_av_segment_size(k) * index_bits / 8);
 }
 
-static int add_shared(struct wf_av_table *table, unsigned int k)
+static int table_add_shared(struct wf_av_table *table, unsigned int k)
 {
 	const struct wf_av_memory *memory = table->memory;
 
-	if (commit(memory, memory->used_at, 1, k) ||
-		commit(memory, memory->heads_at, 8 * sizeof(_Atomic uint32_t), k) ||
-		commit(memory, memory->slots_at, 8 * (size_t)table->stride, k))
+	if (table_commit(memory, memory->used_at, 1, k) ||
+		table_commit(
+			memory, memory->heads_at, 8 * sizeof(_Atomic uint32_t), k) ||
+		table_commit(memory, memory->slots_at, 8 * (size_t)table->stride, k))
 		return -FI_ENOMEM;
-	publish_shared(table, k);
+	table_publish_shared(table, k);
 	return 0;
 }
 
-static int add_segment(struct wf_av_table *table, unsigned int k)
+static int table_add_segment(struct wf_av_table *table, unsigned int k)
 {
-	return table->memory ? add_shared(table, k) : add_private(table, k);
+	return table->memory ? table_add_shared(table, k) : table_add_private(table, k);
 }
 
 uint32_t wf_av_table_bits(const struct wf_av_table *table)
@@ -129,7 +131,7 @@ void wf_av_table_refresh(struct wf_av_table *table)
 
 	/* Concurrent threads store the same values. */
 	for (unsigned int k = 0; table->memory && k + WF_AV_FIRST_BITS <= bits; k++)
-		publish_shared(table, k);
+		table_publish_shared(table, k);
 }
 
 int wf_av_table_grow(struct wf_av_table *table)
@@ -141,7 +143,7 @@ int wf_av_table_grow(struct wf_av_table *table)
 		return -FI_EIO;
 	if (bits == table->max_bits)
 		return -FI_ENOMEM;
-	ret = add_segment(table, bits + 1 - WF_AV_FIRST_BITS);
+	ret = table_add_segment(table, bits + 1 - WF_AV_FIRST_BITS);
 	if (ret)
 		return ret;
 	/* release: the segment is published before the capacity includes it. */
@@ -155,7 +157,7 @@ int wf_av_table_grow(struct wf_av_table *table)
 
 int wf_av_table_start(struct wf_av_table *table)
 {
-	int ret = add_segment(table, 0);
+	int ret = table_add_segment(table, 0);
 
 	if (ret)
 		return ret;
@@ -224,7 +226,7 @@ void wf_av_table_done(struct wf_av_table *table)
 	if (table->memory || !table->state)
 		return;
 	for (unsigned int k = 0; k < WF_AV_SEGMENTS; k++)
-		free(private_segment(table, k));
+		free(table_private_segment(table, k));
 	if (table->used.bits)
 		free(table->used.level[WF_FREEMAP_LEVELS - 1]);
 	wf_av_texts_done(&table->texts);

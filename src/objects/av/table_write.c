@@ -8,7 +8,7 @@
 /* Inserting and removing, and repairing a shared table after a writer died. */
 
 /* Rebuild the map of used slots, the count and the chains from the slots. */
-static void repair(struct wf_av_table *table)
+static void table_write_repair(struct wf_av_table *table)
 {
 	uint32_t count = 0, bits = wf_av_table_bits(table);
 	uint64_t size = UINT64_C(1) << bits;
@@ -39,7 +39,7 @@ void wf_av_table_begin(struct wf_av_table *table)
 		return;
 	wf_av_table_refresh(table);
 	if (atomic_load_explicit(&table->state->writing, memory_order_relaxed))
-		repair(table);
+		table_write_repair(table);
 	atomic_store_explicit(&table->state->writing, 1, memory_order_release);
 }
 
@@ -50,7 +50,7 @@ void wf_av_table_end(struct wf_av_table *table)
 }
 
 /* Find the lowest free slot; grow the table if there is none. */
-static int free_slot(
+static int table_write_free_slot(
 	struct wf_av_table *table, struct wf_av_slot **ret_slot, uint32_t *ret_index)
 {
 	struct wf_av_slot *slot;
@@ -74,7 +74,7 @@ static int free_slot(
 }
 
 /* False: no memory. */
-static bool set_address(
+static bool table_write_set_address(
 	struct wf_av_table *table, struct wf_av_slot *slot, const uint32_t *words)
 {
 	struct wf_av_text *text;
@@ -93,7 +93,8 @@ static bool set_address(
 
 /* Free the text of a slot that is no longer live. A concurrent reader may still read
  * the block (text.h). */
-static void clear_address(struct wf_av_table *table, struct wf_av_slot *slot)
+static void table_write_clear_address(
+	struct wf_av_table *table, struct wf_av_slot *slot)
 {
 	if (table->has_texts)
 		wf_av_text_free(&table->texts,
@@ -101,7 +102,7 @@ static void clear_address(struct wf_av_table *table, struct wf_av_slot *slot)
 				wf_av_slot_text(slot), memory_order_relaxed));
 }
 
-static void fill_slot(struct wf_av_table *table, struct wf_av_slot *slot,
+static void table_write_fill_slot(struct wf_av_table *table, struct wf_av_slot *slot,
 	uint32_t index, const uint32_t *words, uint32_t flags)
 {
 	uint64_t hash = wf_av_chain_hash(table->format, words);
@@ -116,7 +117,7 @@ static void fill_slot(struct wf_av_table *table, struct wf_av_slot *slot,
 	atomic_fetch_add_explicit(&table->state->count, 1, memory_order_relaxed);
 }
 
-static void count_again(struct wf_av_slot *slot)
+static void table_write_count_again(struct wf_av_slot *slot)
 {
 	uint32_t state = atomic_load_explicit(&slot->state, memory_order_relaxed);
 
@@ -127,25 +128,25 @@ static void count_again(struct wf_av_slot *slot)
 			&slot->state, state + WF_AV_REPEAT_ONE, memory_order_release);
 }
 
-static int insert_once(struct wf_av_table *table, const uint32_t *words, uint32_t flags,
-	uint32_t *ret_index)
+static int table_write_insert_once(struct wf_av_table *table, const uint32_t *words,
+	uint32_t flags, uint32_t *ret_index)
 {
 	struct wf_av_slot *slot;
 	uint32_t index;
 	int ret;
 
 	if (!wf_av_table_find(table, words, ret_index)) {
-		count_again(wf_av_slot_at(table, *ret_index));
+		table_write_count_again(wf_av_slot_at(table, *ret_index));
 		return 0;
 	}
 	if (!wf_av_chain_count(table))
 		return -FI_EIO;
-	ret = free_slot(table, &slot, &index);
+	ret = table_write_free_slot(table, &slot, &index);
 	if (ret)
 		return ret;
-	if (!set_address(table, slot, words))
+	if (!table_write_set_address(table, slot, words))
 		return -FI_ENOMEM;
-	fill_slot(table, slot, index, words, flags);
+	table_write_fill_slot(table, slot, index, words, flags);
 	*ret_index = index;
 	return 0;
 }
@@ -156,19 +157,19 @@ int wf_av_table_slot(
 	struct wf_av_slot *slot;
 
 	return wf_av_table_find(table, words, ret_index)
-		       ? free_slot(table, &slot, ret_index)
+		       ? table_write_free_slot(table, &slot, ret_index)
 		       : 0;
 }
 
 int wf_av_table_insert(struct wf_av_table *table, const uint32_t *words, uint32_t flags,
 	uint32_t *ret_index)
 {
-	int ret = insert_once(table, words, flags, ret_index);
+	int ret = table_write_insert_once(table, words, flags, ret_index);
 
 	if (ret != -FI_EIO || !table->memory)
 		return ret;
-	repair(table);
-	return insert_once(table, words, flags, ret_index);
+	table_write_repair(table);
+	return table_write_insert_once(table, words, flags, ret_index);
 }
 
 int wf_av_table_remove(struct wf_av_table *table, uint64_t index, bool *ret_gone)
@@ -194,7 +195,7 @@ int wf_av_table_remove(struct wf_av_table *table, uint64_t index, bool *ret_gone
 	wf_av_chain_unlink(
 		table, (uint32_t)index, wf_av_chain_hash(table->format, words));
 	wf_av_chain_settle(table);
-	clear_address(table, slot);
+	table_write_clear_address(table, slot);
 	wf_freemap_give(&table->used, index);
 	atomic_fetch_sub_explicit(&table->state->count, 1, memory_order_relaxed);
 	return 0;

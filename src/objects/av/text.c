@@ -16,12 +16,12 @@ static_assert(WF_AV_TEXT_CLASSES * UNIT >=
 
 /* Words of the text with its NUL. So the last byte of a block is always zero, and a
  * reader without a lock stops within the block. */
-static size_t words_of(const uint32_t *words)
+static size_t text_words_of(const uint32_t *words)
 {
 	return strlen((const char *)words) / sizeof(uint32_t) + 1;
 }
 
-static size_t class_of(size_t words)
+static size_t text_class_of(size_t words)
 {
 	return (sizeof(struct wf_av_text) + words * sizeof(uint32_t) + UNIT - 1) /
 		       UNIT -
@@ -29,17 +29,17 @@ static size_t class_of(size_t words)
 }
 
 /* A free block stores the address of the next one in its first two words. */
-static void set_link(struct wf_av_text *text, const struct wf_av_text *next)
+static void text_set_link(struct wf_av_text *text, const struct wf_av_text *next)
 {
 	uint64_t at = (uint64_t)(uintptr_t)next;
 
-	/* release: as in fill(). */
+	/* release: as in text_fill(). */
 	atomic_store_explicit(&text->word[0], (uint32_t)at, memory_order_release);
 	atomic_store_explicit(
 		&text->word[1], (uint32_t)(at >> 32), memory_order_release);
 }
 
-static struct wf_av_text *link_of(const struct wf_av_text *text)
+static struct wf_av_text *text_link_of(const struct wf_av_text *text)
 {
 	uint64_t low = atomic_load_explicit(&text->word[0], memory_order_relaxed);
 	uint64_t high = atomic_load_explicit(&text->word[1], memory_order_relaxed);
@@ -47,7 +47,7 @@ static struct wf_av_text *link_of(const struct wf_av_text *text)
 	return (struct wf_av_text *)(uintptr_t)(high << 32 | low);
 }
 
-static struct wf_av_text *fresh(struct wf_av_texts *texts, size_t class)
+static struct wf_av_text *text_fresh(struct wf_av_texts *texts, size_t class)
 {
 	size_t size = (class + 1) * UNIT;
 	struct wf_av_text *text;
@@ -69,7 +69,7 @@ static struct wf_av_text *fresh(struct wf_av_texts *texts, size_t class)
 	return text;
 }
 
-static void fill(struct wf_av_text *text, const uint32_t *words)
+static void text_fill(struct wf_av_text *text, const uint32_t *words)
 {
 	/* release: a reader that sees a new word also sees that @seq changed when the
 	 * block's previous address was removed (table.h, Q2). */
@@ -80,23 +80,23 @@ static void fill(struct wf_av_text *text, const uint32_t *words)
 
 struct wf_av_text *wf_av_text_new(struct wf_av_texts *texts, const uint32_t *words)
 {
-	size_t class = class_of(WF_MAX(words_of(words), (size_t)WORDS_MIN));
+	size_t class = text_class_of(WF_MAX(text_words_of(words), (size_t)WORDS_MIN));
 	struct wf_av_text *text = texts->free[class];
 
 	if (text)
-		texts->free[class] = link_of(text);
+		texts->free[class] = text_link_of(text);
 	else
-		text = fresh(texts, class);
+		text = text_fresh(texts, class);
 	if (text)
-		fill(text, words);
+		text_fill(text, words);
 	return text;
 }
 
 void wf_av_text_free(struct wf_av_texts *texts, struct wf_av_text *text)
 {
-	size_t class = class_of(text->words);
+	size_t class = text_class_of(text->words);
 
-	set_link(text, texts->free[class]);
+	text_set_link(text, texts->free[class]);
 	texts->free[class] = text;
 }
 

@@ -49,7 +49,7 @@ void wf_av_watch_wait(struct wf_av_watch *watch)
 }
 
 /* The next watch after @mark, or NULL; moves @mark behind it. watch_lock is held. */
-static struct wf_av_watch *next(struct wf_av *av, struct wf_list *mark)
+static struct wf_av_watch *watch_next(struct wf_av *av, struct wf_list *mark)
 {
 	struct wf_list *link;
 	struct wf_av_watch *watch;
@@ -66,13 +66,13 @@ static struct wf_av_watch *next(struct wf_av *av, struct wf_list *mark)
 }
 
 /* Call removed() of all watches, or inserted() if @index is NULL. */
-static void tell(struct wf_av *av, const uint64_t *index, size_t count)
+static void watch_tell(struct wf_av *av, const uint64_t *index, size_t count)
 {
 	struct wf_av_watch mark = { .inserted = NULL }, *watch;
 
 	(void)pthread_mutex_lock(&av->watch_lock);
 	wf_list_insert_after(&av->watches, &mark.link);
-	while ((watch = next(av, &mark.link))) {
+	while ((watch = watch_next(av, &mark.link))) {
 		atomic_fetch_add_explicit(&watch->holds, 1, memory_order_relaxed);
 		(void)pthread_mutex_unlock(&av->watch_lock);
 		if (index)
@@ -90,11 +90,11 @@ static void tell(struct wf_av *av, const uint64_t *index, size_t count)
 
 void wf_av_tell_watches(struct wf_av *av)
 {
-	tell(av, NULL, 0);
+	watch_tell(av, NULL, 0);
 }
 
 void wf_av_tell_removed(struct wf_av *av, const uint64_t *index, size_t count)
 {
 	if (count)
-		tell(av, index, count);
+		watch_tell(av, index, count);
 }

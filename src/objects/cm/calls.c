@@ -31,12 +31,13 @@ static struct wf_cm *cm_of(const struct fid_ep *fid)
 	return wf_container_of(fid->cm, struct wf_cm, calls);
 }
 
-static int refuse(const struct wf_cm *cm, const char *call, int err, const char *why)
+static int cm_calls_refuse(
+	const struct wf_cm *cm, const char *call, int err, const char *why)
 {
 	return wf_cm_refuse(cm->ep->domain->prov, call, err, why);
 }
 
-static int check_data(
+static int calls_check_data(
 	const struct wf_cm *cm, const char *call, const void *data, size_t len)
 {
 	return wf_cm_check_data(
@@ -45,13 +46,13 @@ static int check_data(
 
 /* Before the exchange: check that an EQ is bound, enable the endpoint, and let readers
  * of the EQ run the exchange. 0 or a negative FI_E code. */
-static int get_ready(struct wf_cm *cm, const char *call)
+static int calls_get_ready(struct wf_cm *cm, const char *call)
 {
 	struct wf_eq *eq = wf_ep_eq(cm->ep);
 	int ret = 0;
 
 	if (!eq)
-		return refuse(cm, call, -FI_ENOEQ, "no event queue is bound");
+		return cm_calls_refuse(cm, call, -FI_ENOEQ, "no event queue is bound");
 	if (!cm->ep->enabled)
 		ret = fi_enable(&cm->ep->fid);
 	if (ret || cm->eq)
@@ -62,7 +63,8 @@ static int get_ready(struct wf_cm *cm, const char *call)
 	return ret;
 }
 
-static int read_dest(const struct wf_cm *cm, const void *addr, union wf_sockaddr *ret)
+static int calls_read_dest(
+	const struct wf_cm *cm, const void *addr, union wf_sockaddr *ret)
 {
 	const union wf_sockaddr any = wf_sockaddr_any(cm->family);
 	const struct fi_info *info = cm->ep->info;
@@ -75,7 +77,7 @@ static int read_dest(const struct wf_cm *cm, const void *addr, union wf_sockaddr
 	}
 	if (!addr || wf_sockaddr_read(addr, len, &dest) ||
 		dest.sa.sa_family != cm->family)
-		return refuse(cm, "fi_connect", -FI_EINVAL,
+		return cm_calls_refuse(cm, "fi_connect", -FI_EINVAL,
 			"not an address in the endpoint's format");
 	*ret = dest;
 	return 0;
@@ -83,7 +85,7 @@ static int read_dest(const struct wf_cm *cm, const void *addr, union wf_sockaddr
 
 /* Begin the exchange by @step. A failure before anything was sent is reported as an
  * event, as later failures are. @cm->lock is held. */
-static void begin(struct wf_cm *cm,
+static void calls_begin(struct wf_cm *cm,
 	int (*step)(struct wf_cm *cm, const void *data, size_t len), const void *data,
 	size_t len)
 {
@@ -100,21 +102,21 @@ static int cm_connect(
 {
 	struct wf_cm *cm = cm_of(fid);
 	union wf_sockaddr dest;
-	int ret = check_data(cm, "fi_connect", param, len);
+	int ret = calls_check_data(cm, "fi_connect", param, len);
 
 	if (!ret)
-		ret = read_dest(cm, addr, &dest);
+		ret = calls_read_dest(cm, addr, &dest);
 	if (!ret)
-		ret = get_ready(cm, "fi_connect");
+		ret = calls_get_ready(cm, "fi_connect");
 	if (ret)
 		return ret;
 	wf_lock(cm->lock);
 	if (cm->state == WF_CM_NEW) {
 		cm->active = true;
 		cm->peer = dest;
-		begin(cm, cm->ops->connect, param, len);
+		calls_begin(cm, cm->ops->connect, param, len);
 	} else {
-		ret = refuse(cm, "fi_connect", -FI_EOPBADSTATE,
+		ret = cm_calls_refuse(cm, "fi_connect", -FI_EOPBADSTATE,
 			"an endpoint connects once, and not after a request");
 	}
 	wf_unlock(cm->lock);
@@ -124,17 +126,17 @@ static int cm_connect(
 static int cm_accept(struct fid_ep *fid, const void *param, size_t len)
 {
 	struct wf_cm *cm = cm_of(fid);
-	int ret = check_data(cm, "fi_accept", param, len);
+	int ret = calls_check_data(cm, "fi_accept", param, len);
 
 	if (!ret)
-		ret = get_ready(cm, "fi_accept");
+		ret = calls_get_ready(cm, "fi_accept");
 	if (ret)
 		return ret;
 	wf_lock(cm->lock);
 	if (cm->state == WF_CM_ASKED)
-		begin(cm, cm->ops->accept, param, len);
+		calls_begin(cm, cm->ops->accept, param, len);
 	else
-		ret = refuse(cm, "fi_accept", -FI_EOPBADSTATE,
+		ret = cm_calls_refuse(cm, "fi_accept", -FI_EOPBADSTATE,
 			"the endpoint was not made from a connection request, or "
 			"accepted it already");
 	wf_unlock(cm->lock);
@@ -146,7 +148,8 @@ static int cm_shutdown(struct fid_ep *fid, uint64_t flags)
 	struct wf_cm *cm = cm_of(fid);
 
 	if (flags)
-		return refuse(cm, "fi_shutdown", -FI_EINVAL, "flags are reserved");
+		return cm_calls_refuse(
+			cm, "fi_shutdown", -FI_EINVAL, "flags are reserved");
 	wf_ep_flush(cm->ep);
 	return cm->ops->shutdown(cm);
 }

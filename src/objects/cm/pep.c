@@ -14,17 +14,18 @@ static struct wf_pep *pep_of(struct fid *fid)
 	return wf_container_of(fid, struct wf_pep, fid.fid);
 }
 
-static int refuse(const struct wf_pep *pep, const char *call, int err, const char *why)
+static int pep_refuse(
+	const struct wf_pep *pep, const char *call, int err, const char *why)
 {
 	return wf_cm_refuse(pep->ops->prov, call, err, why);
 }
 
-static int start_listening(struct wf_pep *pep)
+static int pep_start_listening(struct wf_pep *pep)
 {
 	int ret;
 
 	if (pep->taken || pep->listening)
-		return refuse(pep, "fi_listen", -FI_EOPBADSTATE,
+		return pep_refuse(pep, "fi_listen", -FI_EOPBADSTATE,
 			"it listens already, or its address was taken over");
 	ret = pep->ops->bind(pep);
 	if (!ret)
@@ -34,15 +35,16 @@ static int start_listening(struct wf_pep *pep)
 	return ret;
 }
 
-static int pep_listen(struct fid_pep *fid)
+static int cm_pep_listen(struct fid_pep *fid)
 {
 	struct wf_pep *pep = pep_of(&fid->fid);
 	int ret;
 
 	if (!pep->eq)
-		return refuse(pep, "fi_listen", -FI_ENOEQ, "no event queue is bound");
+		return pep_refuse(
+			pep, "fi_listen", -FI_ENOEQ, "no event queue is bound");
 	wf_lock(&pep->lock);
-	ret = start_listening(pep);
+	ret = pep_start_listening(pep);
 	wf_unlock(&pep->lock);
 	if (ret)
 		return ret;
@@ -67,7 +69,7 @@ static int pep_reject(struct fid_pep *fid, fid_t handle, const void *param, size
 		return ret;
 	req = wf_cm_request_take(handle, pep->ops->reject);
 	if (!req)
-		return refuse(pep, "fi_reject", -FI_EINVAL,
+		return pep_refuse(pep, "fi_reject", -FI_EINVAL,
 			"handle is not a connection request that is open");
 	req->reject(req, WF_CM_REFUSED, param, len);
 	return 0;
@@ -84,7 +86,8 @@ static int pep_setname(fid_t fid, void *addr, size_t len)
 		return ret;
 	wf_lock(&pep->lock);
 	if (pep->listening || pep->taken) {
-		ret = refuse(pep, "fi_setname", -FI_EOPBADSTATE, "it listens already");
+		ret = pep_refuse(
+			pep, "fi_setname", -FI_EOPBADSTATE, "it listens already");
 	} else {
 		pep->ops->unbind(pep);
 		pep->name = name;
@@ -113,7 +116,7 @@ static struct fi_ops_cm pep_cm_ops = {
 	.getname = pep_getname,
 	.getpeer = wf_absent_cm_getpeer,
 	.connect = wf_absent_cm_connect,
-	.listen = pep_listen,
+	.listen = cm_pep_listen,
 	.accept = wf_absent_cm_accept,
 	.reject = pep_reject,
 	.shutdown = wf_absent_cm_shutdown,
@@ -141,20 +144,20 @@ static struct fi_ops_ep pep_ep_ops = {
 	.export_xpu = wf_absent_ep_export_xpu,
 };
 
-static int pep_bind(struct fid *fid, struct fid *bfid, uint64_t flags)
+static int cm_pep_bind(struct fid *fid, struct fid *bfid, uint64_t flags)
 {
 	struct wf_pep *pep = pep_of(fid);
 	struct wf_eq *eq;
 
 	if (!bfid || bfid->fclass != FI_CLASS_EQ)
-		return refuse(
+		return pep_refuse(
 			pep, "fi_pep_bind", -FI_EINVAL, "only an EQ can be bound");
 	if (flags)
-		return refuse(
+		return pep_refuse(
 			pep, "fi_pep_bind", -FI_EBADFLAGS, "an EQ takes no flags");
 	eq = wf_container_of(bfid, struct wf_eq, fid.fid);
 	if (eq->fabric != pep->fabric || pep->eq)
-		return refuse(pep, "fi_pep_bind", -FI_EINVAL,
+		return pep_refuse(pep, "fi_pep_bind", -FI_EINVAL,
 			"one EQ of the same fabric can be bound");
 	pep->eq = eq;
 	wf_eq_ref(eq);
@@ -169,11 +172,12 @@ static int pep_control(struct fid *fid, int command, void *arg)
 	if (command != FI_BACKLOG)
 		return -FI_ENOSYS;
 	if (!arg || *(int *)arg < 0)
-		return refuse(
+		return pep_refuse(
 			pep, "FI_BACKLOG", -FI_EINVAL, "not a number of requests");
 	wf_lock(&pep->lock);
 	if (pep->listening && !pep->ops->backlog_changed) {
-		ret = refuse(pep, "FI_BACKLOG", -FI_EOPBADSTATE, "it listens already");
+		ret = pep_refuse(
+			pep, "FI_BACKLOG", -FI_EOPBADSTATE, "it listens already");
 	} else {
 		pep->backlog = *(int *)arg;
 		if (pep->listening)
@@ -197,9 +201,9 @@ static int pep_close(struct fid *fid)
 	return 0;
 }
 
-static struct fi_ops pep_fid_ops = WF_FID_OPS(pep_close, pep_bind, pep_control);
+static struct fi_ops pep_fid_ops = WF_FID_OPS(pep_close, cm_pep_bind, pep_control);
 
-static int check(const struct wf_prov *prov, struct fid_fabric *fabric,
+static int pep_check(const struct wf_prov *prov, struct fid_fabric *fabric,
 	const struct fi_info *info)
 {
 	int ret = wf_info_check(prov, fabric->api_version, info);
@@ -213,7 +217,7 @@ static int check(const struct wf_prov *prov, struct fid_fabric *fabric,
 int wf_pep_init(struct wf_pep *pep, const struct wf_pep_ops *ops,
 	struct fid_fabric *fabric, struct fi_info *info, void *context)
 {
-	int ret = check(ops->prov, fabric, info);
+	int ret = pep_check(ops->prov, fabric, info);
 
 	*pep = (struct wf_pep){
 		.fid = { { FI_CLASS_PEP, context, &pep_fid_ops }, &pep_ep_ops,
@@ -247,7 +251,7 @@ void wf_pep_done(struct wf_pep *pep)
 	fi_freeinfo(pep->info);
 }
 
-static const char *why_not_taken(
+static const char *pep_why_not_taken(
 	const struct wf_pep *pep, const struct wf_pep_ops *ops, int family)
 {
 	if (pep->ops != ops)
@@ -269,7 +273,7 @@ int wf_pep_take(struct fid *handle, const struct wf_pep_ops *ops, int family,
 		return wf_cm_refuse(ops->prov, "fi_endpoint", -FI_EINVAL,
 			"info->handle is another library's passive endpoint");
 	wf_lock(&pep->lock);
-	why = why_not_taken(pep, ops, family);
+	why = pep_why_not_taken(pep, ops, family);
 	if (!why)
 		pep->taken = true;
 	wf_unlock(&pep->lock);

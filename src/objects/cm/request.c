@@ -31,7 +31,7 @@ bool wf_cm_request_add(
 	return ok;
 }
 
-static struct wf_cm_request *take(
+static struct wf_cm_request *request_take(
 	bool (*is)(const struct wf_list *link, const void *arg), const void *arg)
 {
 	struct wf_list *link;
@@ -52,7 +52,7 @@ struct wanted {
 	wf_cm_reject_fn reject;
 };
 
-static bool is_wanted(const struct wf_list *link, const void *arg)
+static bool request_is_wanted(const struct wf_list *link, const void *arg)
 {
 	const struct wf_cm_request *req = request_of(link);
 	const struct wanted *wanted = arg;
@@ -60,7 +60,7 @@ static bool is_wanted(const struct wf_list *link, const void *arg)
 	return &req->handle == wanted->handle && req->reject == wanted->reject;
 }
 
-static bool came_to(const struct wf_list *link, const void *pep)
+static bool request_came_to(const struct wf_list *link, const void *pep)
 {
 	return request_of(link)->pep == pep;
 }
@@ -68,10 +68,10 @@ static bool came_to(const struct wf_list *link, const void *pep)
 struct wf_cm_request *wf_cm_request_take(
 	const struct fid *handle, wf_cm_reject_fn reject)
 {
-	return take(is_wanted, &(struct wanted){ handle, reject });
+	return request_take(request_is_wanted, &(struct wanted){ handle, reject });
 }
 
 struct wf_cm_request *wf_cm_request_take_any(const struct wf_pep *pep)
 {
-	return take(came_to, pep);
+	return request_take(request_came_to, pep);
 }

@@ -15,21 +15,21 @@ static struct wf_cntr *cntr_of_fid(struct fid *fid)
 
 /* acquire: pairs with the release in wf_cntr_add_n, so that the data that was counted
  * is visible. */
-static uint64_t value_of(struct wf_cntr *cntr)
+static uint64_t cntr_value_of(struct wf_cntr *cntr)
 {
 	return atomic_load_explicit(&cntr->value, memory_order_acquire);
 }
 
-static uint64_t err_of(struct wf_cntr *cntr)
+static uint64_t cntr_err_of(struct wf_cntr *cntr)
 {
 	return atomic_load_explicit(&cntr->err, memory_order_acquire);
 }
 
 bool wf_cntr_changed(struct wf_cntr *cntr)
 {
-	return value_of(cntr) !=
+	return cntr_value_of(cntr) !=
 		       atomic_load_explicit(&cntr->seen, memory_order_relaxed) ||
-	       err_of(cntr) !=
+	       cntr_err_of(cntr) !=
 		       atomic_load_explicit(&cntr->seen_err, memory_order_relaxed);
 }
 
@@ -39,7 +39,7 @@ static uint64_t cntr_read(struct fid_cntr *fid)
 	uint64_t value;
 
 	wf_progress_list_run(&cntr->progress);
-	value = value_of(cntr);
+	value = cntr_value_of(cntr);
 	if (atomic_load_explicit(&cntr->seen, memory_order_relaxed) == value &&
 		wf_patience_ends(&cntr->patience))
 		wf_give_way(&cntr->patience, (unsigned int)value,
@@ -54,7 +54,7 @@ static uint64_t cntr_readerr(struct fid_cntr *fid)
 	uint64_t err;
 
 	wf_progress_list_run(&cntr->progress);
-	err = err_of(cntr);
+	err = cntr_err_of(cntr);
 	atomic_store_explicit(&cntr->seen_err, err, memory_order_relaxed);
 	return err;
 }
@@ -111,22 +111,22 @@ static int cntr_seterr(struct fid_cntr *fid, uint64_t value)
 
 /* 0: the value has reached @threshold. -FI_EAVAIL: the error value differs from
  * @start_err, its value at the start of the wait. -FI_EAGAIN: wait on. */
-static int check(struct wf_cntr *cntr, uint64_t threshold, uint64_t start_err)
+static int cntr_check(struct wf_cntr *cntr, uint64_t threshold, uint64_t start_err)
 {
-	uint64_t value = value_of(cntr);
+	uint64_t value = cntr_value_of(cntr);
 
 	if (value >= threshold) {
 		atomic_store_explicit(&cntr->seen, value, memory_order_relaxed);
 		return 0;
 	}
-	return err_of(cntr) != start_err ? -FI_EAVAIL : -FI_EAGAIN;
+	return cntr_err_of(cntr) != start_err ? -FI_EAVAIL : -FI_EAGAIN;
 }
 
 /* The time at which a sleep ends at the latest, in wf_now_ns time. An endpoint without
  * a wait object has no descriptor that reports messages. So a thread that waits for a
  * counter of a memory region, or for a counter that was bound to such an endpoint late,
  * wakes every 100 microseconds. */
-static uint64_t sleep_until(const struct wf_cntr *cntr, uint64_t deadline_ns)
+static uint64_t cntr_sleep_until(const struct wf_cntr *cntr, uint64_t deadline_ns)
 {
 	enum { NAP_NS = 100000 };
 
@@ -145,7 +145,7 @@ static int cntr_wait(struct fid_cntr *fid, uint64_t threshold, int timeout_ms)
 {
 	struct wf_cntr *cntr = wf_cntr_of(fid);
 	uint64_t deadline_ns = wf_deadline_ns(timeout_ms);
-	uint64_t start_err = err_of(cntr), ticket;
+	uint64_t start_err = cntr_err_of(cntr), ticket;
 	int cancel_state = wf_cancel_off(), ret;
 	bool expired;
 
@@ -155,7 +155,7 @@ static int cntr_wait(struct fid_cntr *fid, uint64_t threshold, int timeout_ms)
 		expired = wf_expired(deadline_ns);
 		wf_progress_list_run(&cntr->progress);
 		ticket = wf_wait_arm(&cntr->wait);
-		ret = check(cntr, threshold, start_err);
+		ret = cntr_check(cntr, threshold, start_err);
 		if (ret == -FI_EAGAIN && expired)
 			ret = -FI_ETIMEDOUT;
 		if (ret != -FI_EAGAIN)
@@ -164,7 +164,7 @@ static int cntr_wait(struct fid_cntr *fid, uint64_t threshold, int timeout_ms)
 			continue;
 		wf_cancel_set(cancel_state);
 		(void)wf_wait_sleep(
-			&cntr->wait, ticket, sleep_until(cntr, deadline_ns));
+			&cntr->wait, ticket, cntr_sleep_until(cntr, deadline_ns));
 		(void)wf_cancel_off();
 	}
 	wf_cancel_set(cancel_state);
@@ -221,8 +221,8 @@ int wf_cntr_refused(const struct wf_domain *domain, const char *why)
 	return -FI_EINVAL;
 }
 
-static int check_attr(const struct wf_domain *domain, const struct fi_cntr_attr *attr,
-	const struct fi_peer_cntr_context *peer)
+static int cntr_check_attr(const struct wf_domain *domain,
+	const struct fi_cntr_attr *attr, const struct fi_peer_cntr_context *peer)
 {
 	if (!attr)
 		return wf_cntr_refused(domain, "no attributes");
@@ -233,7 +233,7 @@ static int check_attr(const struct wf_domain *domain, const struct fi_cntr_attr 
 	return attr->flags ? wf_cntr_check_owner(domain, peer) : 0;
 }
 
-static int init_cntr(struct wf_cntr *cntr, const struct fi_cntr_attr *attr)
+static int cntr_init(struct wf_cntr *cntr, const struct fi_cntr_attr *attr)
 {
 	bool imported = cntr->owner != &cntr->self;
 	int err;
@@ -274,7 +274,7 @@ int wf_cntr_open(struct fid_domain *fid, struct fi_cntr_attr *attr,
 
 	if (!ret_cntr)
 		return -FI_EINVAL;
-	err = check_attr(domain, attr, peer);
+	err = cntr_check_attr(domain, attr, peer);
 	if (err)
 		return err;
 	if (posix_memalign((void **)&cntr, WF_CACHELINE, sizeof(*cntr)))
@@ -298,7 +298,7 @@ int wf_cntr_open(struct fid_domain *fid, struct fi_cntr_attr *attr,
 	atomic_init(&cntr->watched, false);
 	wf_list_init(&cntr->work);
 	wf_list_init(&cntr->work_link);
-	err = init_cntr(cntr, attr);
+	err = cntr_init(cntr, attr);
 	if (err)
 		goto err_free;
 	err = wf_fork_hook_add(&cntr->fork_hook, wf_cntr_in_child);

@@ -2,12 +2,12 @@
 #include "objects/cntr/cntr.h"
 #include "objects/cntr/counted.h"
 
-static struct wf_counted_ep *ep_of(struct wf_list *link)
+static struct wf_counted_ep *counted_ep_of(struct wf_list *link)
 {
 	return wf_list_entry(link, struct wf_counted_ep, link);
 }
 
-static struct wf_cntr *cntr_of(struct wf_list *link)
+static struct wf_cntr *counted_cntr_of(struct wf_list *link)
 {
 	return wf_list_entry(link, struct wf_cntr, counted.link);
 }
@@ -26,22 +26,22 @@ void wf_counted_done(struct wf_counted *counted)
 
 /* Remove the endpoints before @end from the counter's progress list; @end is the head
  * of the list of endpoints for all of them. */
-static void leave_eps(
+static void counted_leave_eps(
 	struct wf_counted *counted, struct wf_cntr *cntr, const struct wf_list *end)
 {
 	for (struct wf_list *it = counted->eps.next; it != end; it = it->next)
-		wf_progress_list_del(&cntr->progress, ep_of(it)->item);
+		wf_progress_list_del(&cntr->progress, counted_ep_of(it)->item);
 }
 
-static int join_eps(struct wf_counted *counted, struct wf_cntr *cntr)
+static int counted_join_eps(struct wf_counted *counted, struct wf_cntr *cntr)
 {
 	int err;
 
 	wf_list_foreach(it, &counted->eps)
 	{
-		err = wf_progress_list_add(&cntr->progress, ep_of(it)->item);
+		err = wf_progress_list_add(&cntr->progress, counted_ep_of(it)->item);
 		if (err) {
-			leave_eps(counted, cntr, it);
+			counted_leave_eps(counted, cntr, it);
 			return err;
 		}
 	}
@@ -55,7 +55,7 @@ int wf_counted_bind(struct wf_domain *domain, struct wf_cntr *cntr)
 
 	(void)pthread_mutex_lock(&counted->lock);
 	if (!cntr->counted.regions) {
-		err = join_eps(counted, cntr);
+		err = counted_join_eps(counted, cntr);
 		if (err)
 			goto out;
 		wf_list_push(&counted->cntrs, &cntr->counted.link);
@@ -73,16 +73,16 @@ void wf_counted_unbind(struct wf_domain *domain, struct wf_cntr *cntr)
 	(void)pthread_mutex_lock(&counted->lock);
 	if (!--cntr->counted.regions) {
 		wf_list_remove(&cntr->counted.link);
-		leave_eps(counted, cntr, &counted->eps);
+		counted_leave_eps(counted, cntr, &counted->eps);
 	}
 	(void)pthread_mutex_unlock(&counted->lock);
 }
 
-static void leave_cntrs(
+static void counted_leave_cntrs(
 	struct wf_counted *counted, struct wf_progress *item, const struct wf_list *end)
 {
 	for (struct wf_list *it = counted->cntrs.next; it != end; it = it->next)
-		wf_progress_list_del(&cntr_of(it)->progress, item);
+		wf_progress_list_del(&counted_cntr_of(it)->progress, item);
 }
 
 int wf_counted_attach(
@@ -94,9 +94,9 @@ int wf_counted_attach(
 	(void)pthread_mutex_lock(&counted->lock);
 	wf_list_foreach(it, &counted->cntrs)
 	{
-		err = wf_progress_list_add(&cntr_of(it)->progress, item);
+		err = wf_progress_list_add(&counted_cntr_of(it)->progress, item);
 		if (err) {
-			leave_cntrs(counted, item, it);
+			counted_leave_cntrs(counted, item, it);
 			goto out;
 		}
 	}
@@ -114,7 +114,7 @@ void wf_counted_detach(struct wf_domain *domain, struct wf_counted_ep *ep)
 	(void)pthread_mutex_lock(&counted->lock);
 	if (ep->item) {
 		wf_list_remove(&ep->link);
-		leave_cntrs(counted, ep->item, &counted->cntrs);
+		counted_leave_cntrs(counted, ep->item, &counted->cntrs);
 		ep->item = NULL;
 	}
 	(void)pthread_mutex_unlock(&counted->lock);
@@ -128,7 +128,7 @@ bool wf_counted_may_sleep(struct wf_domain *domain)
 	(void)pthread_mutex_lock(&counted->lock);
 	wf_list_foreach(it, &counted->cntrs)
 	{
-		found = found || cntr_of(it)->wait.obj != FI_WAIT_NONE;
+		found = found || counted_cntr_of(it)->wait.obj != FI_WAIT_NONE;
 	}
 	(void)pthread_mutex_unlock(&counted->lock);
 	return found;

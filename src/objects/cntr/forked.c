@@ -5,19 +5,20 @@
 /* A counter that a forked child inherited: it keeps the values that the application
  * read last, and every call is refused but these reads and fi_close. */
 
-static struct wf_cntr *cntr_of(struct fid_cntr *fid)
+static struct wf_cntr *forked_cntr_of(struct fid_cntr *fid)
 {
 	return wf_container_of(fid, struct wf_cntr, fid);
 }
 
-static uint64_t forked_read(struct fid_cntr *fid)
+static uint64_t cntr_forked_read(struct fid_cntr *fid)
 {
-	return atomic_load_explicit(&cntr_of(fid)->seen, memory_order_relaxed);
+	return atomic_load_explicit(&forked_cntr_of(fid)->seen, memory_order_relaxed);
 }
 
-static uint64_t forked_readerr(struct fid_cntr *fid)
+static uint64_t cntr_forked_readerr(struct fid_cntr *fid)
 {
-	return atomic_load_explicit(&cntr_of(fid)->seen_err, memory_order_relaxed);
+	return atomic_load_explicit(
+		&forked_cntr_of(fid)->seen_err, memory_order_relaxed);
 }
 
 static int forked_change(struct fid_cntr *fid, uint64_t value)
@@ -35,8 +36,8 @@ static int forked_wait(struct fid_cntr *fid, uint64_t threshold, int timeout)
 
 static struct fi_ops_cntr forked_ops = {
 	.size = sizeof(forked_ops),
-	.read = forked_read,
-	.readerr = forked_readerr,
+	.read = cntr_forked_read,
+	.readerr = cntr_forked_readerr,
 	.add = forked_change,
 	.set = forked_change,
 	.wait = forked_wait,

@@ -7,20 +7,20 @@
 
 /* Operations of an owner, for its peers. inc has no argument for bytes, so a counter of
  * bytes counts one for each operation of a peer of another library. */
-static void owner_inc(struct fid_peer_cntr *peer)
+static void peer_owner_inc(struct fid_peer_cntr *peer)
 {
 	wf_cntr_add_n(peer->fid.context, 1);
 }
 
-static void owner_incerr(struct fid_peer_cntr *peer)
+static void peer_owner_incerr(struct fid_peer_cntr *peer)
 {
 	wf_cntr_add_err(peer->fid.context);
 }
 
 static struct fi_ops_cntr_owner owner_ops = {
 	.size = sizeof(owner_ops),
-	.inc = owner_inc,
-	.incerr = owner_incerr,
+	.inc = peer_owner_inc,
+	.incerr = peer_owner_incerr,
 };
 
 void wf_cntr_add_owner(struct wf_cntr *cntr, uint64_t n)

@@ -17,9 +17,9 @@
  *
  * @boots.lock of struct wf_coll guards the members of struct wf_coll_boot that several
  * threads use: the thread of the offload engine, which asks for an exchange, and the
- * thread that makes progress, which runs step() with the run_lock of @boots held. The
- * memory of an exchange that the first engine has not completed stays until the
- * endpoint is closed.
+ * thread that makes progress, which runs bootstrap_step() with the run_lock of @boots
+ * held. The memory of an exchange that the first engine has not completed stays until
+ * the endpoint is closed.
  */
 
 enum want { WANT_EXCHANGE = 1, WANT_JOINED, WANT_FAILED };
@@ -55,20 +55,20 @@ struct wf_coll_boot {
 	uint8_t *data;
 };
 
-static struct wf_coll_boot *boot_of(struct wf_list *ready)
+static struct wf_coll_boot *bootstrap_boot_of(struct wf_list *ready)
 {
 	return wf_list_entry(ready, struct wf_coll_boot, ready);
 }
 
-static void boot_free(struct wf_coll_boot *boot)
+static void bootstrap_boot_free(struct wf_coll_boot *boot)
 {
 	free(boot->heads);
 	free(boot->data);
 	free(boot);
 }
 
-/* Queue @boot, so that progress calls step(). coll->boots.lock is held. */
-static void queue(struct wf_coll_boot *boot)
+/* Queue @boot, so that progress calls bootstrap_step(). coll->boots.lock is held. */
+static void bootstrap_queue(struct wf_coll_boot *boot)
 {
 	struct wf_later *boots = &boot->coll->boots;
 
@@ -96,7 +96,7 @@ bool wf_coll_boot_ended(struct wf_coll *coll, void *context, int err)
 			continue;
 		boot->is_over = true;
 		boot->err = err;
-		queue(boot);
+		bootstrap_queue(boot);
 		found = true;
 		break;
 	}
@@ -104,7 +104,7 @@ bool wf_coll_boot_ended(struct wf_coll *coll, void *context, int err)
 	return found;
 }
 
-static int fail(const struct wf_coll_group *group, const char *what, int err)
+static int bootstrap_fail(const struct wf_coll_group *group, const char *what, int err)
 {
 	wf_coll_log(group->coll->ep, FI_LOG_WARN, "collectives: %s: %s: %s\n",
 		group->coll->port[WF_COLL_OFFLOAD].engine->name, what,
@@ -114,15 +114,15 @@ static int fail(const struct wf_coll_group *group, const char *what, int err)
 
 /* ---- what the offload engine calls ---- */
 
-static int allgather(struct fid_mc *mc, const void *buf, size_t len, void *result,
-	void (*done)(void *arg, int err), void *arg)
+static int bootstrap_allgather(struct fid_mc *mc, const void *buf, size_t len,
+	void *result, void (*done)(void *arg, int err), void *arg)
 {
 	struct wf_coll_group *group = wf_container_of(mc, struct wf_coll_group, fid);
 	struct wf_coll_boot *boot = group->boot;
 	int ret = -FI_EINVAL;
 
 	if (!buf || !result || !done || !len || len > FI_COLL_BOOTSTRAP_MAX || !boot)
-		return fail(group, "bootstrap", ret);
+		return bootstrap_fail(group, "bootstrap", ret);
 	wf_lock(&boot->coll->boots.lock);
 	if (!boot->done && !boot->end && !boot->is_finished) {
 		memcpy(boot->data, buf, len);
@@ -130,37 +130,38 @@ static int allgather(struct fid_mc *mc, const void *buf, size_t len, void *resul
 		boot->result = result;
 		boot->done = done;
 		boot->arg = arg;
-		queue(boot);
+		bootstrap_queue(boot);
 		ret = 0;
 	}
 	wf_unlock(&boot->coll->boots.lock);
-	return ret ? fail(group, "bootstrap: one exchange at a time", ret) : 0;
+	return ret ? bootstrap_fail(group, "bootstrap: one exchange at a time", ret)
+		   : 0;
 }
 
 static struct fi_ops_coll_bootstrap bootstrap_ops = {
 	.size = sizeof(bootstrap_ops),
-	.allgather = allgather,
+	.allgather = bootstrap_allgather,
 };
 
 /* fi_peer_mc_context.joined of the offload engine. */
-static void offload_joined(void *context, int err)
+static void bootstrap_offload_joined(void *context, int err)
 {
 	struct wf_coll_group *group = context;
 	struct wf_coll_boot *boot = group->boot;
 
 	if (err)
-		(void)fail(group, "join", err);
+		(void)bootstrap_fail(group, "join", err);
 	wf_lock(&boot->coll->boots.lock);
 	boot->end = err ? WANT_FAILED : WANT_JOINED;
 	if (!boot->is_finished)
-		queue(boot);
+		bootstrap_queue(boot);
 	wf_unlock(&boot->coll->boots.lock);
 }
 
 /* ---- rounds ---- */
 
 /* Start the allgather of the phase. False: the first engine has no space now. */
-static bool post(struct wf_coll_boot *boot)
+static bool bootstrap_post(struct wf_coll_boot *boot)
 {
 	const struct wf_coll_group *group = boot->group;
 	const struct wf_coll_port *port = &boot->coll->port[WF_COLL_BASE];
@@ -184,7 +185,7 @@ static bool post(struct wf_coll_boot *boot)
 
 /* End the rounds: the join of @group is complete. @offloads: all members have joined at
  * the offload engine. @err: an exchange failed with this negative FI_E code; or 0. */
-static void finish(struct wf_coll_boot *boot, bool offloads, int err)
+static void bootstrap_finish(struct wf_coll_boot *boot, bool offloads, int err)
 {
 	struct wf_coll_group *group = boot->group;
 	void (*done)(void *, int) = boot->done;
@@ -206,7 +207,7 @@ static void finish(struct wf_coll_boot *boot, bool offloads, int err)
 	wf_coll_joined(group, err);
 }
 
-static void exchanged(struct wf_coll_boot *boot)
+static void bootstrap_exchanged(struct wf_coll_boot *boot)
 {
 	void (*done)(void *, int) = boot->done;
 
@@ -219,7 +220,8 @@ static void exchanged(struct wf_coll_boot *boot)
 	done(boot->arg, 0);
 }
 
-static bool all_want(const struct wf_coll_boot *boot, enum want want, uint32_t len)
+static bool bootstrap_all_want(
+	const struct wf_coll_boot *boot, enum want want, uint32_t len)
 {
 	for (size_t i = 0; i < boot->members; i++)
 		if (boot->heads[i].want != want || boot->heads[i].len != len)
@@ -227,28 +229,28 @@ static bool all_want(const struct wf_coll_boot *boot, enum want want, uint32_t l
 	return true;
 }
 
-/* A phase has ended. False: step() has to be called again. */
-static bool next_phase(struct wf_coll_boot *boot)
+/* A phase has ended. False: bootstrap_step() has to be called again. */
+static bool bootstrap_next_phase(struct wf_coll_boot *boot)
 {
 	boot->is_posted = boot->is_over = false;
 	if (boot->err) {
-		finish(boot, false, boot->err);
+		bootstrap_finish(boot, false, boot->err);
 		return true;
 	}
 	if (boot->phase == PHASE_DATA) {
-		exchanged(boot);
+		bootstrap_exchanged(boot);
 		return true;
 	}
 	if (boot->mine.want == WANT_EXCHANGE &&
-		all_want(boot, WANT_EXCHANGE, boot->len)) {
+		bootstrap_all_want(boot, WANT_EXCHANGE, boot->len)) {
 		boot->phase = PHASE_DATA;
-		return post(boot);
+		return bootstrap_post(boot);
 	}
-	finish(boot, all_want(boot, WANT_JOINED, 0), 0);
+	bootstrap_finish(boot, bootstrap_all_want(boot, WANT_JOINED, 0), 0);
 	return true;
 }
 
-static bool begin_round(struct wf_coll_boot *boot)
+static bool bootstrap_begin_round(struct wf_coll_boot *boot)
 {
 	struct head mine = { 0 };
 
@@ -262,12 +264,12 @@ static bool begin_round(struct wf_coll_boot *boot)
 		return true;
 	boot->mine = mine;
 	boot->phase = PHASE_HEADS;
-	return post(boot);
+	return bootstrap_post(boot);
 }
 
 /* Post or finish the phases of @boot that can proceed. False: the first engine has no
  * space now. */
-static bool advance(struct wf_coll_boot *boot)
+static bool bootstrap_advance(struct wf_coll_boot *boot)
 {
 	struct wf_coll_group *group = boot->group;
 	bool is_over, has_base;
@@ -282,21 +284,21 @@ static bool advance(struct wf_coll_boot *boot)
 	if (!has_base)
 		return true;
 	if (boot->phase == PHASE_IDLE)
-		return begin_round(boot);
+		return bootstrap_begin_round(boot);
 	if (is_over)
-		return next_phase(boot);
-	return boot->is_posted || post(boot);
+		return bootstrap_next_phase(boot);
+	return boot->is_posted || bootstrap_post(boot);
 }
 
 /* struct wf_later.run. An event after this point queues @boot again. */
-static bool step(struct wf_later *later, struct wf_list *ready)
+static bool bootstrap_step(struct wf_later *later, struct wf_list *ready)
 {
-	struct wf_coll_boot *boot = boot_of(ready);
+	struct wf_coll_boot *boot = bootstrap_boot_of(ready);
 
 	wf_lock(&later->lock);
 	boot->is_queued = false;
 	wf_unlock(&later->lock);
-	if (advance(boot))
+	if (bootstrap_advance(boot))
 		return true;
 	/* wf_later keeps @boot in its list when this function returns false. */
 	wf_lock(&later->lock);
@@ -307,7 +309,7 @@ static bool step(struct wf_later *later, struct wf_list *ready)
 
 /* ---- beginning and end ---- */
 
-static struct wf_coll_boot *boot_new(struct wf_coll_group *group)
+static struct wf_coll_boot *bootstrap_boot_new(struct wf_coll_group *group)
 {
 	struct wf_coll_boot *boot = calloc(1, sizeof(*boot));
 	size_t members = group->member_count;
@@ -321,12 +323,12 @@ static struct wf_coll_boot *boot_new(struct wf_coll_group *group)
 	boot->data = calloc(members + 1, FI_COLL_BOOTSTRAP_MAX);
 	if (boot->heads && boot->data)
 		return boot;
-	boot_free(boot);
+	bootstrap_boot_free(boot);
 	return NULL;
 }
 
 /* Join the group of the offload engine. boots.run_lock is held. */
-static void start(struct wf_coll_group *group, struct wf_coll_boot *boot)
+static void bootstrap_start(struct wf_coll_group *group, struct wf_coll_boot *boot)
 {
 	struct wf_coll *coll = group->coll;
 	int ret;
@@ -337,29 +339,29 @@ static void start(struct wf_coll_group *group, struct wf_coll_boot *boot)
 	wf_unlock(&coll->boots.lock);
 	atomic_fetch_add(&coll->boot_count, 1);
 	ret = wf_coll_join_engine(
-		group, WF_COLL_OFFLOAD, &bootstrap_ops, offload_joined);
+		group, WF_COLL_OFFLOAD, &bootstrap_ops, bootstrap_offload_joined);
 	if (ret)
-		offload_joined(group, ret);
+		bootstrap_offload_joined(group, ret);
 }
 
 void wf_coll_boot_start(struct wf_coll_group *group)
 {
 	struct wf_lock *run_lock = &group->coll->boots.run_lock;
-	struct wf_coll_boot *boot = boot_new(group);
+	struct wf_coll_boot *boot = bootstrap_boot_new(group);
 	bool is_closing;
 
 	if (!boot) {
 		/* The other members wait for this one until it closes the group. */
-		wf_coll_joined(group, fail(group, "bootstrap", -FI_ENOMEM));
+		wf_coll_joined(group, bootstrap_fail(group, "bootstrap", -FI_ENOMEM));
 		return;
 	}
 	wf_lock(run_lock);
 	is_closing = group->is_closing;
 	if (!is_closing)
-		start(group, boot);
+		bootstrap_start(group, boot);
 	wf_unlock(run_lock);
 	if (is_closing)
-		boot_free(boot);
+		bootstrap_boot_free(boot);
 }
 
 void wf_coll_boot_base(struct wf_coll_group *group)
@@ -369,7 +371,7 @@ void wf_coll_boot_base(struct wf_coll_group *group)
 	wf_lock(&coll->boots.lock);
 	group->has_base = true;
 	if (group->boot)
-		queue(group->boot);
+		bootstrap_queue(group->boot);
 	wf_unlock(&coll->boots.lock);
 }
 
@@ -405,18 +407,18 @@ void wf_coll_boot_stop(struct wf_coll_group *group)
 	if (!is_free)
 		return;
 	atomic_fetch_sub(&coll->boot_count, 1);
-	boot_free(boot);
+	bootstrap_boot_free(boot);
 }
 
 int wf_coll_boots_init(struct wf_coll *coll)
 {
 	wf_list_init(&coll->boot_list);
-	return wf_later_init(&coll->boots, step);
+	return wf_later_init(&coll->boots, bootstrap_step);
 }
 
 void wf_coll_boots_done(struct wf_coll *coll)
 {
 	wf_list_foreach_safe(link, &coll->boot_list)
-		boot_free(wf_list_entry(link, struct wf_coll_boot, link));
+		bootstrap_boot_free(wf_list_entry(link, struct wf_coll_boot, link));
 	wf_later_done(&coll->boots);
 }

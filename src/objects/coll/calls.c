@@ -16,7 +16,8 @@ struct target {
 	fi_addr_t addr;
 };
 
-static int refuse(const struct wf_ep *ep, int err, fi_addr_t addr, const char *why)
+static int coll_calls_refuse(
+	const struct wf_ep *ep, int err, fi_addr_t addr, const char *why)
 {
 	FI_WARN(ep->domain->prov->fi, FI_LOG_EP_DATA,
 		"collective on the group %#llx refused: %s\n", (unsigned long long)addr,
@@ -31,7 +32,7 @@ struct question {
 	enum fi_datatype datatype;
 };
 
-static int find_target(struct fid_ep *fid, fi_addr_t addr,
+static int calls_find_target(struct fid_ep *fid, fi_addr_t addr,
 	const struct question *question, struct target *ret)
 {
 	enum wf_coll_which which = WF_COLL_BASE;
@@ -39,11 +40,13 @@ static int find_target(struct fid_ep *fid, fi_addr_t addr,
 	const struct wf_coll_group *group = wf_coll_find(ep->coll, addr);
 
 	if (wf_unlikely(!group))
-		return refuse(ep, -FI_EINVAL, addr, "no group of this endpoint");
+		return coll_calls_refuse(
+			ep, -FI_EINVAL, addr, "no group of this endpoint");
 	/* acquire: pairs with the end of the join. */
 	if (wf_unlikely(atomic_load_explicit(&group->state, memory_order_acquire) !=
 			WF_COLL_JOINED))
-		return refuse(ep, -FI_EOPBADSTATE, addr, "its join has not completed");
+		return coll_calls_refuse(
+			ep, -FI_EOPBADSTATE, addr, "its join has not completed");
 	if (wf_unlikely(group->offloads) &&
 		wf_coll_offloads(ep->coll->engines, question->coll, question->op,
 			question->datatype))
@@ -55,12 +58,12 @@ static int find_target(struct fid_ep *fid, fi_addr_t addr,
 	return 0;
 }
 
-static uint64_t flags_of(const struct target *target, uint64_t flags)
+static uint64_t coll_calls_flags_of(const struct target *target, uint64_t flags)
 {
 	return flags | target->coll->ep->tx.forced;
 }
 
-static ssize_t done(const struct target *target, ssize_t ret)
+static ssize_t calls_done(const struct target *target, ssize_t ret)
 {
 	wf_coll_wake(target->coll);
 	wf_coll_left_engine(target->coll);
@@ -73,17 +76,17 @@ static ssize_t done(const struct target *target, ssize_t ret)
 #define FORWARD(fid, coll_addr, question, slot, ...)                                   \
 	do {                                                                           \
 		struct target t;                                                       \
-		int err = find_target(fid, coll_addr, question, &t);                   \
+		int err = calls_find_target(fid, coll_addr, question, &t);             \
 		if (wf_unlikely(err))                                                  \
 			return err;                                                    \
-		return done(&t, t.ops->slot(t.ep, __VA_ARGS__));                       \
+		return calls_done(&t, t.ops->slot(t.ep, __VA_ARGS__));                 \
 	} while (0)
 
 static ssize_t coll_barrier2(
 	struct fid_ep *fid, fi_addr_t coll_addr, uint64_t flags, void *context)
 {
 	FORWARD(fid, coll_addr, QUESTION(FI_BARRIER, FI_NOOP, FI_VOID), barrier2,
-		t.addr, flags_of(&t, flags), context);
+		t.addr, coll_calls_flags_of(&t, flags), context);
 }
 
 static ssize_t coll_barrier(struct fid_ep *fid, fi_addr_t coll_addr, void *context)
@@ -99,8 +102,8 @@ static ssize_t coll_broadcast(struct fid_ep *fid, void *buf, size_t count, void 
 	uint64_t flags, void *context)
 {
 	FORWARD(fid, coll_addr, QUESTION(FI_BROADCAST, FI_NOOP, datatype), broadcast,
-		buf, count, desc, t.addr, root_addr, datatype, flags_of(&t, flags),
-		context);
+		buf, count, desc, t.addr, root_addr, datatype,
+		coll_calls_flags_of(&t, flags), context);
 }
 
 static ssize_t coll_alltoall(struct fid_ep *fid, const void *buf, size_t count,
@@ -108,8 +111,8 @@ static ssize_t coll_alltoall(struct fid_ep *fid, const void *buf, size_t count,
 	enum fi_datatype datatype, uint64_t flags, void *context)
 {
 	FORWARD(fid, coll_addr, QUESTION(FI_ALLTOALL, FI_NOOP, datatype), alltoall, buf,
-		count, desc, result, result_desc, t.addr, datatype, flags_of(&t, flags),
-		context);
+		count, desc, result, result_desc, t.addr, datatype,
+		coll_calls_flags_of(&t, flags), context);
 }
 
 static ssize_t coll_allreduce(struct fid_ep *fid, const void *buf, size_t count,
@@ -118,7 +121,7 @@ static ssize_t coll_allreduce(struct fid_ep *fid, const void *buf, size_t count,
 {
 	FORWARD(fid, coll_addr, QUESTION(FI_ALLREDUCE, op, datatype), allreduce, buf,
 		count, desc, result, result_desc, t.addr, datatype, op,
-		flags_of(&t, flags), context);
+		coll_calls_flags_of(&t, flags), context);
 }
 
 static ssize_t coll_allgather(struct fid_ep *fid, const void *buf, size_t count,
@@ -127,7 +130,7 @@ static ssize_t coll_allgather(struct fid_ep *fid, const void *buf, size_t count,
 {
 	FORWARD(fid, coll_addr, QUESTION(FI_ALLGATHER, FI_NOOP, datatype), allgather,
 		buf, count, desc, result, result_desc, t.addr, datatype,
-		flags_of(&t, flags), context);
+		coll_calls_flags_of(&t, flags), context);
 }
 
 static ssize_t coll_reduce_scatter(struct fid_ep *fid, const void *buf, size_t count,
@@ -136,7 +139,7 @@ static ssize_t coll_reduce_scatter(struct fid_ep *fid, const void *buf, size_t c
 {
 	FORWARD(fid, coll_addr, QUESTION(FI_REDUCE_SCATTER, op, datatype),
 		reduce_scatter, buf, count, desc, result, result_desc, t.addr, datatype,
-		op, flags_of(&t, flags), context);
+		op, coll_calls_flags_of(&t, flags), context);
 }
 
 static ssize_t coll_reduce(struct fid_ep *fid, const void *buf, size_t count,
@@ -146,7 +149,7 @@ static ssize_t coll_reduce(struct fid_ep *fid, const void *buf, size_t count,
 {
 	FORWARD(fid, coll_addr, QUESTION(FI_REDUCE, op, datatype), reduce, buf, count,
 		desc, result, result_desc, t.addr, root_addr, datatype, op,
-		flags_of(&t, flags), context);
+		coll_calls_flags_of(&t, flags), context);
 }
 
 static ssize_t coll_scatter(struct fid_ep *fid, const void *buf, size_t count,
@@ -155,7 +158,7 @@ static ssize_t coll_scatter(struct fid_ep *fid, const void *buf, size_t count,
 {
 	FORWARD(fid, coll_addr, QUESTION(FI_SCATTER, FI_NOOP, datatype), scatter, buf,
 		count, desc, result, result_desc, t.addr, root_addr, datatype,
-		flags_of(&t, flags), context);
+		coll_calls_flags_of(&t, flags), context);
 }
 
 static ssize_t coll_gather(struct fid_ep *fid, const void *buf, size_t count,
@@ -164,7 +167,7 @@ static ssize_t coll_gather(struct fid_ep *fid, const void *buf, size_t count,
 {
 	FORWARD(fid, coll_addr, QUESTION(FI_GATHER, FI_NOOP, datatype), gather, buf,
 		count, desc, result, result_desc, t.addr, root_addr, datatype,
-		flags_of(&t, flags), context);
+		coll_calls_flags_of(&t, flags), context);
 }
 
 static ssize_t coll_msg(struct fid_ep *fid, const struct fi_msg_collective *msg,
@@ -176,14 +179,14 @@ static ssize_t coll_msg(struct fid_ep *fid, const struct fi_msg_collective *msg,
 
 	if (!msg)
 		return -FI_EINVAL;
-	ret = find_target(
+	ret = calls_find_target(
 		fid, msg->coll_addr, QUESTION(msg->coll, msg->op, msg->datatype), &t);
 	if (ret)
 		return ret;
 	below = *msg;
 	below.coll_addr = t.addr;
-	return done(&t, t.ops->msg(t.ep, &below, resultv, result_desc, result_count,
-				flags_of(&t, flags)));
+	return calls_done(&t, t.ops->msg(t.ep, &below, resultv, result_desc,
+				      result_count, coll_calls_flags_of(&t, flags)));
 }
 
 struct fi_ops_collective wf_coll_calls = {

@@ -12,7 +12,7 @@
  * before it is enabled. fi_enable opens, binds and enables everything else.
  */
 
-static int failed(const struct wf_coll *coll, const struct wf_coll_port *port,
+static int endpoint_failed(const struct wf_coll *coll, const struct wf_coll_port *port,
 	const char *call, int ret)
 {
 	wf_coll_log(coll->ep, FI_LOG_WARN, "collectives: %s: %s: %s\n",
@@ -20,7 +20,7 @@ static int failed(const struct wf_coll *coll, const struct wf_coll_port *port,
 	return ret;
 }
 
-static int open_av(struct wf_coll *coll, struct wf_coll_port *port)
+static int endpoint_open_av(struct wf_coll *coll, struct wf_coll_port *port)
 {
 	struct wf_av *av = coll->ep->av;
 	struct fi_peer_av_context context = { sizeof(context), &port->peer_av };
@@ -28,24 +28,24 @@ static int open_av(struct wf_coll *coll, struct wf_coll_port *port)
 	int ret = wf_av_export(av, &port->peer_av);
 
 	if (ret)
-		return failed(coll, port, "export of the AV", ret);
+		return endpoint_failed(coll, port, "export of the AV", ret);
 	ret = fi_av_open(port->engine->domain, &attr, &port->av, &context);
 	if (!ret)
 		return 0;
 	wf_av_unexport(&port->peer_av);
 	port->av = NULL;
-	return failed(coll, port, "fi_av_open", ret);
+	return endpoint_failed(coll, port, "fi_av_open", ret);
 }
 
 /* Is @port that of the first engine, which serves the bootstrap of an offload engine?
  */
-static bool intercepts(const struct wf_coll_port *port)
+static bool endpoint_intercepts(const struct wf_coll_port *port)
 {
 	return port->coll->port_count > WF_COLL_OFFLOAD &&
 	       port == &port->coll->port[WF_COLL_BASE];
 }
 
-static int open_cq(struct wf_coll *coll, struct wf_coll_port *port)
+static int coll_endpoint_open_cq(struct wf_coll *coll, struct wf_coll_port *port)
 {
 	struct wf_cq *cq = coll->ep->tx_cq;
 	struct fi_cq_attr attr = { .format = cq->ring.format,
@@ -53,20 +53,20 @@ static int open_cq(struct wf_coll *coll, struct wf_coll_port *port)
 	int ret;
 
 	wf_cq_export(cq, &port->peer_cq);
-	if (intercepts(port))
+	if (endpoint_intercepts(port))
 		wf_coll_intercept_cq(port);
 	ret = wf_peer_open_cq(port->engine->domain, &attr, &port->peer_cq, &port->cq);
 	if (!ret) {
-		if (!intercepts(port))
+		if (!endpoint_intercepts(port))
 			wf_cq_link(port->cq, cq);
 		return 0;
 	}
 	wf_cq_unexport(&port->peer_cq);
 	port->cq = NULL;
-	return failed(coll, port, "fi_cq_open", ret);
+	return endpoint_failed(coll, port, "fi_cq_open", ret);
 }
 
-static int open_cntr(struct wf_coll *coll, struct wf_coll_port *port)
+static int endpoint_open_cntr(struct wf_coll *coll, struct wf_coll_port *port)
 {
 	struct wf_cntr *cntr = coll->ep->cntr[WF_CNTR_SEND];
 	struct fi_cntr_attr attr = { .events = FI_CNTR_EVENTS_COMP,
@@ -74,21 +74,22 @@ static int open_cntr(struct wf_coll *coll, struct wf_coll_port *port)
 	int ret;
 
 	wf_cntr_export(cntr, &port->peer_cntr);
-	if (intercepts(port))
+	if (endpoint_intercepts(port))
 		wf_coll_intercept_cntr(port);
 	ret = wf_peer_open_cntr(
 		port->engine->domain, &attr, &port->peer_cntr, &port->cntr);
 	if (!ret) {
-		if (!intercepts(port))
+		if (!endpoint_intercepts(port))
 			wf_cntr_link(port->cntr, cntr);
 		return 0;
 	}
 	wf_cntr_unexport(&port->peer_cntr);
 	port->cntr = NULL;
-	return failed(coll, port, "fi_cntr_open", ret);
+	return endpoint_failed(coll, port, "fi_cntr_open", ret);
 }
 
-static int open_eq(struct wf_coll *coll, struct wf_coll_port *port, struct wf_eq *eq)
+static int endpoint_open_eq(
+	struct wf_coll *coll, struct wf_coll_port *port, struct wf_eq *eq)
 {
 	struct fi_peer_eq_context context = { sizeof(context), &eq->fid };
 	struct fi_eq_attr attr = { .flags = FI_PEER, .wait_obj = FI_WAIT_NONE };
@@ -97,54 +98,57 @@ static int open_eq(struct wf_coll *coll, struct wf_coll_port *port, struct wf_eq
 	if (!ret)
 		return 0;
 	port->eq = NULL;
-	return failed(coll, port, "fi_eq_open", ret);
+	return endpoint_failed(coll, port, "fi_eq_open", ret);
 }
 
-static int bind(struct wf_coll *coll, struct wf_coll_port *port, struct fid *fid,
-	uint64_t flags)
+static int endpoint_bind(struct wf_coll *coll, struct wf_coll_port *port,
+	struct fid *fid, uint64_t flags)
 {
 	int ret = fi_ep_bind(port->ep, fid, flags);
 
-	return ret ? failed(coll, port, "fi_ep_bind", ret) : 0;
+	return ret ? endpoint_failed(coll, port, "fi_ep_bind", ret) : 0;
 }
 
 /* Each object is opened and bound once, also if fi_enable is called again after a
  * failure. */
 
-static int add_av(struct wf_coll *coll, struct wf_coll_port *port)
+static int endpoint_add_av(struct wf_coll *coll, struct wf_coll_port *port)
 {
-	int ret = open_av(coll, port);
+	int ret = endpoint_open_av(coll, port);
 
-	return ret ? ret : bind(coll, port, &port->av->fid, 0);
+	return ret ? ret : endpoint_bind(coll, port, &port->av->fid, 0);
 }
 
-static int add_cq(struct wf_coll *coll, struct wf_coll_port *port)
+static int endpoint_add_cq(struct wf_coll *coll, struct wf_coll_port *port)
 {
-	int ret = open_cq(coll, port);
+	int ret = coll_endpoint_open_cq(coll, port);
 
 	return ret ? ret
-		   : bind(coll, port, &port->cq->fid,
+		   : endpoint_bind(coll, port, &port->cq->fid,
 			     FI_TRANSMIT | FI_SELECTIVE_COMPLETION);
 }
 
-static int add_cntr(struct wf_coll *coll, struct wf_coll_port *port)
+static int endpoint_add_cntr(struct wf_coll *coll, struct wf_coll_port *port)
 {
-	int ret = open_cntr(coll, port);
+	int ret = endpoint_open_cntr(coll, port);
 
-	return ret ? ret : bind(coll, port, &port->cntr->fid, FI_SEND);
+	return ret ? ret : endpoint_bind(coll, port, &port->cntr->fid, FI_SEND);
 }
 
-static int add_eq(struct wf_coll *coll, struct wf_coll_port *port, struct wf_eq *eq)
+static int endpoint_add_eq(
+	struct wf_coll *coll, struct wf_coll_port *port, struct wf_eq *eq)
 {
-	int ret = open_eq(coll, port, eq);
+	int ret = endpoint_open_eq(coll, port, eq);
 
-	return ret ? ret : bind(coll, port, &port->eq->fid, 0);
+	return ret ? ret : endpoint_bind(coll, port, &port->eq->fid, 0);
 }
 
 /* Import the endpoint's counter into the engine, if it has one. */
-static int count_port(struct wf_coll *coll, struct wf_coll_port *port)
+static int endpoint_count_port(struct wf_coll *coll, struct wf_coll_port *port)
 {
-	return port->cntr || !coll->ep->cntr[WF_CNTR_SEND] ? 0 : add_cntr(coll, port);
+	return port->cntr || !coll->ep->cntr[WF_CNTR_SEND]
+		       ? 0
+		       : endpoint_add_cntr(coll, port);
 }
 
 static int coll_cntr_bound(struct wf_ep *ep)
@@ -153,11 +157,11 @@ static int coll_cntr_bound(struct wf_ep *ep)
 	int ret = 0;
 
 	for (unsigned int i = 0; i < coll->port_count && !ret; i++)
-		ret = count_port(coll, &coll->port[i]);
+		ret = endpoint_count_port(coll, &coll->port[i]);
 	return ret;
 }
 
-static int enable_port(struct wf_coll *coll, struct wf_coll_port *port)
+static int endpoint_enable_port(struct wf_coll *coll, struct wf_coll_port *port)
 {
 	struct wf_eq *eq = wf_ep_eq(coll->ep);
 	int ret = 0;
@@ -165,18 +169,18 @@ static int enable_port(struct wf_coll *coll, struct wf_coll_port *port)
 	if (port->enabled)
 		return 0;
 	if (!port->av)
-		ret = add_av(coll, port);
+		ret = endpoint_add_av(coll, port);
 	if (!ret && !port->cq)
-		ret = add_cq(coll, port);
+		ret = endpoint_add_cq(coll, port);
 	if (!ret)
-		ret = count_port(coll, port);
+		ret = endpoint_count_port(coll, port);
 	if (!ret && !port->eq && eq)
-		ret = add_eq(coll, port, eq);
+		ret = endpoint_add_eq(coll, port, eq);
 	if (ret)
 		return ret;
 	ret = fi_enable(port->ep);
 	if (ret)
-		return failed(coll, port, "fi_enable", ret);
+		return endpoint_failed(coll, port, "fi_enable", ret);
 	port->enabled = true;
 	return 0;
 }
@@ -198,11 +202,11 @@ static int coll_enable(struct wf_ep *ep)
 		return -FI_EINVAL;
 	}
 	for (unsigned int i = 0; i < coll->port_count && !ret; i++)
-		ret = enable_port(coll, &coll->port[i]);
+		ret = endpoint_enable_port(coll, &coll->port[i]);
 	return ret;
 }
 
-static int close_ep(struct wf_coll *coll, struct wf_coll_port *port)
+static int endpoint_close_ep(struct wf_coll *coll, struct wf_coll_port *port)
 {
 	int ret;
 
@@ -211,7 +215,7 @@ static int close_ep(struct wf_coll *coll, struct wf_coll_port *port)
 	ret = port->engine->info->mode & FI_PEER_TRANSFER ? wf_transfer_close(coll->ep)
 							  : fi_close(&port->ep->fid);
 	if (ret)
-		return failed(coll, port, "fi_close", ret);
+		return endpoint_failed(coll, port, "fi_close", ret);
 	port->ep = NULL;
 	return 0;
 }
@@ -222,11 +226,11 @@ static int coll_closing(struct wf_ep *ep)
 	int ret = 0;
 
 	for (unsigned int i = coll->port_count; i-- > 0 && !ret;)
-		ret = close_ep(coll, &coll->port[i]);
+		ret = endpoint_close_ep(coll, &coll->port[i]);
 	return ret;
 }
 
-static void close_port(struct wf_coll_port *port)
+static void endpoint_close_port(struct wf_coll_port *port)
 {
 	if (port->eq)
 		(void)fi_close(&port->eq->fid);
@@ -251,7 +255,7 @@ static void coll_closed(struct wf_ep *ep)
 	if (coll->eq)
 		wf_eq_progress_del(coll->eq, &coll->join_timer.progress);
 	while (coll->port_count)
-		close_port(&coll->port[--coll->port_count]);
+		endpoint_close_port(&coll->port[--coll->port_count]);
 	wf_coll_progress_done(coll);
 	wf_coll_boots_done(coll);
 	(void)pthread_mutex_destroy(&coll->lock);
@@ -281,7 +285,7 @@ static const struct wf_ep_coll_ops coll_ops = {
 	.item = coll_item,
 };
 
-static int open_port(struct wf_coll *coll, const struct wf_coll_engine *engine)
+static int endpoint_open_port(struct wf_coll *coll, const struct wf_coll_engine *engine)
 {
 	struct wf_coll_port *port = &coll->port[coll->port_count];
 	int ret;
@@ -294,13 +298,13 @@ static int open_port(struct wf_coll *coll, const struct wf_coll_engine *engine)
 	else
 		ret = fi_endpoint(engine->domain, engine->info, &port->ep, NULL);
 	if (ret)
-		return failed(coll, port, "fi_endpoint", ret);
+		return endpoint_failed(coll, port, "fi_endpoint", ret);
 	port->builtin = wf_ep_from_fid(port->ep) != NULL;
 	coll->port_count++;
 	return 0;
 }
 
-static int new_coll(struct wf_ep *ep, struct wf_coll_engines *engines)
+static int endpoint_new_coll(struct wf_ep *ep, struct wf_coll_engines *engines)
 {
 	struct wf_coll *coll = calloc(1, sizeof(*coll));
 	int ret;
@@ -333,9 +337,9 @@ int wf_coll_attach(struct wf_ep *ep)
 	int ret = wf_coll_engines(ep->domain, &engines);
 
 	if (!ret)
-		ret = new_coll(ep, engines);
+		ret = endpoint_new_coll(ep, engines);
 	for (unsigned int i = 0; !ret && i < engines->count; i++)
-		ret = open_port(ep->coll, &engines->at[i]);
+		ret = endpoint_open_port(ep->coll, &engines->at[i]);
 	if (ret)
 		return ret;
 	/* Transfers of the engines are tagged messages, also if the application did

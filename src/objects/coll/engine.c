@@ -14,7 +14,7 @@
  * domain, so the locks of the functions that the engine calls are taken under it. */
 static pthread_mutex_t opening = PTHREAD_MUTEX_INITIALIZER;
 
-static int failed(
+static int engine_failed(
 	const struct wf_domain *domain, const char *engine, const char *call, int ret)
 {
 	FI_WARN(domain->prov->fi, FI_LOG_DOMAIN, "collectives: %s: %s: %s\n", engine,
@@ -24,7 +24,7 @@ static int failed(
 
 /* Set threading and progress of an engine: the application's threads and our progress
  * thread call it. */
-static void settle(struct fi_info *info, const struct wf_domain *domain)
+static void engine_settle(struct fi_info *info, const struct wf_domain *domain)
 {
 	struct fi_domain_attr *attr = info->domain_attr;
 
@@ -33,7 +33,7 @@ static void settle(struct fi_info *info, const struct wf_domain *domain)
 	attr->progress = attr->control_progress = FI_PROGRESS_MANUAL;
 }
 
-static int find(struct wf_coll_engine *engine, const struct wf_domain *domain,
+static int engine_find(struct wf_coll_engine *engine, const struct wf_domain *domain,
 	const char *name, uint64_t mode)
 {
 	int mr_mode = wf_lower_mr_mode(domain->info->domain_attr->mr_mode);
@@ -45,7 +45,7 @@ static int find(struct wf_coll_engine *engine, const struct wf_domain *domain,
 	ret = wf_lower_find(WF_INFO_ENGINE_VERSION, hints, &found);
 	fi_freeinfo(hints);
 	if (ret) {
-		(void)failed(domain, name, "fi_getinfo", ret);
+		(void)engine_failed(domain, name, "fi_getinfo", ret);
 		return -FI_ENOSYS;
 	}
 	engine->name = name;
@@ -53,11 +53,11 @@ static int find(struct wf_coll_engine *engine, const struct wf_domain *domain,
 	fi_freeinfo(found);
 	if (!engine->info)
 		return -FI_ENOMEM;
-	settle(engine->info, domain);
+	engine_settle(engine->info, domain);
 	return 0;
 }
 
-static void close_engine(struct wf_coll_engine *engine)
+static void engine_close(struct wf_coll_engine *engine)
 {
 	if (engine->domain)
 		(void)fi_close(&engine->domain->fid);
@@ -66,35 +66,36 @@ static void close_engine(struct wf_coll_engine *engine)
 	fi_freeinfo(engine->info);
 }
 
-static int open_engine(struct wf_coll_engine *engine, struct wf_domain *domain,
+static int engine_open(struct wf_coll_engine *engine, struct wf_domain *domain,
 	const char *name, uint64_t mode)
 {
 	struct fi_peer_domain_context context = { sizeof(context), &domain->fid };
-	int ret = find(engine, domain, name, mode);
+	int ret = engine_find(engine, domain, name, mode);
 
 	if (ret)
 		return ret;
 	ret = fi_fabric(engine->info->fabric_attr, &engine->fabric, NULL);
 	if (ret) {
-		(void)failed(domain, name, "fi_fabric", ret);
+		(void)engine_failed(domain, name, "fi_fabric", ret);
 		goto err_close;
 	}
 	ret = fi_domain2(
 		engine->fabric, engine->info, &engine->domain, FI_PEER, &context);
 	if (ret) {
-		(void)failed(domain, name, "fi_domain2", ret);
+		(void)engine_failed(domain, name, "fi_domain2", ret);
 		goto err_close;
 	}
 	return 0;
 
 err_close:
-	close_engine(engine);
+	engine_close(engine);
 	return ret;
 }
 
 /* Open the offload engine, if one is named. Without it all calls go to the first
  * engine. */
-static void open_offload(struct wf_coll_engines *engines, struct wf_domain *domain)
+static void engine_open_offload(
+	struct wf_coll_engines *engines, struct wf_domain *domain)
 {
 	struct wf_coll_engine *engine = &engines->at[WF_COLL_OFFLOAD];
 	char *name = NULL;
@@ -104,27 +105,27 @@ static void open_offload(struct wf_coll_engines *engines, struct wf_domain *doma
 		return;
 	/* No mode FI_PEER_TRANSFER: the one peer of transfers of an endpoint is the
 	 * first engine. */
-	if (!open_engine(engine, domain, name, 0))
+	if (!engine_open(engine, domain, name, 0))
 		engines->count++;
 	else
 		memset(engine, 0, sizeof(*engine));
 }
 
-static int open_engines(struct wf_domain *domain)
+static int engine_open_all(struct wf_domain *domain)
 {
 	struct wf_coll_engines *engines = calloc(1, sizeof(*engines));
 	int ret;
 
 	if (!engines)
 		return -FI_ENOMEM;
-	ret = open_engine(
+	ret = engine_open(
 		&engines->at[WF_COLL_BASE], domain, WF_INFO_ENGINE, FI_PEER_TRANSFER);
 	if (ret) {
 		free(engines);
 		return ret;
 	}
 	engines->count = 1;
-	open_offload(engines, domain);
+	engine_open_offload(engines, domain);
 	domain->coll = engines;
 	return 0;
 }
@@ -135,7 +136,7 @@ int wf_coll_engines(struct wf_domain *domain, struct wf_coll_engines **ret_engin
 
 	pthread_mutex_lock(&opening);
 	if (!domain->coll)
-		ret = open_engines(domain);
+		ret = engine_open_all(domain);
 	*ret_engines = domain->coll;
 	pthread_mutex_unlock(&opening);
 	return ret;
@@ -148,12 +149,12 @@ void wf_coll_domain_done(struct wf_domain *domain)
 	if (!engines)
 		return;
 	while (engines->count)
-		close_engine(&engines->at[--engines->count]);
+		engine_close(&engines->at[--engines->count]);
 	free(engines);
 	domain->coll = NULL;
 }
 
-static bool ask(const struct wf_coll_engine *engine, enum fi_collective_op coll,
+static bool engine_ask(const struct wf_coll_engine *engine, enum fi_collective_op coll,
 	enum fi_op op, enum fi_datatype datatype)
 {
 	struct fi_collective_attr attr = { .op = op, .datatype = datatype };
@@ -163,12 +164,12 @@ static bool ask(const struct wf_coll_engine *engine, enum fi_collective_op coll,
 
 /* The index for @value in wf_coll_engines.offloads: FI_VOID and FI_NOOP come after a
  * gap. */
-static unsigned int index_of(unsigned int value)
+static unsigned int engine_index_of(unsigned int value)
 {
 	return value == FI_COLLECTIVE_OFFSET ? WF_COLL_TYPES - 1 : value;
 }
 
-static bool reduces(enum fi_collective_op coll)
+static bool engine_reduces(enum fi_collective_op coll)
 {
 	return coll == FI_ALLREDUCE || coll == FI_REDUCE || coll == FI_REDUCE_SCATTER;
 }
@@ -179,18 +180,20 @@ bool wf_coll_offloads(struct wf_coll_engines *engines, enum fi_collective_op col
 	atomic_uchar *answer;
 
 	/* Callers pass any operation to a collective without a reduction. */
-	if (!reduces(coll))
+	if (!engine_reduces(coll))
 		op = FI_NOOP;
 	if (coll == FI_BARRIER)
 		datatype = FI_VOID;
 	if (engines->count <= WF_COLL_OFFLOAD || (unsigned int)coll >= WF_COLL_KINDS ||
-		index_of(op) >= WF_COLL_TYPES || index_of(datatype) >= WF_COLL_TYPES)
+		engine_index_of(op) >= WF_COLL_TYPES ||
+		engine_index_of(datatype) >= WF_COLL_TYPES)
 		return false;
-	answer = &engines->offloads[coll][index_of(op)][index_of(datatype)];
+	answer = &engines->offloads[coll][engine_index_of(op)]
+				   [engine_index_of(datatype)];
 	/* relaxed: every thread gets the same answer. */
 	if (atomic_load_explicit(answer, memory_order_relaxed) == WF_COLL_UNKNOWN)
 		atomic_store_explicit(answer,
-			ask(&engines->at[WF_COLL_OFFLOAD], coll, op, datatype)
+			engine_ask(&engines->at[WF_COLL_OFFLOAD], coll, op, datatype)
 				? WF_COLL_YES
 				: WF_COLL_NO,
 			memory_order_relaxed);

@@ -26,7 +26,7 @@ struct wf_coll_group *wf_coll_find(const struct wf_coll *coll, fi_addr_t addr)
 	return group && group->fid.fi_addr == addr ? group : NULL;
 }
 
-static int refuse(const struct wf_ep *ep, int err, const char *why)
+static int coll_group_refuse(const struct wf_ep *ep, int err, const char *why)
 {
 	wf_coll_log(ep, FI_LOG_WARN, "fi_join_collective: %s\n", why);
 	return err;
@@ -38,7 +38,7 @@ static struct wf_coll_group *group_of(struct fid *fid)
 }
 
 /* Give @group a free slot and an address. -FI_ENOSPC, logged. coll->lock is held. */
-static int enter(struct wf_coll *coll, struct wf_coll_group *group)
+static int group_enter(struct wf_coll *coll, struct wf_coll_group *group)
 {
 	static atomic_uint_fast64_t serial;
 	uint32_t slot = coll->next;
@@ -58,10 +58,10 @@ static int enter(struct wf_coll *coll, struct wf_coll_group *group)
 		atomic_store_explicit(&coll->group[slot], group, memory_order_release);
 		return 0;
 	}
-	return refuse(coll->ep, -FI_ENOSPC, "too many groups");
+	return coll_group_refuse(coll->ep, -FI_ENOSPC, "too many groups");
 }
 
-static void leave(struct wf_coll_group *group)
+static void group_leave(struct wf_coll_group *group)
 {
 	struct wf_coll *coll = group->coll;
 
@@ -69,7 +69,7 @@ static void leave(struct wf_coll_group *group)
 		memory_order_relaxed);
 }
 
-static int compare(const void *left, const void *right)
+static int group_compare(const void *left, const void *right)
 {
 	fi_addr_t a = *(const fi_addr_t *)left, b = *(const fi_addr_t *)right;
 
@@ -77,7 +77,7 @@ static int compare(const void *left, const void *right)
 }
 
 /* Copy the members of the set as they are now. */
-static int copy_members(struct wf_coll_group *group)
+static int group_copy_members(struct wf_coll_group *group)
 {
 	size_t count = 0;
 	fi_addr_t *member;
@@ -93,25 +93,26 @@ static int copy_members(struct wf_coll_group *group)
 	if (ret)
 		return ret;
 	if (!count)
-		return refuse(group->coll->ep, -FI_EINVAL, "the set is empty");
+		return coll_group_refuse(
+			group->coll->ep, -FI_EINVAL, "the set is empty");
 	group->member_count = count;
-	qsort(group->member, count, sizeof(*group->member), compare);
+	qsort(group->member, count, sizeof(*group->member), group_compare);
 	return 0;
 }
 
-static bool has_members(
+static bool group_has_members(
 	const struct wf_coll_group *parent, const struct wf_coll_group *group)
 {
 	for (size_t i = 0; i < group->member_count; i++)
 		if (!bsearch(&group->member[i], parent->member, parent->member_count,
-			    sizeof(*parent->member), compare))
+			    sizeof(*parent->member), group_compare))
 			return false;
 	return true;
 }
 
 /* @coll_addr is the address of a set of the AV or of a group, which has to contain all
  * members of @group, or FI_ADDR_NOTAVAIL. 0 or -FI_EINVAL, logged. */
-static int check_parent(const struct wf_coll_group *group, fi_addr_t coll_addr)
+static int group_check_parent(const struct wf_coll_group *group, fi_addr_t coll_addr)
 {
 	struct wf_ep *ep = group->coll->ep;
 	const struct wf_coll_group *parent;
@@ -119,11 +120,11 @@ static int check_parent(const struct wf_coll_group *group, fi_addr_t coll_addr)
 	if (coll_addr == FI_ADDR_NOTAVAIL)
 		return 0;
 	parent = wf_coll_find(group->coll, coll_addr);
-	if (parent ? has_members(parent, group)
+	if (parent ? group_has_members(parent, group)
 		   : !wf_av_set_covers(
 			     ep->av, coll_addr, group->member, group->member_count))
 		return 0;
-	return refuse(ep, -FI_EINVAL,
+	return coll_group_refuse(ep, -FI_EINVAL,
 		"the address is of no set or group that has all members");
 }
 
@@ -154,7 +155,7 @@ void wf_coll_joined(struct wf_coll_group *group, int err)
 }
 
 /* fi_peer_mc_context.joined of the first engine: goes on with the offload engine. */
-static void base_joined(void *context, int err)
+static void group_base_joined(void *context, int err)
 {
 	struct wf_coll_group *group = context;
 
@@ -207,7 +208,7 @@ err_export:
 	return ret;
 }
 
-static void leave_engine(struct wf_coll_engine_group *at)
+static void group_leave_engine(struct wf_coll_engine_group *at)
 {
 	if (!at->mc)
 		return;
@@ -217,7 +218,7 @@ static void leave_engine(struct wf_coll_engine_group *at)
 }
 
 /* Let the readers of @eq run the endpoint while joins are under way. */
-static int watch_eq(struct wf_coll *coll, struct wf_eq *eq)
+static int group_watch_eq(struct wf_coll *coll, struct wf_eq *eq)
 {
 	struct wf_progress *item = &coll->join_timer.progress;
 	int ret;
@@ -233,7 +234,7 @@ static int watch_eq(struct wf_coll *coll, struct wf_eq *eq)
 	return 0;
 }
 
-static int mc_close(struct fid *fid)
+static int group_mc_close(struct fid *fid)
 {
 	struct wf_coll_group *group = group_of(fid);
 	struct wf_coll *coll = group->coll;
@@ -243,14 +244,14 @@ static int mc_close(struct fid *fid)
 	 * the offload engine. An engine does not call joined() of a closed group. */
 	wf_coll_boot_halt(group);
 	for (unsigned int i = 0; i < WF_COLL_ENGINES_MAX; i++)
-		leave_engine(&group->at[i]);
+		group_leave_engine(&group->at[i]);
 	wf_coll_boot_stop(group);
 	wf_coll_left_engine(coll);
 	if (atomic_load_explicit(&group->state, memory_order_relaxed) ==
 		WF_COLL_JOINING)
 		atomic_fetch_sub(&coll->joining, 1);
 	wf_coll_wake(coll);
-	leave(group);
+	group_leave(group);
 	wf_av_set_unref(group->set);
 	free(group->member);
 	free(group);
@@ -260,9 +261,9 @@ static int mc_close(struct fid *fid)
 }
 
 static struct fi_ops mc_fid_ops =
-	WF_FID_OPS(mc_close, wf_absent_bind, wf_absent_control);
+	WF_FID_OPS(group_mc_close, wf_absent_bind, wf_absent_control);
 
-static int new_group(struct wf_ep *ep, const struct fi_collective_addr *addr,
+static int coll_group_new(struct wf_ep *ep, const struct fi_collective_addr *addr,
 	void *context, struct wf_coll_group **ret_group)
 {
 	struct wf_av_set *set = wf_av_set_open_on(ep->av, addr->set);
@@ -270,7 +271,7 @@ static int new_group(struct wf_ep *ep, const struct fi_collective_addr *addr,
 	int ret;
 
 	if (!set)
-		return refuse(
+		return coll_group_refuse(
 			ep, -FI_EINVAL, "the set is not one of the endpoint's AV");
 	group = calloc(1, sizeof(*group));
 	if (!group)
@@ -282,9 +283,9 @@ static int new_group(struct wf_ep *ep, const struct fi_collective_addr *addr,
 	group->set = set;
 	atomic_init(&group->state, WF_COLL_JOINING);
 	wf_av_set_ref(set);
-	ret = copy_members(group);
+	ret = group_copy_members(group);
 	if (!ret)
-		ret = check_parent(group, addr->coll_addr);
+		ret = group_check_parent(group, addr->coll_addr);
 	if (!ret) {
 		*ret_group = group;
 		return 0;
@@ -295,15 +296,15 @@ static int new_group(struct wf_ep *ep, const struct fi_collective_addr *addr,
 	return ret;
 }
 
-static int enter_group(
+static int group_enter_watched(
 	struct wf_coll *coll, struct wf_coll_group *group, struct wf_eq *eq)
 {
 	int ret;
 
 	pthread_mutex_lock(&coll->lock);
-	ret = watch_eq(coll, eq);
+	ret = group_watch_eq(coll, eq);
 	if (!ret)
-		ret = enter(coll, group);
+		ret = group_enter(coll, group);
 	pthread_mutex_unlock(&coll->lock);
 	return ret;
 }
@@ -319,13 +320,14 @@ int wf_coll_join(struct wf_ep *ep, const struct fi_collective_addr *addr,
 	if (!addr || !addr->set || !ret_mc)
 		return -FI_EINVAL;
 	if (flags)
-		return refuse(ep, -FI_EBADFLAGS, "no flags are possible");
+		return coll_group_refuse(ep, -FI_EBADFLAGS, "no flags are possible");
 	if (!eq)
-		return refuse(ep, -FI_ENOEQ, "the endpoint has no event queue");
-	ret = new_group(ep, addr, context, &group);
+		return coll_group_refuse(
+			ep, -FI_ENOEQ, "the endpoint has no event queue");
+	ret = coll_group_new(ep, addr, context, &group);
 	if (ret)
 		return ret;
-	ret = enter_group(coll, group, eq);
+	ret = group_enter_watched(coll, group, eq);
 	if (ret)
 		goto err_free;
 	atomic_fetch_add(&coll->joining, 1);
@@ -333,7 +335,7 @@ int wf_coll_join(struct wf_ep *ep, const struct fi_collective_addr *addr,
 	atomic_fetch_add_explicit(&ep->refs, 1, memory_order_relaxed);
 	/* The event names the group, so the caller must know it first. */
 	*ret_mc = &group->fid;
-	ret = wf_coll_join_engine(group, WF_COLL_BASE, NULL, base_joined);
+	ret = wf_coll_join_engine(group, WF_COLL_BASE, NULL, group_base_joined);
 	wf_coll_left_engine(coll);
 	if (ret)
 		goto err_leave;
@@ -343,10 +345,10 @@ int wf_coll_join(struct wf_ep *ep, const struct fi_collective_addr *addr,
 
 err_leave:
 	*ret_mc = NULL;
-	(void)refuse(ep, ret, fi_strerror(-ret));
+	(void)coll_group_refuse(ep, ret, fi_strerror(-ret));
 	atomic_fetch_sub_explicit(&ep->refs, 1, memory_order_release);
 	atomic_fetch_sub(&coll->joining, 1);
-	leave(group);
+	group_leave(group);
 err_free:
 	wf_av_set_unref(group->set);
 	free(group->member);

@@ -27,20 +27,21 @@ void wf_coll_intercept_end(void)
 	wf_cntr_add_n(port->peer_cntr.fid.context, 1);
 }
 
-static struct wf_coll_port *port_of_cq(struct fid_peer_cq *fid)
+static struct wf_coll_port *intercept_port_of_cq(struct fid_peer_cq *fid)
 {
 	return wf_container_of(fid, struct wf_coll_port, peer_cq);
 }
 
-static struct wf_coll_port *port_of_cntr(struct fid_peer_cntr *fid)
+static struct wf_coll_port *intercept_port_of_cntr(struct fid_peer_cntr *fid)
 {
 	return wf_container_of(fid, struct wf_coll_port, peer_cntr);
 }
 
-static ssize_t cq_write(struct fid_peer_cq *fid, void *context, uint64_t flags,
-	size_t len, void *buf, uint64_t data, uint64_t tag, fi_addr_t src)
+static ssize_t intercept_cq_write(struct fid_peer_cq *fid, void *context,
+	uint64_t flags, size_t len, void *buf, uint64_t data, uint64_t tag,
+	fi_addr_t src)
 {
-	if (wf_coll_boot_ended(port_of_cq(fid)->coll, context, 0)) {
+	if (wf_coll_boot_ended(intercept_port_of_cq(fid)->coll, context, 0)) {
 		held = NULL;
 		return 0;
 	}
@@ -48,10 +49,12 @@ static ssize_t cq_write(struct fid_peer_cq *fid, void *context, uint64_t flags,
 	return wf_cq_write(fid->fid.context, context, flags, len, buf, data, tag, src);
 }
 
-static ssize_t cq_writeerr(struct fid_peer_cq *fid, const struct fi_cq_err_entry *entry)
+static ssize_t intercept_cq_writeerr(
+	struct fid_peer_cq *fid, const struct fi_cq_err_entry *entry)
 {
 	wf_coll_intercept_end();
-	if (wf_coll_boot_ended(port_of_cq(fid)->coll, entry->op_context, -entry->err)) {
+	if (wf_coll_boot_ended(
+		    intercept_port_of_cq(fid)->coll, entry->op_context, -entry->err)) {
 		failure_is_ours = true;
 		return 0;
 	}
@@ -61,13 +64,13 @@ static ssize_t cq_writeerr(struct fid_peer_cq *fid, const struct fi_cq_err_entry
 
 static struct fi_ops_cq_owner cq_ops = {
 	.size = sizeof(cq_ops),
-	.write = cq_write,
-	.writeerr = cq_writeerr,
+	.write = intercept_cq_write,
+	.writeerr = intercept_cq_writeerr,
 };
 
-static void cntr_inc(struct fid_peer_cntr *fid)
+static void intercept_cntr_inc(struct fid_peer_cntr *fid)
 {
-	struct wf_coll_port *port = port_of_cntr(fid);
+	struct wf_coll_port *port = intercept_port_of_cntr(fid);
 
 	wf_coll_intercept_end();
 	held = port;
@@ -75,7 +78,7 @@ static void cntr_inc(struct fid_peer_cntr *fid)
 		wf_coll_intercept_end();
 }
 
-static void cntr_incerr(struct fid_peer_cntr *fid)
+static void intercept_cntr_incerr(struct fid_peer_cntr *fid)
 {
 	if (!failure_is_ours)
 		wf_cntr_add_err(fid->fid.context);
@@ -84,8 +87,8 @@ static void cntr_incerr(struct fid_peer_cntr *fid)
 
 static struct fi_ops_cntr_owner cntr_ops = {
 	.size = sizeof(cntr_ops),
-	.inc = cntr_inc,
-	.incerr = cntr_incerr,
+	.inc = intercept_cntr_inc,
+	.incerr = intercept_cntr_incerr,
 };
 
 void wf_coll_intercept_cq(struct wf_coll_port *port)

@@ -25,24 +25,24 @@ enum {
 	SLICE_NS = 1000 * 1000 /* nanoseconds until the timer ends a sleep */
 };
 
-static struct wf_coll_timer *timer_of(struct wf_progress *item)
+static struct wf_coll_timer *progress_timer_of(struct wf_progress *item)
 {
 	return wf_container_of(item, struct wf_coll_timer, progress);
 }
 
 static struct wf_coll *coll_of(struct wf_progress *item)
 {
-	return wf_container_of(timer_of(item), struct wf_coll, timer);
+	return wf_container_of(progress_timer_of(item), struct wf_coll, timer);
 }
 
 static struct wf_coll *coll_of_join(struct wf_progress *item)
 {
-	return wf_container_of(timer_of(item), struct wf_coll, join_timer);
+	return wf_container_of(progress_timer_of(item), struct wf_coll, join_timer);
 }
 
-static int timer_fd(struct wf_progress *item)
+static int progress_timer_fd(struct wf_progress *item)
 {
-	struct wf_coll_timer *timer = timer_of(item);
+	struct wf_coll_timer *timer = progress_timer_of(item);
 	int none = -1, fd = atomic_load(&timer->fd);
 
 	if (fd >= 0)
@@ -58,7 +58,7 @@ static int timer_fd(struct wf_progress *item)
 
 /* Start the timer to expire in @ns; 0 stops it. This also clears an expiration that no
  * thread has read. */
-static void timer_start(struct wf_coll_timer *timer, long ns)
+static void progress_timer_start(struct wf_coll_timer *timer, long ns)
 {
 	const struct itimerspec spec = { .it_value.tv_nsec = ns };
 	int fd = atomic_load(&timer->fd);
@@ -74,10 +74,10 @@ void wf_coll_wake_slow(struct wf_coll *coll)
 	 * @busy: either it sees this store, or this function sees @armed. */
 	atomic_store(&coll->busy, true);
 	if (atomic_exchange(&coll->armed, false))
-		timer_start(&coll->timer, 1);
+		progress_timer_start(&coll->timer, 1);
 }
 
-static void run_port(const struct wf_coll_port *port)
+static void progress_run_port(const struct wf_coll_port *port)
 {
 	if (port->builtin)
 		wf_progress_list_run(&wf_cq_of(port->cq)->progress);
@@ -87,7 +87,7 @@ static void run_port(const struct wf_coll_port *port)
 
 /* Are all engines idle? An engine of another library cannot be asked: from the first
  * join on it may have work, also for operations of groups that are closed. */
-static bool is_idle(const struct wf_coll *coll)
+static bool coll_progress_is_idle(const struct wf_coll *coll)
 {
 	if (atomic_load(&coll->boots.is_ready))
 		return false;
@@ -104,12 +104,12 @@ static bool is_idle(const struct wf_coll *coll)
 /* Clear @busy if all engines are idle; returns whether they are. Another thread may
  * call an engine meanwhile, and sets @busy after that; so the engines are checked once
  * more after @busy was cleared. */
-static bool stop_if_idle(struct wf_coll *coll)
+static bool progress_stop_if_idle(struct wf_coll *coll)
 {
-	if (!is_idle(coll))
+	if (!coll_progress_is_idle(coll))
 		return false;
 	atomic_store(&coll->busy, false);
-	if (is_idle(coll))
+	if (coll_progress_is_idle(coll))
 		return true;
 	atomic_store(&coll->busy, true);
 	return false;
@@ -124,13 +124,13 @@ static void coll_run(struct wf_progress *item)
 	if (wf_likely(!atomic_load_explicit(&coll->busy, memory_order_acquire)))
 		return;
 	for (unsigned int i = 0; i < coll->port_count; i++)
-		run_port(&coll->port[i]);
+		progress_run_port(&coll->port[i]);
 	wf_coll_left_engine(coll);
 	wf_later_run(&coll->boots);
 	/* relaxed: an estimate; runs of several threads may count as one. */
 	runs = atomic_load_explicit(&coll->runs, memory_order_relaxed);
 	atomic_store_explicit(&coll->runs, runs + 1, memory_order_relaxed);
-	if (runs % IDLE_CHECK == IDLE_CHECK - 1 && stop_if_idle(coll))
+	if (runs % IDLE_CHECK == IDLE_CHECK - 1 && progress_stop_if_idle(coll))
 		atomic_store_explicit(&coll->refused, 0, memory_order_relaxed);
 }
 
@@ -139,18 +139,18 @@ static bool coll_arm(struct wf_progress *item)
 	struct wf_coll *coll = coll_of(item);
 
 	atomic_store(&coll->armed, true);
-	if (!atomic_load(&coll->busy) || stop_if_idle(coll)) {
+	if (!atomic_load(&coll->busy) || progress_stop_if_idle(coll)) {
 		atomic_store_explicit(&coll->refused, 0, memory_order_relaxed);
 		return true;
 	}
 	if (atomic_fetch_add_explicit(&coll->refused, 1, memory_order_relaxed) <
 		REFUSED_MAX)
 		return false;
-	timer_start(&coll->timer, SLICE_NS);
+	progress_timer_start(&coll->timer, SLICE_NS);
 	return true;
 }
 
-static void join_run(struct wf_progress *item)
+static void progress_join_run(struct wf_progress *item)
 {
 	struct wf_coll *coll = coll_of_join(item);
 
@@ -158,26 +158,27 @@ static void join_run(struct wf_progress *item)
 		wf_ep_run(coll->ep);
 }
 
-static bool join_arm(struct wf_progress *item)
+static bool progress_join_arm(struct wf_progress *item)
 {
 	struct wf_coll *coll = coll_of_join(item);
 
-	timer_start(&coll->join_timer, atomic_load(&coll->joining) ? SLICE_NS : 0);
+	progress_timer_start(
+		&coll->join_timer, atomic_load(&coll->joining) ? SLICE_NS : 0);
 	return true;
 }
 
-static void timer_init(struct wf_coll_timer *timer, void (*run)(struct wf_progress *),
-	bool (*arm)(struct wf_progress *))
+static void progress_timer_init(struct wf_coll_timer *timer,
+	void (*run)(struct wf_progress *), bool (*arm)(struct wf_progress *))
 {
 	timer->progress = (struct wf_progress){
 		.run = run,
-		.wait_fd = timer_fd,
+		.wait_fd = progress_timer_fd,
 		.arm = arm,
 	};
 	atomic_init(&timer->fd, -1);
 }
 
-static void timer_done(struct wf_coll_timer *timer)
+static void progress_timer_done(struct wf_coll_timer *timer)
 {
 	int fd = atomic_load(&timer->fd);
 
@@ -187,12 +188,12 @@ static void timer_done(struct wf_coll_timer *timer)
 
 void wf_coll_progress_init(struct wf_coll *coll)
 {
-	timer_init(&coll->timer, coll_run, coll_arm);
-	timer_init(&coll->join_timer, join_run, join_arm);
+	progress_timer_init(&coll->timer, coll_run, coll_arm);
+	progress_timer_init(&coll->join_timer, progress_join_run, progress_join_arm);
 }
 
 void wf_coll_progress_done(struct wf_coll *coll)
 {
-	timer_done(&coll->timer);
-	timer_done(&coll->join_timer);
+	progress_timer_done(&coll->timer);
+	progress_timer_done(&coll->join_timer);
 }

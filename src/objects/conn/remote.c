@@ -50,7 +50,8 @@ struct wf_remote *wf_remotes_next(
 	return NULL;
 }
 
-static void end_pending(struct wf_remotes *remotes, struct wf_remote *remote, int err)
+static void remote_end_pending(
+	struct wf_remotes *remotes, struct wf_remote *remote, int err)
 {
 	struct wf_list *link;
 
@@ -58,9 +59,9 @@ static void end_pending(struct wf_remotes *remotes, struct wf_remote *remote, in
 		remotes->ops->end(remotes, remote, link, err);
 }
 
-static void free_remote(struct wf_remotes *remotes, struct wf_remote *remote)
+static void remote_free(struct wf_remotes *remotes, struct wf_remote *remote)
 {
-	end_pending(remotes, remote, 0);
+	remote_end_pending(remotes, remote, 0);
 	remotes->ops->free(remotes, remote);
 }
 
@@ -76,7 +77,7 @@ void wf_remotes_done(struct wf_remotes *remotes)
 	wf_attempts_free_ended(&remotes->attempts);
 	for (remote = wf_remotes_next(remotes, NULL); remote; remote = next) {
 		next = wf_remotes_next(remotes, remote);
-		free_remote(remotes, remote);
+		remote_free(remotes, remote);
 	}
 	wf_av_removals_stop(&remotes->removals);
 	free(remotes->buckets);
@@ -93,7 +94,7 @@ struct wf_remote *wf_remotes_find(
 	return remote;
 }
 
-static void link_in(
+static void remote_link_in(
 	struct wf_remote **buckets, size_t bucket_mask, struct wf_remote *remote)
 {
 	struct wf_remote **bucket = &buckets[remote->hash & bucket_mask];
@@ -102,7 +103,7 @@ static void link_in(
 	*bucket = remote;
 }
 
-static void grow(struct wf_remotes *remotes)
+static void remote_grow(struct wf_remotes *remotes)
 {
 	size_t mask = remotes->bucket_mask * 2 + 1;
 	struct wf_remote **buckets = calloc(mask + 1, sizeof(struct wf_remote *));
@@ -112,7 +113,7 @@ static void grow(struct wf_remotes *remotes)
 		return; /* Keep the table, with longer chains. */
 	for (remote = wf_remotes_next(remotes, NULL); remote; remote = next) {
 		next = wf_remotes_next(remotes, remote);
-		link_in(buckets, mask, remote);
+		remote_link_in(buckets, mask, remote);
 	}
 	free(remotes->buckets);
 	remotes->buckets = buckets;
@@ -122,12 +123,12 @@ static void grow(struct wf_remotes *remotes)
 void wf_remotes_add(struct wf_remotes *remotes, struct wf_remote *remote, uint64_t hash)
 {
 	if (remotes->count++ > remotes->bucket_mask)
-		grow(remotes);
+		remote_grow(remotes);
 	remote->hash = hash;
 	remote->give_up_ns = UINT64_MAX;
 	wf_list_init(&remote->busy_link);
 	wf_list_init(&remote->pending);
-	link_in(remotes->buckets, remotes->bucket_mask, remote);
+	remote_link_in(remotes->buckets, remotes->bucket_mask, remote);
 }
 
 struct wf_remote *wf_remotes_get(
@@ -237,7 +238,7 @@ void wf_remote_connected(struct wf_remote *remote, struct wf_list *queue)
 }
 
 /* The delays double, and from RARE_US on grow by an eighth. */
-static uint32_t next_backoff(const struct wf_remote_ops *ops, uint32_t us)
+static uint32_t remote_next_backoff(const struct wf_remote_ops *ops, uint32_t us)
 {
 	uint32_t next = us < RARE_US ? us * 2 : us + us / 8;
 
@@ -246,23 +247,23 @@ static uint32_t next_backoff(const struct wf_remote_ops *ops, uint32_t us)
 
 /* Round @ns up to the next of the times at which this endpoint makes all its rare
  * attempts, so that a sleeper wakes once for many unreachable peers. */
-static uint64_t common_moment(const struct wf_remotes *remotes, uint64_t ns)
+static uint64_t remote_common_moment(const struct wf_remotes *remotes, uint64_t ns)
 {
 	uint64_t first = remotes->seed % COMMON_NS;
 
 	return ns + (COMMON_NS - 1) - (ns + (COMMON_NS - 1) - first) % COMMON_NS;
 }
 
-static void failed(
+static void remote_failed(
 	struct wf_remotes *remotes, struct wf_remote *remote, int err, uint64_t now_ns)
 {
-	uint32_t us = next_backoff(remotes->ops, remote->backoff_us);
+	uint32_t us = remote_next_backoff(remotes->ops, remote->backoff_us);
 
 	remote->err = err;
 	remote->backoff_us = us;
 	remote->retry_ns = now_ns + us * 1000ull + remotes->seed % (us * 250ull);
 	if (us >= RARE_US)
-		remote->retry_ns = common_moment(remotes, remote->retry_ns);
+		remote->retry_ns = remote_common_moment(remotes, remote->retry_ns);
 	wf_remote_schedule(remotes, remote);
 }
 
@@ -270,7 +271,7 @@ void wf_remote_failed(
 	struct wf_remotes *remotes, struct wf_remote *remote, int err, uint64_t now_ns)
 {
 	remote->refused_ns = 0;
-	failed(remotes, remote, err, now_ns);
+	remote_failed(remotes, remote, err, now_ns);
 }
 
 void wf_remote_refused(
@@ -278,20 +279,20 @@ void wf_remote_refused(
 {
 	if (!remote->refused_ns)
 		remote->refused_ns = now_ns;
-	failed(remotes, remote, FI_ECONNREFUSED, now_ns);
+	remote_failed(remotes, remote, FI_ECONNREFUSED, now_ns);
 }
 
 /* No operation waits any more: later ones get the full time limits. */
-static void forget_patience(struct wf_remote *remote)
+static void remote_forget_patience(struct wf_remote *remote)
 {
 	remote->give_up_ns = UINT64_MAX;
 	remote->refused_ns = 0;
 }
 
-static void withdrawn(struct wf_remote *remote)
+static void remote_withdrawn(struct wf_remote *remote)
 {
 	if (wf_list_empty(&remote->pending))
-		forget_patience(remote);
+		remote_forget_patience(remote);
 }
 
 struct wf_list *wf_remotes_withdraw(struct wf_remotes *remotes,
@@ -307,7 +308,7 @@ struct wf_list *wf_remotes_withdraw(struct wf_remotes *remotes,
 		if (!link)
 			continue;
 		wf_list_remove(link);
-		withdrawn(remote);
+		remote_withdrawn(remote);
 		*ret_remote = remote;
 		return link;
 	}
@@ -329,7 +330,7 @@ bool wf_remotes_any_pending(const struct wf_remotes *remotes,
 }
 
 /* Do the pending operations wait on beyond their time limit? */
-static bool is_patient(struct wf_remotes *remotes, struct wf_remote *remote)
+static bool remote_is_patient(struct wf_remotes *remotes, struct wf_remote *remote)
 {
 	const struct wf_remote_ops *ops = remotes->ops;
 
@@ -337,37 +338,37 @@ static bool is_patient(struct wf_remotes *remotes, struct wf_remote *remote)
 	       (ops->give_up && !ops->give_up(remotes, remote));
 }
 
-static void fail_pending(struct wf_remotes *remotes, struct wf_remote *remote)
+static void remote_fail_pending(struct wf_remotes *remotes, struct wf_remote *remote)
 {
 	const struct wf_remote_ops *ops = remotes->ops;
 	int err = remote->err ? remote->err : FI_ETIMEDOUT;
 	char text[NAME_LEN];
 
-	if (is_patient(remotes, remote))
+	if (remote_is_patient(remotes, remote))
 		return;
 	FI_LOG(ops->prov, FI_LOG_WARN, FI_LOG_EP_DATA, "cannot reach %s: %s\n",
 		ops->name(remote, text, sizeof(text)), fi_strerror(err));
-	end_pending(remotes, remote, err);
+	remote_end_pending(remotes, remote, err);
 }
 
 void wf_remote_denied(struct wf_remotes *remotes, struct wf_remote *remote, int err)
 {
 	remote->err = err;
 	remote->retry_ns = 0;
-	forget_patience(remote);
-	fail_pending(remotes, remote);
+	remote_forget_patience(remote);
+	remote_fail_pending(remotes, remote);
 }
 
 /* The peer's host has refused all attempts for too long: fail the pending operations,
  * but for those that ops->keeps_waiting names. */
-static void fail_refused(struct wf_remotes *remotes, struct wf_remote *remote)
+static void remote_fail_refused(struct wf_remotes *remotes, struct wf_remote *remote)
 {
 	const struct wf_remote_ops *ops = remotes->ops;
 	unsigned int count = 0;
 	char text[NAME_LEN];
 
-	if (is_patient(remotes, remote)) {
-		forget_patience(remote);
+	if (remote_is_patient(remotes, remote)) {
+		remote_forget_patience(remote);
 		return;
 	}
 	wf_list_foreach_safe(link, &remote->pending)
@@ -383,23 +384,23 @@ static void fail_refused(struct wf_remotes *remotes, struct wf_remote *remote)
 			ops->name(remote, text, sizeof(text)),
 			fi_strerror(FI_ECONNREFUSED));
 	remote->refused_ns = 0;
-	withdrawn(remote);
+	remote_withdrawn(remote);
 }
 
-static void give_up(
+static void remote_give_up(
 	struct wf_remotes *remotes, struct wf_remote *remote, uint64_t now_ns)
 {
 	if (now_ns < remote->give_up_ns && remotes->ops->keeps_waiting) {
-		fail_refused(remotes, remote);
+		remote_fail_refused(remotes, remote);
 		return;
 	}
-	forget_patience(remote);
-	fail_pending(remotes, remote);
+	remote_forget_patience(remote);
+	remote_fail_pending(remotes, remote);
 }
 
 /* Time when the pending operations fail; UINT64_MAX: not known yet, or never. While an
  * attempt is under way, earlier refusals do not count: it may end differently. */
-static uint64_t end_of_patience(
+static uint64_t remote_end_of_patience(
 	const struct wf_remotes *remotes, const struct wf_remote *remote)
 {
 	if (wf_list_empty(&remote->pending))
@@ -410,8 +411,8 @@ static uint64_t end_of_patience(
 }
 
 /* One tick for one peer. True: nothing is left to be done for it. */
-static bool tick(struct wf_remotes *remotes, struct wf_remote *remote, uint64_t now_ns,
-	uint64_t limit_ns)
+static bool remote_tick(struct wf_remotes *remotes, struct wf_remote *remote,
+	uint64_t now_ns, uint64_t limit_ns)
 {
 	const struct wf_remote_ops *ops = remotes->ops;
 
@@ -420,9 +421,9 @@ static bool tick(struct wf_remotes *remotes, struct wf_remote *remote, uint64_t 
 		return true;
 	}
 	if (wf_list_empty(&remote->pending))
-		forget_patience(remote);
-	else if (now_ns >= end_of_patience(remotes, remote))
-		give_up(remotes, remote, now_ns);
+		remote_forget_patience(remote);
+	else if (now_ns >= remote_end_of_patience(remotes, remote))
+		remote_give_up(remotes, remote, now_ns);
 	else if (remote->give_up_ns == UINT64_MAX && limit_ns)
 		remote->give_up_ns = now_ns + limit_ns;
 	if (ops->state(remote) != WF_REMOTE_DOWN || now_ns < remote->retry_ns)
@@ -434,7 +435,8 @@ static bool tick(struct wf_remotes *remotes, struct wf_remote *remote, uint64_t 
 	return false;
 }
 
-static bool is_unused(const struct wf_remotes *remotes, const struct wf_remote *remote)
+static bool remote_is_unused(
+	const struct wf_remotes *remotes, const struct wf_remote *remote)
 {
 	return !remote->indices && !remote->refs && wf_list_empty(&remote->pending) &&
 	       remotes->ops->state(remote) == WF_REMOTE_DOWN;
@@ -451,13 +453,13 @@ void wf_remotes_tick(struct wf_remotes *remotes, uint64_t now_ns, uint64_t limit
 		struct wf_remote *remote =
 			wf_list_entry(link, struct wf_remote, busy_link);
 
-		if (!tick(remotes, remote, now_ns, limit_ns))
+		if (!remote_tick(remotes, remote, now_ns, limit_ns))
 			continue;
 		wf_list_remove(&remote->busy_link);
-		if (!is_unused(remotes, remote))
+		if (!remote_is_unused(remotes, remote))
 			continue;
 		wf_remotes_remove(remotes, remote);
-		free_remote(remotes, remote);
+		remote_free(remotes, remote);
 	}
 }
 
@@ -470,7 +472,7 @@ uint64_t wf_remotes_deadline(const struct wf_remotes *remotes)
 		struct wf_remote *remote =
 			wf_list_entry(link, struct wf_remote, busy_link);
 
-		deadline = WF_MIN(deadline, end_of_patience(remotes, remote));
+		deadline = WF_MIN(deadline, remote_end_of_patience(remotes, remote));
 		if (remote->retry_ns)
 			deadline = WF_MIN(deadline, remote->retry_ns);
 	}

@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-static struct wf_origin *origin_new(struct wf_unexp *unexp, struct wf_unexp_conn *conn,
-	struct wf_remote *remote, struct fid_peer_srx *srx)
+static struct wf_origin *unexp_origin_new(struct wf_unexp *unexp,
+	struct wf_unexp_conn *conn, struct wf_remote *remote, struct fid_peer_srx *srx)
 {
 	struct wf_origin *origin = malloc(sizeof(*origin));
 
@@ -25,24 +25,24 @@ static struct wf_origin *origin_new(struct wf_unexp *unexp, struct wf_unexp_conn
 
 /* The origin of @conn for @srx. A connection with messages for several receive contexts
  * has several origins. */
-static struct wf_origin *origin_of(struct wf_unexp *unexp, struct wf_unexp_conn *conn,
-	struct wf_remote *remote, struct fid_peer_srx *srx)
+static struct wf_origin *unexp_origin_of(struct wf_unexp *unexp,
+	struct wf_unexp_conn *conn, struct wf_remote *remote, struct fid_peer_srx *srx)
 {
 	struct wf_origin *origin = conn->origins;
 
 	while (origin && origin->srx.fid != srx)
 		origin = origin->next;
 	return wf_likely(origin != NULL) ? origin
-					 : origin_new(unexp, conn, remote, srx);
+					 : unexp_origin_new(unexp, conn, remote, srx);
 }
 
-static struct wf_origin *origin_at(const struct fi_peer_rx_entry *entry)
+static struct wf_origin *unexp_origin_at(const struct fi_peer_rx_entry *entry)
 {
 	return wf_container_of(wf_srx_origin(entry), struct wf_origin, srx);
 }
 
 /* Free @origin, unless its connection or a message keeps it. */
-static void origin_settle(struct wf_origin *origin)
+static void unexp_origin_settle(struct wf_origin *origin)
 {
 	if (wf_likely(origin->conn || origin->srx.count))
 		return;
@@ -55,7 +55,7 @@ struct wf_srx_unexpected *wf_unexp_save(struct wf_unexp *unexp,
 	struct wf_unexp_conn *conn, struct wf_remote *remote, uint64_t type,
 	struct fi_peer_rx_entry *entry, size_t size)
 {
-	struct wf_origin *origin = origin_of(unexp, conn, remote, entry->srx);
+	struct wf_origin *origin = unexp_origin_of(unexp, conn, remote, entry->srx);
 	struct wf_srx_unexpected *saved;
 
 	if (wf_unlikely(!origin))
@@ -98,32 +98,32 @@ bool wf_unexp_grow(struct wf_unexp *unexp, struct wf_unexp_conn *conn,
 	return true;
 }
 
-static bool is_whole(const struct wf_srx_unexpected *saved)
+static bool unexp_is_whole(const struct wf_srx_unexpected *saved)
 {
 	return wf_unexp_state(saved) == WF_UNEXP_WHOLE;
 }
 
-static size_t size_of(
+static size_t conn_unexp_size_of(
 	const struct wf_origin *origin, const struct wf_srx_unexpected *saved)
 {
-	if (!is_whole(saved))
+	if (!unexp_is_whole(saved))
 		return origin->unexp->ops->size(saved);
 	return wf_srx_len(saved) +
 	       (saved->note & WF_UNEXP_MATCH ? sizeof(uint64_t) : 0);
 }
 
-static void release(struct wf_origin *origin, struct wf_srx_unexpected *saved)
+static void unexp_release(struct wf_origin *origin, struct wf_srx_unexpected *saved)
 {
-	size_t cost = wf_unexp_cost(size_of(origin, saved));
+	size_t cost = wf_unexp_cost(conn_unexp_size_of(origin, saved));
 
 	wf_budget_give(&origin->unexp->budget,
 		origin->conn ? &origin->conn->bytes : NULL, cost);
 	wf_srx_release(&origin->srx, saved);
-	origin_settle(origin);
+	unexp_origin_settle(origin);
 }
 
 /* Tell the sender of a message that is whole that it was matched, or dropped. */
-static void tell_match(struct wf_origin *origin, struct wf_srx_unexpected *saved)
+static void unexp_tell_match(struct wf_origin *origin, struct wf_srx_unexpected *saved)
 {
 	uint64_t id;
 
@@ -133,7 +133,7 @@ static void tell_match(struct wf_origin *origin, struct wf_srx_unexpected *saved
 	origin->unexp->ops->matched(origin->conn, id);
 }
 
-static void complete(
+static void unexp_complete(
 	struct wf_origin *origin, struct fi_peer_rx_entry *entry, size_t len)
 {
 	const struct wf_unexp *unexp = origin->unexp;
@@ -155,31 +155,31 @@ static void complete(
 	wf_recv_done_unknown(ep, entry, flags, len, entry->cq_data, name, name_len);
 }
 
-static void deliver(struct wf_origin *origin, struct wf_srx_unexpected *saved,
+static void unexp_deliver(struct wf_origin *origin, struct wf_srx_unexpected *saved,
 	struct fi_peer_rx_entry *entry)
 {
 	size_t len = wf_srx_len(saved);
 
 	(void)wf_iov_scatter(entry->iov, entry->count, wf_srx_payload(saved), len);
-	tell_match(origin, saved);
-	complete(origin, entry, len);
+	unexp_tell_match(origin, saved);
+	unexp_complete(origin, entry, len);
 }
 
 /* start_msg, start_tag: a receive matched the message. The srx lock is held. */
-static int start(struct fi_peer_rx_entry *entry)
+static int conn_unexp_start(struct fi_peer_rx_entry *entry)
 {
 	struct wf_srx_unexpected *saved = entry->peer_context;
-	struct wf_origin *origin = origin_at(entry);
+	struct wf_origin *origin = unexp_origin_at(entry);
 	struct wf_unexp_conn *conn = origin->conn;
 	struct wf_unexp *unexp = origin->unexp;
 	int ret = 0;
 
 	wf_lock(&unexp->ep->lock);
-	if (wf_likely(is_whole(saved)))
-		deliver(origin, saved, entry);
+	if (wf_likely(unexp_is_whole(saved)))
+		unexp_deliver(origin, saved, entry);
 	else
 		ret = conn ? unexp->ops->start(conn, saved, entry) : -origin->err;
-	release(origin, saved);
+	unexp_release(origin, saved);
 	if (conn)
 		unexp->ops->flush(conn);
 	wf_unlock(&unexp->ep->lock);
@@ -187,19 +187,19 @@ static int start(struct fi_peer_rx_entry *entry)
 }
 
 /* discard_msg, discard_tag: no receive will match the message. The srx lock is held. */
-static int discard(struct fi_peer_rx_entry *entry)
+static int conn_unexp_discard(struct fi_peer_rx_entry *entry)
 {
 	struct wf_srx_unexpected *saved = entry->peer_context;
-	struct wf_origin *origin = origin_at(entry);
+	struct wf_origin *origin = unexp_origin_at(entry);
 	struct wf_unexp_conn *conn = origin->conn;
 	struct wf_unexp *unexp = origin->unexp;
 
 	wf_lock(&unexp->ep->lock);
-	if (is_whole(saved))
-		tell_match(origin, saved);
+	if (unexp_is_whole(saved))
+		unexp_tell_match(origin, saved);
 	else if (conn)
 		unexp->ops->discard(conn, saved);
-	release(origin, saved);
+	unexp_release(origin, saved);
 	if (conn)
 		unexp->ops->flush(conn);
 	wf_srx_free_entry(entry);
@@ -207,11 +207,12 @@ static int discard(struct fi_peer_rx_entry *entry)
 	return 0;
 }
 
-struct fi_ops_srx_peer wf_unexp_srx_ops = WF_SRX_PEER_OPS(start, discard);
+struct fi_ops_srx_peer wf_unexp_srx_ops =
+	WF_SRX_PEER_OPS(conn_unexp_start, conn_unexp_discard);
 
 fi_addr_t wf_unexp_srx_addr(struct fi_peer_rx_entry *entry)
 {
-	const struct wf_origin *origin = origin_at(entry);
+	const struct wf_origin *origin = unexp_origin_at(entry);
 	const struct wf_unexp *unexp = origin->unexp;
 	fi_addr_t index = FI_ADDR_NOTAVAIL;
 
@@ -230,7 +231,7 @@ void wf_unexp_break(struct wf_unexp_conn *conn, int err)
 		next = origin->next;
 		origin->conn = NULL;
 		origin->err = err;
-		origin_settle(origin);
+		unexp_origin_settle(origin);
 	}
 	conn->origins = NULL;
 }

@@ -6,14 +6,15 @@
 
 enum { NAME_LEN = 256 }; /* of a peer in log lines */
 
-static void use(struct wf_remotes *remotes, struct wf_remote *remote, bool answered)
+static void conn_verify_use(
+	struct wf_remotes *remotes, struct wf_remote *remote, bool answered)
 {
 	remote->contested = false;
 	remotes->ops->verify->use(remotes, remote, answered);
 }
 
 /* Connect to the address, unless an attempt is under way or due later. */
-static void ask(struct wf_remotes *remotes, struct wf_remote *remote)
+static void verify_ask(struct wf_remotes *remotes, struct wf_remote *remote)
 {
 	wf_remote_wanted(remotes, remote);
 	wf_remote_schedule(remotes, remote);
@@ -26,16 +27,16 @@ void wf_verify_begin(struct wf_remotes *remotes, struct wf_remote *remote)
 		return;
 	/* The peer's host is reachable now, even if earlier attempts failed. */
 	remote->retry_ns = 0;
-	ask(remotes, remote);
+	verify_ask(remotes, remote);
 }
 
 void wf_verify_contest(struct wf_remotes *remotes, struct wf_remote *remote)
 {
 	remote->contested = true;
-	ask(remotes, remote);
+	verify_ask(remotes, remote);
 }
 
-static void refuse(struct wf_remotes *remotes, struct wf_remote *remote)
+static void conn_verify_refuse(struct wf_remotes *remotes, struct wf_remote *remote)
 {
 	const struct wf_remote_ops *ops = remotes->ops;
 	char text[NAME_LEN];
@@ -57,9 +58,9 @@ bool wf_verify_answered(struct wf_remotes *remotes, struct wf_remote *remote,
 	if (!wf_verify_pending(remotes, remote))
 		return false;
 	if (proven)
-		use(remotes, remote, true);
+		conn_verify_use(remotes, remote, true);
 	else if (answer == WF_VERIFY_ACCEPTED || answer == WF_VERIFY_NOT_ITS_OWN)
-		refuse(remotes, remote);
+		conn_verify_refuse(remotes, remote);
 	return proven;
 }
 
@@ -70,7 +71,7 @@ bool wf_verify_unreachable(
 		(err != FI_ECONNREFUSED && err != FI_EHOSTUNREACH &&
 			err != FI_ENETUNREACH && err != FI_ETIMEDOUT))
 		return false;
-	use(remotes, remote, false);
+	conn_verify_use(remotes, remote, false);
 	return true;
 }
 
@@ -81,6 +82,6 @@ bool wf_verify_firewalled(struct wf_remotes *remotes, struct wf_remote *remote)
 	if (!wf_verify_pending(remotes, remote) || !ops->is_firewalled(remotes, remote))
 		return false;
 	ops->drop_attempt(remotes, remote);
-	use(remotes, remote, false);
+	conn_verify_use(remotes, remote, false);
 	return true;
 }

@@ -10,7 +10,7 @@
 
 enum { EVENTS_MAX = 64 };
 
-static void timer_ready(struct wf_watch *watch, uint32_t events)
+static void watch_timer_ready(struct wf_watch *watch, uint32_t events)
 {
 	struct wf_watches *watches =
 		wf_container_of(watch, struct wf_watches, timer_watch);
@@ -24,7 +24,7 @@ void wf_watches_init(struct wf_watches *watches)
 {
 	*watches = (struct wf_watches){
 		.epfd = -1,
-		.timer_watch = { .ready = timer_ready, .fd = -1 },
+		.timer_watch = { .ready = watch_timer_ready, .fd = -1 },
 	};
 	wf_timer_init(&watches->timer);
 }

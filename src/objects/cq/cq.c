@@ -11,13 +11,13 @@
 
 enum { DEFAULT_SIZE = 1024 };
 
-static ssize_t owner_write(struct fid_peer_cq *peer, void *context, uint64_t flags,
+static ssize_t cq_owner_write(struct fid_peer_cq *peer, void *context, uint64_t flags,
 	size_t len, void *buf, uint64_t data, uint64_t tag, fi_addr_t src)
 {
 	return wf_cq_write(peer->fid.context, context, flags, len, buf, data, tag, src);
 }
 
-static ssize_t owner_writeerr(
+static ssize_t cq_owner_writeerr(
 	struct fid_peer_cq *peer, const struct fi_cq_err_entry *entry)
 {
 	return wf_cq_write_err(peer->fid.context, entry);
@@ -25,11 +25,11 @@ static ssize_t owner_writeerr(
 
 static struct fi_ops_cq_owner owner_ops = {
 	.size = sizeof(owner_ops),
-	.write = owner_write,
-	.writeerr = owner_writeerr,
+	.write = cq_owner_write,
+	.writeerr = cq_owner_writeerr,
 };
 
-static void fill_handle(struct wf_cq *cq, struct fid_peer_cq *ret_peer)
+static void cq_fill_handle(struct wf_cq *cq, struct fid_peer_cq *ret_peer)
 {
 	*ret_peer = (struct fid_peer_cq){
 		.fid.fclass = FI_CLASS_PEER_CQ,
@@ -41,7 +41,7 @@ static void fill_handle(struct wf_cq *cq, struct fid_peer_cq *ret_peer)
 
 void wf_cq_export(struct wf_cq *cq, struct fid_peer_cq *ret_peer)
 {
-	fill_handle(cq, ret_peer);
+	cq_fill_handle(cq, ret_peer);
 	atomic_fetch_add_explicit(&cq->refs, 1, memory_order_relaxed);
 }
 
@@ -56,7 +56,7 @@ void wf_cq_unexport(struct fid_peer_cq *peer)
 
 /* Last step of opening a CQ: the provider opens its queue, and the progress thread runs
  * cq->source. */
-static int open_source(struct wf_cq *cq)
+static int cq_open_source(struct wf_cq *cq)
 {
 	const struct wf_prov *prov = cq->domain->prov;
 	int ret = prov->cq_opened ? prov->cq_opened(cq) : 0;
@@ -79,7 +79,7 @@ err_closing:
 	return ret;
 }
 
-static void close_source(struct wf_cq *cq)
+static void cq_close_source(struct wf_cq *cq)
 {
 	if (cq->source) {
 		wf_domain_progress_del(cq->domain, cq->source);
@@ -102,7 +102,7 @@ static int cq_close(struct fid *fid)
 		return -FI_EBUSY;
 	}
 	wf_fork_hook_remove(&cq->fork_hook);
-	close_source(cq);
+	cq_close_source(cq);
 	wf_progress_list_done(&cq->progress);
 	wf_wait_done(&cq->wait);
 	wf_cq_errors_done(cq);
@@ -156,14 +156,14 @@ static struct fi_ops_cq cq_poll_ops = {
 
 /* The operations of an imported CQ: a read of no entries makes progress for the owner,
  * and errors have texts. The entries are read from the owner. */
-static ssize_t peer_cq_read(struct fid_cq *fid, void *buf, size_t count)
+static ssize_t cq_peer_read(struct fid_cq *fid, void *buf, size_t count)
 {
 	return count ? -FI_ENOSYS : wf_cq_read(fid, buf, 0);
 }
 
 static struct fi_ops_cq cq_peer_ops = {
 	.size = sizeof(cq_peer_ops),
-	.read = peer_cq_read,
+	.read = cq_peer_read,
 	.readfrom = wf_absent_cq_readfrom,
 	.readerr = wf_absent_cq_readerr,
 	.sread = wf_absent_cq_sread,
@@ -173,39 +173,39 @@ static struct fi_ops_cq cq_peer_ops = {
 	.export_xpu = wf_absent_cq_export_xpu,
 };
 
-static int refuse(const struct wf_domain *domain, const char *what, uint64_t value)
+static int cq_refuse(const struct wf_domain *domain, const char *what, uint64_t value)
 {
 	FI_WARN(domain->prov->fi, FI_LOG_CQ, "fi_cq_open: %s (got %#llx)\n", what,
 		(unsigned long long)value);
 	return -FI_EINVAL;
 }
 
-static int check_attr(const struct wf_domain *domain, const struct fi_cq_attr *attr)
+static int cq_check_attr(const struct wf_domain *domain, const struct fi_cq_attr *attr)
 {
 	if (!attr)
-		return refuse(domain, "attributes are missing", 0);
+		return cq_refuse(domain, "attributes are missing", 0);
 	if (attr->flags & ~(FI_AFFINITY | FI_PEER))
-		return refuse(
+		return cq_refuse(
 			domain, "flags may be FI_AFFINITY and FI_PEER", attr->flags);
 	if (attr->format > FI_CQ_FORMAT_TAGGED)
-		return refuse(domain, "unknown entry format", attr->format);
+		return cq_refuse(domain, "unknown entry format", attr->format);
 	if (attr->wait_obj != FI_WAIT_NONE && attr->wait_cond > FI_CQ_COND_THRESHOLD)
-		return refuse(domain, "unknown wait condition", attr->wait_cond);
+		return cq_refuse(domain, "unknown wait condition", attr->wait_cond);
 	return 0;
 }
 
-static int check_peer(
+static int cq_check_peer(
 	const struct wf_domain *domain, const struct fi_peer_cq_context *context)
 {
 	const struct fi_ops_cq_owner *ops;
 
 	if (!context || context->size < sizeof(*context))
-		return refuse(domain, "FI_PEER needs a struct fi_peer_cq_context",
+		return cq_refuse(domain, "FI_PEER needs a struct fi_peer_cq_context",
 			context ? context->size : 0);
 	ops = context->cq ? context->cq->owner_ops : NULL;
 	if (!FI_CHECK_OP(ops, struct fi_ops_cq_owner, write) ||
 		!FI_CHECK_OP(ops, struct fi_ops_cq_owner, writeerr))
-		return refuse(domain,
+		return cq_refuse(domain,
 			"the owner of the peer CQ lacks write or writeerr",
 			ops ? ops->size : 0);
 	return 0;
@@ -213,12 +213,12 @@ static int check_peer(
 
 /* Initialise the wait object. Network data wakes threads that sleep on descriptors, but
  * not those on a mutex: FI_WAIT_MUTEX_COND starts the progress thread. */
-static int open_wait(struct wf_cq *cq, const struct fi_cq_attr *attr)
+static int cq_open_wait(struct wf_cq *cq, const struct fi_cq_attr *attr)
 {
 	int ret = wf_wait_init(&cq->wait, attr->wait_obj, attr->wait_set);
 
 	if (ret) {
-		(void)refuse(cq->domain, "unknown wait object, or no wait set",
+		(void)cq_refuse(cq->domain, "unknown wait object, or no wait set",
 			attr->wait_obj);
 		return ret;
 	}
@@ -230,21 +230,21 @@ static int open_wait(struct wf_cq *cq, const struct fi_cq_attr *attr)
 	return ret;
 }
 
-static bool is_imported(const struct fid_cq *fid)
+static bool cq_base_is_imported(const struct fid_cq *fid)
 {
 	return fid && fid->ops == &cq_peer_ops;
 }
 
 void wf_cq_link(struct fid_cq *peer, struct wf_cq *owner)
 {
-	if (is_imported(peer) && (!owner || owner->owner == &owner->self))
+	if (cq_base_is_imported(peer) && (!owner || owner->owner == &owner->self))
 		atomic_store_explicit(
 			&wf_cq_of(peer)->direct, owner, memory_order_relaxed);
 }
 
 void wf_cq_link_sources(struct fid_cq *peer, struct wf_av *av)
 {
-	if (is_imported(peer))
+	if (cq_base_is_imported(peer))
 		wf_cq_of(peer)->direct_av = av;
 }
 
@@ -268,7 +268,7 @@ ssize_t wf_cq_write_away(struct wf_cq *cq, void *context, uint64_t flags, size_t
 		cq->owner, context, flags, len, buf, data, tag, src);
 }
 
-static void choose_ops(struct wf_cq *cq, struct fid_peer_cq *owner)
+static void cq_choose_ops(struct wf_cq *cq, struct fid_peer_cq *owner)
 {
 	cq->owner = owner ? owner : &cq->self;
 	atomic_init(&cq->direct, owner ? NULL : cq);
@@ -288,11 +288,11 @@ int wf_cq_open(struct fid_domain *domain_fid, struct fi_cq_attr *attr,
 	struct wf_cq *cq;
 	int ret;
 
-	ret = check_attr(domain, attr);
+	ret = cq_check_attr(domain, attr);
 	if (ret)
 		return ret;
 	if (attr->flags & FI_PEER) {
-		ret = check_peer(domain, context);
+		ret = cq_check_peer(domain, context);
 		if (ret)
 			return ret;
 		/* The context is valid during the call only. */
@@ -321,7 +321,7 @@ int wf_cq_open(struct fid_domain *domain_fid, struct fi_cq_attr *attr,
 		attr->size ? attr->size : DEFAULT_SIZE);
 	if (ret)
 		goto err_lock;
-	ret = open_wait(cq, attr);
+	ret = cq_open_wait(cq, attr);
 	if (ret)
 		goto err_ring;
 	ret = wf_progress_list_init(&cq->progress, WF_LOCK_SPIN, &cq->wait);
@@ -329,12 +329,12 @@ int wf_cq_open(struct fid_domain *domain_fid, struct fi_cq_attr *attr,
 		goto err_wait;
 	wf_lock_set_gate(&cq->progress.lock, domain->gate);
 
-	fill_handle(cq, &cq->self);
-	choose_ops(cq, owner);
+	cq_fill_handle(cq, &cq->self);
+	cq_choose_ops(cq, owner);
 	ret = wf_fork_hook_add(&cq->fork_hook, wf_cq_in_child);
 	if (ret)
 		goto err_progress;
-	ret = open_source(cq);
+	ret = cq_open_source(cq);
 	if (ret)
 		goto err_hook;
 	wf_domain_ref(domain);

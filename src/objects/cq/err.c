@@ -32,7 +32,7 @@ int wf_cq_errors_init(struct wf_cq *cq)
 }
 
 /* cq->lock is held. */
-static struct wf_cq_error *error_take_spare(struct wf_cq *cq)
+static struct wf_cq_error *err_error_take_spare(struct wf_cq *cq)
 {
 	struct wf_cq_error *spare = cq->error_spare;
 
@@ -41,7 +41,7 @@ static struct wf_cq_error *error_take_spare(struct wf_cq *cq)
 }
 
 /* Free @error, or keep it as the spare one. cq->lock is held. */
-static void error_give(struct wf_cq *cq, struct wf_cq_error *error)
+static void err_error_give(struct wf_cq *cq, struct wf_cq_error *error)
 {
 	if (cq->error_spare)
 		free(error);
@@ -49,8 +49,8 @@ static void error_give(struct wf_cq *cq, struct wf_cq_error *error)
 		cq->error_spare = error;
 }
 
-static void error_fill(struct wf_cq_error *error, const struct fi_cq_err_entry *entry,
-	size_t data_size)
+static void err_error_fill(struct wf_cq_error *error,
+	const struct fi_cq_err_entry *entry, size_t data_size)
 {
 	error->entry = *entry;
 	error->entry.err_data = data_size ? error->data : NULL;
@@ -74,11 +74,11 @@ ssize_t wf_cq_write_err(struct wf_cq *cq, const struct fi_cq_err_entry *entry)
 
 	wf_lock(&cq->lock);
 	if (!error) {
-		error = error_take_spare(cq);
+		error = err_error_take_spare(cq);
 		data_size = 0;
 	}
 	if (error) {
-		error_fill(error, entry, data_size);
+		err_error_fill(error, entry, data_size);
 		error->stamp = wf_cq_ring_head(&cq->ring);
 		wf_list_push(&cq->errors, &error->link);
 		atomic_fetch_add_explicit(&cq->error_count, 1, memory_order_relaxed);
@@ -95,7 +95,7 @@ ssize_t wf_cq_write_err(struct wf_cq *cq, const struct fi_cq_err_entry *entry)
 
 /* Remove and return the first error; NULL: there is none, or an entry comes before it.
  */
-static struct wf_cq_error *pop_error(struct wf_cq *cq)
+static struct wf_cq_error *err_pop_error(struct wf_cq *cq)
 {
 	struct wf_cq_error *error = NULL;
 
@@ -116,18 +116,18 @@ static struct wf_cq_error *pop_error(struct wf_cq *cq)
 
 /* Keep @error until the next error is read: the application may read err_data through
  * the pointer in its entry. Gives up the error kept before. */
-static void error_keep(struct wf_cq *cq, struct wf_cq_error *error)
+static void err_error_keep(struct wf_cq *cq, struct wf_cq_error *error)
 {
 	wf_lock(&cq->lock);
 	if (cq->error_read)
-		error_give(cq, cq->error_read);
+		err_error_give(cq, cq->error_read);
 	cq->error_read = error;
 	wf_unlock(&cq->lock);
 }
 
 /* Is @data the err_data that an earlier call returned? Then the application reads into
  * the same entry again without clearing it, and gives no buffer of its own. */
-static bool is_kept(struct wf_cq *cq, const void *data)
+static bool err_is_kept(struct wf_cq *cq, const void *data)
 {
 	const struct wf_cq_error *kept;
 	bool same;
@@ -152,11 +152,11 @@ ssize_t wf_cq_readerr(struct fid_cq *fid, struct fi_cq_err_entry *buf, uint64_t 
 	if (!atomic_load_explicit(&cq->error_count, memory_order_relaxed))
 		return -FI_EAGAIN;
 	if (sized && buf->err_data_size && buf->err_data &&
-		!is_kept(cq, buf->err_data)) {
+		!err_is_kept(cq, buf->err_data)) {
 		user_data = buf->err_data;
 		user_size = buf->err_data_size;
 	}
-	error = pop_error(cq);
+	error = err_pop_error(cq);
 	if (!error)
 		return -FI_EAGAIN;
 
@@ -167,7 +167,7 @@ ssize_t wf_cq_readerr(struct fid_cq *fid, struct fi_cq_err_entry *buf, uint64_t 
 		error->entry.err_data_size = user_size;
 	}
 	memcpy(buf, &error->entry, size);
-	error_keep(cq, error);
+	err_error_keep(cq, error);
 	return 1;
 }
 

@@ -5,7 +5,7 @@
 /* A queue that a forked child inherited: its endpoints' memory and connections are
  * those of the parent, so every call is refused but fi_close. */
 
-static ssize_t forked_read(struct fid_cq *fid, void *buf, size_t count)
+static ssize_t cq_forked_read(struct fid_cq *fid, void *buf, size_t count)
 {
 	(void)fid;
 	(void)buf;
@@ -17,14 +17,14 @@ static ssize_t forked_readfrom(
 	struct fid_cq *fid, void *buf, size_t count, fi_addr_t *src)
 {
 	(void)src;
-	return forked_read(fid, buf, count);
+	return cq_forked_read(fid, buf, count);
 }
 
-static ssize_t forked_readerr(
+static ssize_t cq_forked_readerr(
 	struct fid_cq *fid, struct fi_cq_err_entry *buf, uint64_t flags)
 {
 	(void)flags;
-	return forked_read(fid, buf, 1);
+	return cq_forked_read(fid, buf, 1);
 }
 
 static ssize_t forked_sread(
@@ -32,7 +32,7 @@ static ssize_t forked_sread(
 {
 	(void)cond;
 	(void)timeout;
-	return forked_read(fid, buf, count);
+	return cq_forked_read(fid, buf, count);
 }
 
 static ssize_t forked_sreadfrom(struct fid_cq *fid, void *buf, size_t count,
@@ -50,9 +50,9 @@ static int forked_signal(struct fid_cq *fid)
 
 static struct fi_ops_cq forked_ops = {
 	.size = sizeof(forked_ops),
-	.read = forked_read,
+	.read = cq_forked_read,
 	.readfrom = forked_readfrom,
-	.readerr = forked_readerr,
+	.readerr = cq_forked_readerr,
 	.sread = forked_sread,
 	.sreadfrom = forked_sreadfrom,
 	.signal = forked_signal,

@@ -3,7 +3,7 @@
 
 /* The number of entries that can be read now; -FI_EAGAIN: none; -FI_EAVAIL: an error
  * comes first. The lock is held. */
-static ssize_t entries_ready(const struct wf_cq *cq)
+static ssize_t read_entries_ready(const struct wf_cq *cq)
 {
 	uint32_t tail = wf_cq_ring_tail(&cq->ring);
 	uint32_t end = wf_cq_ring_head(&cq->ring);
@@ -22,7 +22,7 @@ __attribute__((noinline)) ssize_t wf_cq_take(
 	ssize_t ready;
 
 	wf_lock(&cq->lock);
-	ready = entries_ready(cq);
+	ready = read_entries_ready(cq);
 	if (wf_likely(ready > 0)) {
 		ready = WF_MIN((size_t)ready, count);
 		wf_cq_ring_take(&cq->ring, buf, src, (size_t)ready);
@@ -35,7 +35,7 @@ __attribute__((noinline)) ssize_t wf_cq_take(
 
 /* The fast path: take one entry if the lock is free, only one entry can be taken, no
  * error is queued, and the ring need not shrink. False: nothing was taken. */
-static inline bool take_one(struct wf_cq *cq, void *buf, size_t count)
+static inline bool read_take_one(struct wf_cq *cq, void *buf, size_t count)
 {
 	uint32_t ready;
 	bool simple;
@@ -56,7 +56,7 @@ static inline bool take_one(struct wf_cq *cq, void *buf, size_t count)
  * polls for its send completion and then for the answer pays for one poll of the
  * network per message, not two. A read with @count 0 asks for progress alone.
  */
-static inline bool poll_if_empty(struct wf_cq *cq, size_t count)
+static inline bool read_poll_if_empty(struct wf_cq *cq, size_t count)
 {
 	if (wf_cq_readable(cq) && count)
 		return true;
@@ -64,16 +64,16 @@ static inline bool poll_if_empty(struct wf_cq *cq, size_t count)
 	return wf_cq_readable(cq);
 }
 
-static __attribute__((noinline)) void give_way(struct wf_cq *cq)
+static __attribute__((noinline)) void read_give_way(struct wf_cq *cq)
 {
 	wf_give_way(&cq->patience, wf_cq_ring_tail(&cq->ring),
 		wf_progress_list_moved(&cq->progress));
 }
 
-static inline ssize_t nothing(struct wf_cq *cq)
+static inline ssize_t read_nothing(struct wf_cq *cq)
 {
 	if (wf_patience_ends(&cq->patience))
-		give_way(cq);
+		read_give_way(cq);
 	return -FI_EAGAIN;
 }
 
@@ -81,8 +81,8 @@ ssize_t wf_cq_readfrom(struct fid_cq *fid, void *buf, size_t count, fi_addr_t *s
 {
 	struct wf_cq *cq = wf_cq_of(fid);
 
-	if (!poll_if_empty(cq, count))
-		return nothing(cq);
+	if (!read_poll_if_empty(cq, count))
+		return read_nothing(cq);
 	return count ? wf_cq_take(cq, buf, count, src) : 0;
 }
 
@@ -90,10 +90,11 @@ ssize_t wf_cq_read(struct fid_cq *fid, void *buf, size_t count)
 {
 	struct wf_cq *cq = wf_cq_of(fid);
 
-	if (!poll_if_empty(cq, count))
-		return nothing(cq);
+	if (!read_poll_if_empty(cq, count))
+		return read_nothing(cq);
 	if (wf_unlikely(!count))
 		return 0;
-	return wf_likely(take_one(cq, buf, count)) ? 1
-						   : wf_cq_take(cq, buf, count, NULL);
+	return wf_likely(read_take_one(cq, buf, count))
+		       ? 1
+		       : wf_cq_take(cq, buf, count, NULL);
 }

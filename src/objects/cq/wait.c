@@ -17,7 +17,7 @@
  * Thread cancellation is off except during the sleep itself (sys/cancel.h).
  */
 
-static bool take_wakeup(struct wf_cq *cq)
+static bool wait_take_wakeup(struct wf_cq *cq)
 {
 	unsigned int left = atomic_load_explicit(&cq->wakeups, memory_order_relaxed);
 
@@ -36,13 +36,13 @@ int wf_cq_signal(struct fid_cq *fid)
 	struct wf_cq *cq = wf_cq_of(fid);
 	unsigned int n = atomic_load_explicit(&cq->sleepers, memory_order_relaxed);
 
-	/* release: pairs with take_wakeup. */
+	/* release: pairs with wait_take_wakeup. */
 	atomic_store_explicit(&cq->wakeups, WF_MAX(n, 1u), memory_order_release);
 	wf_wait_signal(&cq->wait);
 	return 0;
 }
 
-static void stop_sleeping(void *arg)
+static void wait_stop_sleeping(void *arg)
 {
 	struct wf_cq *cq = arg;
 
@@ -51,12 +51,12 @@ static void stop_sleeping(void *arg)
 
 /* Sleep once, with @cancel_state during the sleep. A thread that is cancelled in it
  * leaves the count of sleepers. */
-static int sleep_once(
+static int wait_sleep_once(
 	struct wf_cq *cq, uint64_t ticket, uint64_t deadline_ns, int cancel_state)
 {
 	int ret;
 
-	pthread_cleanup_push(stop_sleeping, cq);
+	pthread_cleanup_push(wait_stop_sleeping, cq);
 	wf_cancel_set(cancel_state);
 	ret = wf_wait_sleep(&cq->wait, ticket, deadline_ns);
 	(void)wf_cancel_off();
@@ -70,18 +70,18 @@ static int wait_once(struct wf_cq *cq, uint64_t deadline_ns, int cancel_state)
 {
 	uint64_t ticket;
 
-	if (take_wakeup(cq) || wf_expired(deadline_ns))
+	if (wait_take_wakeup(cq) || wf_expired(deadline_ns))
 		return -FI_EAGAIN;
 	ticket = wf_wait_arm(&cq->wait);
 	if (wf_cq_readable(cq) || !wf_progress_list_arm(&cq->progress))
 		return 0;
-	if (take_wakeup(cq))
+	if (wait_take_wakeup(cq))
 		return -FI_EAGAIN;
-	return sleep_once(cq, ticket, deadline_ns, cancel_state);
+	return wait_sleep_once(cq, ticket, deadline_ns, cancel_state);
 }
 
 /* The number of entries to wait for. */
-static size_t threshold(const struct wf_cq *cq, const void *cond, size_t count)
+static size_t wait_threshold(const struct wf_cq *cq, const void *cond, size_t count)
 {
 	size_t n = 1;
 
@@ -94,7 +94,7 @@ ssize_t wf_cq_sreadfrom(struct fid_cq *fid, void *buf, size_t count, fi_addr_t *
 	const void *cond, int timeout)
 {
 	struct wf_cq *cq = wf_cq_of(fid);
-	size_t want = threshold(cq, cond, count), got = 0;
+	size_t want = wait_threshold(cq, cond, count), got = 0;
 	uint64_t deadline_ns;
 	int cancel_state;
 	ssize_t ret;

@@ -9,7 +9,7 @@
 #include "objects/info/info.h"
 #include "objects/progress/thread.h"
 
-static enum fi_threading threading_of(const struct fi_info *info)
+static enum fi_threading domain_threading_of(const struct fi_info *info)
 {
 	enum fi_threading threading = info->domain_attr->threading;
 
@@ -42,20 +42,20 @@ void wf_domain_share_gate(struct wf_domain *above, struct wf_domain *below)
 		domain_set_gate(below, above->gate);
 }
 
-static int copy_attributes(struct wf_domain *domain, const struct fi_info *info)
+static int domain_copy_attributes(struct wf_domain *domain, const struct fi_info *info)
 {
 	const char *name = info->domain_attr->name;
 
 	if (!name)
 		name = domain->prov->default_domain;
-	domain->threading = threading_of(info);
+	domain->threading = domain_threading_of(info);
 	domain->progress = info->domain_attr->progress;
 	domain->info = fi_dupinfo(info);
 	domain->name = strdup(name ? name : "");
 	return domain->info && domain->name ? 0 : -FI_ENOMEM;
 }
 
-static void free_domain(struct wf_domain *domain)
+static void domain_free(struct wf_domain *domain)
 {
 	if (domain->info)
 		fi_freeinfo(domain->info);
@@ -66,7 +66,7 @@ static void free_domain(struct wf_domain *domain)
 }
 
 /* Check the context of FI_PEER: the owner's domain (fi_peer(3)). */
-static int check_peer(
+static int domain_check_peer(
 	const struct wf_fabric *fabric, const struct fi_peer_domain_context *context)
 {
 	if (context && context->size >= sizeof(*context) && context->domain)
@@ -78,7 +78,7 @@ static int check_peer(
 	return -FI_EINVAL;
 }
 
-static int check_open(const struct wf_fabric *fabric, const struct fi_info *info,
+static int domain_check_open(const struct wf_fabric *fabric, const struct fi_info *info,
 	struct fid_domain **ret_domain, uint64_t flags, const void *context)
 {
 	if (!info || !info->domain_attr || !ret_domain)
@@ -89,7 +89,7 @@ static int check_open(const struct wf_fabric *fabric, const struct fi_info *info
 			(unsigned long long)flags);
 		return -FI_EINVAL;
 	}
-	if (flags && check_peer(fabric, context))
+	if (flags && domain_check_peer(fabric, context))
 		return -FI_EINVAL;
 	return wf_info_check(fabric->prov, fabric->fid.api_version, info);
 }
@@ -112,7 +112,7 @@ int wf_domain_new(struct wf_fabric *fabric, struct fi_info *info,
 	struct wf_domain *domain;
 	int err;
 
-	err = check_open(fabric, info, ret_domain, flags, context);
+	err = domain_check_open(fabric, info, ret_domain, flags, context);
 	if (err)
 		return err;
 	/* The context of an import is gone after this call. */
@@ -133,7 +133,7 @@ int wf_domain_new(struct wf_fabric *fabric, struct fi_info *info,
 	atomic_init(&domain->refs, 0);
 	(void)pthread_mutex_init(&domain->control, NULL);
 	wf_counted_init(&domain->counted);
-	err = copy_attributes(domain, info);
+	err = domain_copy_attributes(domain, info);
 	if (err)
 		goto err_free;
 	err = wf_mr_map_init(&domain->mr_map, WF_LOCK_SPIN);
@@ -184,7 +184,7 @@ err_items:
 err_map:
 	wf_mr_map_done(&domain->mr_map);
 err_free:
-	free_domain(domain);
+	domain_free(domain);
 	return err;
 }
 
@@ -211,7 +211,7 @@ int wf_domain_close(struct fid *fid)
 	wf_mr_map_done(&domain->mr_map);
 	if (domain->eq)
 		wf_eq_unref(domain->eq);
-	free_domain(domain);
+	domain_free(domain);
 	atomic_fetch_sub_explicit(&fabric->refs, 1, memory_order_release);
 	return 0;
 }

@@ -6,7 +6,7 @@
 
 /* The kind of call that the flags of fi_query_atomic ask about; WF_OP_COUNT: invalid
  * flags. */
-static enum wf_op_kind queried_kind(uint64_t flags)
+static enum wf_op_kind query_atomic_queried_kind(uint64_t flags)
 {
 	switch (flags) {
 	case 0:
@@ -25,7 +25,7 @@ int wf_query_atomic_by(struct wf_domain *domain, enum fi_datatype datatype,
 	int (*valid)(struct wf_domain *domain, enum wf_op_kind kind,
 		enum fi_datatype datatype, enum fi_op op, size_t *ret_count))
 {
-	enum wf_op_kind kind = queried_kind(flags & ~FI_TAGGED);
+	enum wf_op_kind kind = query_atomic_queried_kind(flags & ~FI_TAGGED);
 	int ret;
 
 	if (kind == WF_OP_COUNT) {
@@ -46,7 +46,7 @@ int wf_query_atomic_by(struct wf_domain *domain, enum fi_datatype datatype,
 	return ret;
 }
 
-static int by_size(struct wf_domain *domain, enum wf_op_kind kind,
+static int query_atomic_by_size(struct wf_domain *domain, enum wf_op_kind kind,
 	enum fi_datatype datatype, enum fi_op op, size_t *ret_count)
 {
 	return wf_atomic_valid(
@@ -56,5 +56,6 @@ static int by_size(struct wf_domain *domain, enum wf_op_kind kind,
 int wf_query_atomic(struct wf_domain *domain, enum fi_datatype datatype, enum fi_op op,
 	struct fi_atomic_attr *attr, uint64_t flags)
 {
-	return wf_query_atomic_by(domain, datatype, op, attr, flags, by_size);
+	return wf_query_atomic_by(
+		domain, datatype, op, attr, flags, query_atomic_by_size);
 }

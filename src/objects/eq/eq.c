@@ -22,7 +22,7 @@ static struct wf_eq *eq_of_fid(struct fid *fid)
 	return wf_container_of(fid, struct wf_eq, fid.fid);
 }
 
-static bool bad_read(struct wf_eq *eq, const void *buf, size_t len, uint64_t flags)
+static bool eq_bad_read(struct wf_eq *eq, const void *buf, size_t len, uint64_t flags)
 {
 	if ((buf || !len) && !(flags & ~FI_PEEK))
 		return false;
@@ -32,7 +32,7 @@ static bool bad_read(struct wf_eq *eq, const void *buf, size_t len, uint64_t fla
 	return true;
 }
 
-static ssize_t read_event(
+static ssize_t eq_read_event(
 	struct wf_eq *eq, uint32_t *event, void *buf, size_t len, uint64_t flags)
 {
 	wf_progress_list_run(&eq->progress);
@@ -44,9 +44,9 @@ static ssize_t eq_read(
 {
 	struct wf_eq *eq = wf_eq_of(fid);
 
-	if (bad_read(eq, buf, len, flags))
+	if (eq_bad_read(eq, buf, len, flags))
 		return -FI_EINVAL;
-	return read_event(eq, event, buf, len, flags);
+	return eq_read_event(eq, event, buf, len, flags);
 }
 
 static ssize_t eq_readerr(
@@ -54,7 +54,7 @@ static ssize_t eq_readerr(
 {
 	struct wf_eq *eq = wf_eq_of(fid);
 
-	if (!buf || bad_read(eq, buf, sizeof(*buf), flags))
+	if (!buf || eq_bad_read(eq, buf, sizeof(*buf), flags))
 		return -FI_EINVAL;
 	wf_progress_list_run(&eq->progress);
 	return wf_eq_take_err(eq, buf, flags);
@@ -76,7 +76,7 @@ static ssize_t eq_write(
 
 /* False: a signal handler interrupted the sleep, or the time is over. The thread is
  * cancelled, if its @cancel_state allows it, in the sleep alone. */
-static bool sleep_until(struct wf_eq *eq, uint64_t deadline_ns, int cancel_state)
+static bool eq_sleep_until(struct wf_eq *eq, uint64_t deadline_ns, int cancel_state)
 {
 	uint64_t ticket = wf_wait_arm(&eq->wait), slice_ns = deadline_ns;
 	int err;
@@ -105,14 +105,14 @@ static ssize_t eq_sread(struct fid_eq *fid, uint32_t *event, void *buf, size_t l
 			"own\n");
 		return -FI_ENOSYS;
 	}
-	if (bad_read(eq, buf, len, flags))
+	if (eq_bad_read(eq, buf, len, flags))
 		return -FI_EINVAL;
 	cancel_state = wf_cancel_off();
 	do {
-		ret = read_event(eq, event, buf, len, flags);
-	} while (ret == -FI_EAGAIN && sleep_until(eq, deadline_ns, cancel_state));
+		ret = eq_read_event(eq, event, buf, len, flags);
+	} while (ret == -FI_EAGAIN && eq_sleep_until(eq, deadline_ns, cancel_state));
 	if (ret == -FI_EAGAIN)
-		ret = read_event(eq, event, buf, len, flags);
+		ret = eq_read_event(eq, event, buf, len, flags);
 	wf_cancel_set(cancel_state);
 	return ret;
 }
@@ -181,7 +181,7 @@ static struct fi_ops_eq eq_peer_ops = {
 
 /* ---- in a forked child ---- */
 
-static ssize_t forked_read(
+static ssize_t eq_forked_read(
 	struct fid_eq *fid, uint32_t *event, void *buf, size_t len, uint64_t flags)
 {
 	(void)fid;
@@ -192,33 +192,33 @@ static ssize_t forked_read(
 	return -FI_EOPBADSTATE;
 }
 
-static ssize_t forked_readerr(
+static ssize_t eq_forked_readerr(
 	struct fid_eq *fid, struct fi_eq_err_entry *buf, uint64_t flags)
 {
-	return forked_read(fid, NULL, buf, 0, flags);
+	return eq_forked_read(fid, NULL, buf, 0, flags);
 }
 
-static ssize_t forked_write(
+static ssize_t eq_forked_write(
 	struct fid_eq *fid, uint32_t event, const void *buf, size_t len, uint64_t flags)
 {
 	(void)event;
 	(void)buf;
-	return forked_read(fid, NULL, NULL, len, flags);
+	return eq_forked_read(fid, NULL, NULL, len, flags);
 }
 
-static ssize_t forked_sread(struct fid_eq *fid, uint32_t *event, void *buf, size_t len,
-	int timeout, uint64_t flags)
+static ssize_t eq_forked_sread(struct fid_eq *fid, uint32_t *event, void *buf,
+	size_t len, int timeout, uint64_t flags)
 {
 	(void)timeout;
-	return forked_read(fid, event, buf, len, flags);
+	return eq_forked_read(fid, event, buf, len, flags);
 }
 
 static struct fi_ops_eq forked_ops = {
 	.size = sizeof(struct fi_ops_eq),
-	.read = forked_read,
-	.readerr = forked_readerr,
-	.write = forked_write,
-	.sread = forked_sread,
+	.read = eq_forked_read,
+	.readerr = eq_forked_readerr,
+	.write = eq_forked_write,
+	.sread = eq_forked_sread,
 	.strerror = eq_strerror,
 };
 
@@ -236,7 +236,7 @@ bool wf_eq_is_ours(const struct fid_eq *fid)
 	return fid->fid.ops == &eq_fid_ops || fid->fid.ops == &eq_peer_fid_ops;
 }
 
-static int check_attr(const struct wf_fabric *fabric, const struct fi_eq_attr *attr,
+static int eq_check_attr(const struct wf_fabric *fabric, const struct fi_eq_attr *attr,
 	const struct fi_peer_eq_context *peer)
 {
 	const uint64_t possible = FI_WRITE | FI_AFFINITY | FI_PEER;
@@ -260,7 +260,7 @@ static int check_attr(const struct wf_fabric *fabric, const struct fi_eq_attr *a
 	return 0;
 }
 
-static int init_eq(struct wf_eq *eq, const struct fi_eq_attr *attr)
+static int eq_init(struct wf_eq *eq, const struct fi_eq_attr *attr)
 {
 	int err;
 
@@ -300,7 +300,7 @@ int wf_eq_open(struct fid_fabric *fid, struct fi_eq_attr *attr, struct fid_eq **
 
 	if (!ret_eq)
 		return -FI_EINVAL;
-	err = check_attr(fabric, attr, peer);
+	err = eq_check_attr(fabric, attr, peer);
 	if (err)
 		return err;
 	eq = calloc(1, sizeof(*eq));
@@ -319,7 +319,7 @@ int wf_eq_open(struct fid_fabric *fid, struct fi_eq_attr *attr, struct fid_eq **
 	wf_list_init(&eq->events);
 	err = wf_fork_hook_add(&eq->fork_hook, eq_in_child);
 	if (!err)
-		err = init_eq(eq, attr);
+		err = eq_init(eq, attr);
 	if (err) {
 		wf_fork_hook_remove(&eq->fork_hook);
 		wf_eq_drop_all(eq);

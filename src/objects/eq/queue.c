@@ -29,7 +29,7 @@ struct wf_eq_event {
 /* Bytes of data of the spare event: a connection event with what peers send in it. */
 enum { SPARE_SPACE = sizeof(struct fi_eq_cm_entry) + 512 };
 
-static struct wf_eq_event *event_alloc(size_t space)
+static struct wf_eq_event *queue_event_alloc(size_t space)
 {
 	struct wf_eq_event *event = NULL;
 
@@ -42,11 +42,11 @@ static struct wf_eq_event *event_alloc(size_t space)
 
 int wf_eq_spare_init(struct wf_eq *eq)
 {
-	eq->spare = event_alloc(SPARE_SPACE);
+	eq->spare = queue_event_alloc(SPARE_SPACE);
 	return eq->spare ? 0 : -FI_ENOMEM;
 }
 
-static struct wf_eq_event *event_take_spare(struct wf_eq *eq, size_t len)
+static struct wf_eq_event *queue_event_take_spare(struct wf_eq *eq, size_t len)
 {
 	struct wf_eq_event *spare = NULL;
 
@@ -60,13 +60,13 @@ static struct wf_eq_event *event_take_spare(struct wf_eq *eq, size_t len)
 }
 
 /* An event of the library (@ours) or of the application, with @len bytes of data. */
-static struct wf_eq_event *event_new(
+static struct wf_eq_event *queue_event_new(
 	struct wf_eq *eq, bool ours, const void *data, size_t len)
 {
-	struct wf_eq_event *event = event_alloc(len);
+	struct wf_eq_event *event = queue_event_alloc(len);
 
 	if (!event && ours)
-		event = event_take_spare(eq, len);
+		event = queue_event_take_spare(eq, len);
 	if (!event)
 		return NULL;
 	*event =
@@ -77,7 +77,7 @@ static struct wf_eq_event *event_new(
 }
 
 /* Free the event, or keep it as the spare one. @lock is held. */
-static void event_give(struct wf_eq *eq, struct wf_eq_event *event)
+static void queue_event_give(struct wf_eq *eq, struct wf_eq_event *event)
 {
 	if (!eq->spare && event && event->space >= SPARE_SPACE)
 		eq->spare = event;
@@ -85,7 +85,7 @@ static void event_give(struct wf_eq *eq, struct wf_eq_event *event)
 		free(event);
 }
 
-static void free_unread(struct wf_eq_event *event)
+static void queue_free_unread(struct wf_eq_event *event)
 {
 	struct fi_eq_cm_entry cm;
 
@@ -99,7 +99,7 @@ static void free_unread(struct wf_eq_event *event)
 
 /* Queue @event and take ownership of it; NULL: there was no memory for it. Fails when
  * @limit events are queued. */
-static int enqueue(struct wf_eq *eq, struct wf_eq_event *event, size_t limit)
+static int queue_enqueue(struct wf_eq *eq, struct wf_eq_event *event, size_t limit)
 {
 	int err = 0;
 
@@ -115,14 +115,14 @@ static int enqueue(struct wf_eq *eq, struct wf_eq_event *event, size_t limit)
 	eq->count += !err;
 	eq->overrun |= err == -FI_ENOMEM && limit == SIZE_MAX;
 	if (err)
-		event_give(eq, event);
+		queue_event_give(eq, event);
 	wf_unlock(&eq->lock);
 	if (!err || err == -FI_ENOMEM)
 		wf_wait_signal(&eq->wait);
 	return err;
 }
 
-static ssize_t write_event(struct wf_eq *eq, uint32_t event, const void *buf,
+static ssize_t queue_write_event(struct wf_eq *eq, uint32_t event, const void *buf,
 	size_t len, bool ours, size_t limit)
 {
 	struct wf_eq_event *item;
@@ -130,25 +130,26 @@ static ssize_t write_event(struct wf_eq *eq, uint32_t event, const void *buf,
 
 	if (eq->owner)
 		return fi_eq_write(eq->owner, event, buf, len, 0);
-	item = event_new(eq, ours, buf, len);
+	item = queue_event_new(eq, ours, buf, len);
 	if (item)
 		item->event = event;
-	err = enqueue(eq, item, limit);
+	err = queue_enqueue(eq, item, limit);
 	return err ? err : (ssize_t)len;
 }
 
 ssize_t wf_eq_write(struct wf_eq *eq, uint32_t event, const void *buf, size_t len)
 {
-	return write_event(eq, event, buf, len, true, SIZE_MAX);
+	return queue_write_event(eq, event, buf, len, true, SIZE_MAX);
 }
 
 ssize_t wf_eq_insert(struct wf_eq *eq, uint32_t event, const void *buf, size_t len)
 {
-	return write_event(eq, event, buf, len, false, eq->capacity);
+	return queue_write_event(eq, event, buf, len, false, eq->capacity);
 }
 
 /* The interface has no call that writes an error into a foreign queue. */
-static int write_err_to_owner(struct wf_eq *eq, const struct fi_eq_err_entry *entry)
+static int queue_write_err_to_owner(
+	struct wf_eq *eq, const struct fi_eq_err_entry *entry)
 {
 	struct fid_eq *owner = eq->owner;
 
@@ -165,14 +166,14 @@ int wf_eq_write_err(struct wf_eq *eq, const struct fi_eq_err_entry *entry)
 	struct wf_eq_event *item;
 
 	if (eq->owner)
-		return write_err_to_owner(eq, entry);
-	item = event_new(
+		return queue_write_err_to_owner(eq, entry);
+	item = queue_event_new(
 		eq, true, entry->err_data, entry->err_data ? entry->err_data_size : 0);
 	if (item) {
 		item->is_error = true;
 		item->error = *entry;
 	}
-	return enqueue(eq, item, SIZE_MAX);
+	return queue_enqueue(eq, item, SIZE_MAX);
 }
 
 bool wf_eq_readable(struct wf_eq *eq)
@@ -186,7 +187,7 @@ bool wf_eq_readable(struct wf_eq *eq)
 }
 
 /* @lock is held. */
-static struct wf_eq_event *head_of(struct wf_eq *eq)
+static struct wf_eq_event *queue_head_of(struct wf_eq *eq)
 {
 	return wf_list_empty(&eq->events)
 		       ? NULL
@@ -194,7 +195,7 @@ static struct wf_eq_event *head_of(struct wf_eq *eq)
 }
 
 /* @lock is held. */
-static void unlink_event(struct wf_eq *eq, struct wf_eq_event *event)
+static void queue_unlink_event(struct wf_eq *eq, struct wf_eq_event *event)
 {
 	wf_list_remove(&event->link);
 	eq->count--;
@@ -202,20 +203,20 @@ static void unlink_event(struct wf_eq *eq, struct wf_eq_event *event)
 
 /* Free the error read last, whose err_data the application may use until its next read.
  * @lock is held. */
-static void forget_last(struct wf_eq *eq)
+static void queue_forget_last(struct wf_eq *eq)
 {
-	event_give(eq, eq->last);
+	queue_event_give(eq, eq->last);
 	eq->last = NULL;
 }
 
 /* @lock is held. */
-static ssize_t take(
+static ssize_t queue_take(
 	struct wf_eq *eq, uint32_t *event, void *buf, size_t len, uint64_t flags)
 {
-	struct wf_eq_event *head = head_of(eq);
+	struct wf_eq_event *head = queue_head_of(eq);
 	size_t count;
 
-	forget_last(eq);
+	queue_forget_last(eq);
 	if (!head)
 		return eq->overrun ? -FI_EAVAIL : -FI_EAGAIN;
 	if (head->is_error)
@@ -226,15 +227,15 @@ static ssize_t take(
 	if (event)
 		*event = head->event;
 	if (!(flags & FI_PEEK)) {
-		unlink_event(eq, head);
-		event_give(eq, head);
+		queue_unlink_event(eq, head);
+		queue_event_give(eq, head);
 	}
 	return (ssize_t)count;
 }
 
 /* Since 1.5 the caller may provide a buffer for the error data; otherwise it gets a
  * pointer to the library's copy. */
-static void copy_err_data(
+static void queue_copy_err_data(
 	struct wf_eq *eq, struct wf_eq_event *event, struct fi_eq_err_entry *buf)
 {
 	bool has_space = FI_VERSION_GE(eq->fabric->fid.api_version, FI_VERSION(1, 5)) &&
@@ -255,11 +256,12 @@ static void copy_err_data(
 }
 
 /* @lock is held. */
-static ssize_t take_err(struct wf_eq *eq, struct fi_eq_err_entry *buf, uint64_t flags)
+static ssize_t queue_take_err(
+	struct wf_eq *eq, struct fi_eq_err_entry *buf, uint64_t flags)
 {
-	struct wf_eq_event *head = head_of(eq);
+	struct wf_eq_event *head = queue_head_of(eq);
 
-	forget_last(eq);
+	queue_forget_last(eq);
 	if (!head && eq->overrun) {
 		*buf = (struct fi_eq_err_entry){
 			.fid = &eq->fid.fid,
@@ -271,9 +273,9 @@ static ssize_t take_err(struct wf_eq *eq, struct fi_eq_err_entry *buf, uint64_t 
 	}
 	if (!head || !head->is_error)
 		return -FI_EAGAIN;
-	copy_err_data(eq, head, buf);
+	queue_copy_err_data(eq, head, buf);
 	if (!(flags & FI_PEEK)) {
-		unlink_event(eq, head);
+		queue_unlink_event(eq, head);
 		eq->last = head;
 	}
 	return sizeof(*buf);
@@ -285,7 +287,7 @@ ssize_t wf_eq_take(
 	ssize_t ret;
 
 	wf_lock(&eq->lock);
-	ret = take(eq, event, buf, len, flags);
+	ret = queue_take(eq, event, buf, len, flags);
 	wf_unlock(&eq->lock);
 	return ret;
 }
@@ -295,7 +297,7 @@ ssize_t wf_eq_take_err(struct wf_eq *eq, struct fi_eq_err_entry *buf, uint64_t f
 	ssize_t ret;
 
 	wf_lock(&eq->lock);
-	ret = take_err(eq, buf, flags);
+	ret = queue_take_err(eq, buf, flags);
 	wf_unlock(&eq->lock);
 	return ret;
 }
@@ -303,9 +305,9 @@ ssize_t wf_eq_take_err(struct wf_eq *eq, struct fi_eq_err_entry *buf, uint64_t f
 void wf_eq_drop_all(struct wf_eq *eq)
 {
 	wf_list_foreach_safe(link, &eq->events)
-		free_unread(wf_list_entry(link, struct wf_eq_event, link));
+		queue_free_unread(wf_list_entry(link, struct wf_eq_event, link));
 	wf_list_init(&eq->events);
-	forget_last(eq);
+	queue_forget_last(eq);
 	free(eq->spare);
 	eq->spare = NULL;
 }

@@ -9,7 +9,7 @@
 #include "sys/addrstr.h"
 #include "sys/calls.h"
 
-/* A node and service to resolve; split_text() has split a text address. */
+/* A node and service to resolve; addr_split_text() has split a text address. */
 struct query {
 	const char *node, *service; /* NULL: not given */
 	int family;
@@ -23,14 +23,14 @@ uint32_t wf_info_format_of(const union wf_sockaddr *sa)
 	return sa->sa.sa_family == AF_INET ? FI_SOCKADDR_IN : FI_SOCKADDR_IN6;
 }
 
-static int family_of(uint32_t format)
+static int addr_family_of(uint32_t format)
 {
 	if (format == FI_SOCKADDR_IN)
 		return AF_INET;
 	return format == FI_SOCKADDR_IN6 ? AF_INET6 : AF_UNSPEC;
 }
 
-static void add(struct wf_info_addrs *addrs, const union wf_sockaddr *sa)
+static void addr_add(struct wf_info_addrs *addrs, const union wf_sockaddr *sa)
 {
 	if (addrs->count == WF_INFO_ADDRS_MAX)
 		return;
@@ -40,7 +40,7 @@ static void add(struct wf_info_addrs *addrs, const union wf_sockaddr *sa)
 	addrs->addr[addrs->count++] = *sa;
 }
 
-static int refuse_node(
+static int addr_refuse_node(
 	struct wf_info_reason *why, const char *node, const char *possible)
 {
 	why->field = "node";
@@ -50,7 +50,7 @@ static int refuse_node(
 
 /* Split a node that is a text address, "fi_sockaddr_in://host:port", into node and
  * service. */
-static int split_text(struct query *query, struct wf_info_reason *why)
+static int addr_split_text(struct query *query, struct wf_info_reason *why)
 {
 	const char *node = query->node;
 	struct wf_addrstr str;
@@ -63,15 +63,15 @@ static int split_text(struct query *query, struct wf_info_reason *why)
 			&str.node, query->node_text, sizeof(query->node_text)) ||
 		wf_addrstr_copy(
 			&str.service, query->service_text, sizeof(query->service_text)))
-		return refuse_node(
+		return addr_refuse_node(
 			why, node, "format://node:service, IPv6 in brackets");
 	if (wf_addrstr_family(&str, &family))
-		return refuse_node(why, node,
+		return addr_refuse_node(why, node,
 			"fi_sockaddr://, fi_sockaddr_ip://, fi_sockaddr_in://, "
 			"fi_sockaddr_in6://");
 	if (family != AF_UNSPEC && query->family != AF_UNSPEC &&
 		family != query->family)
-		return refuse_node(why, node,
+		return addr_refuse_node(why, node,
 			query->family == AF_INET ? "IPv4 addresses" : "IPv6 addresses");
 	if (family != AF_UNSPEC)
 		query->family = family;
@@ -80,7 +80,7 @@ static int split_text(struct query *query, struct wf_info_reason *why)
 	return 0;
 }
 
-static void add_open(
+static void addr_add_open(
 	const struct query *query, int family, uint16_t port, struct wf_info_addrs *ret)
 {
 	union wf_sockaddr sa = wf_sockaddr_any(family);
@@ -91,12 +91,12 @@ static void add_open(
 		(void)wf_sockaddr_from_host(
 			family == AF_INET ? "127.0.0.1" : "::1", &sa);
 	wf_sockaddr_set_port(&sa, port);
-	add(ret, &sa);
+	addr_add(ret, &sa);
 }
 
 /* Resolve a node and service that are numbers or not given, without asking the system
  * for names. 1: one of them is a name. */
-static int resolve_numbers(const struct query *query, struct wf_info_addrs *ret,
+static int addr_resolve_numbers(const struct query *query, struct wf_info_addrs *ret,
 	struct wf_info_reason *why)
 {
 	union wf_sockaddr sa;
@@ -110,21 +110,21 @@ static int resolve_numbers(const struct query *query, struct wf_info_addrs *ret,
 		return -FI_ENODATA;
 	}
 	if (!query->node) {
-		add_open(query, AF_INET, port, ret);
-		add_open(query, AF_INET6, port, ret);
+		addr_add_open(query, AF_INET, port, ret);
+		addr_add_open(query, AF_INET6, port, ret);
 		return 0;
 	}
 	if (wf_sockaddr_from_host(query->node, &sa))
 		return 1;
 	if (query->family != AF_UNSPEC && query->family != sa.sa.sa_family)
-		return refuse_node(why, query->node,
+		return addr_refuse_node(why, query->node,
 			query->family == AF_INET ? "IPv4 addresses" : "IPv6 addresses");
 	wf_sockaddr_set_port(&sa, port);
-	add(ret, &sa);
+	addr_add(ret, &sa);
 	return 0;
 }
 
-static int resolve_names(const struct query *query, struct wf_info_addrs *ret,
+static int addr_resolve_names(const struct query *query, struct wf_info_addrs *ret,
 	struct wf_info_reason *why)
 {
 	struct addrinfo ask = {
@@ -151,7 +151,7 @@ static int resolve_names(const struct query *query, struct wf_info_addrs *ret,
 	}
 	for (struct addrinfo *it = list; it; it = it->ai_next)
 		if (!wf_sockaddr_read(it->ai_addr, it->ai_addrlen, &sa))
-			add(ret, &sa);
+			addr_add(ret, &sa);
 	freeaddrinfo(list);
 	return 0;
 }
@@ -162,7 +162,7 @@ int wf_info_lookup(const struct wf_info_ctx *ctx, const char *node, const char *
 	struct query query = {
 		.node = node,
 		.service = service,
-		.family = family_of(ctx->hint.info->addr_format),
+		.family = addr_family_of(ctx->hint.info->addr_format),
 		.socktype =
 			ctx->tmpl.ep->type == FI_EP_DGRAM ? SOCK_DGRAM : SOCK_STREAM,
 		.passive = flags & FI_SOURCE,
@@ -172,12 +172,12 @@ int wf_info_lookup(const struct wf_info_ctx *ctx, const char *node, const char *
 
 	ret->count = 0;
 	if (node && wf_addrstr_is(node)) {
-		err = split_text(&query, why);
+		err = addr_split_text(&query, why);
 		if (err)
 			return err;
 	}
-	err = resolve_numbers(&query, ret, why);
-	return err > 0 ? resolve_names(&query, ret, why) : err;
+	err = addr_resolve_numbers(&query, ret, why);
+	return err > 0 ? addr_resolve_names(&query, ret, why) : err;
 }
 
 int wf_info_hint_addr(const char *field, const void *addr, size_t len,

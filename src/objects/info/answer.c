@@ -7,7 +7,7 @@
 /* Builds an answer of fi_getinfo: copies the template, narrows it rule by rule, then
  * allocates keys and names. */
 
-static int copy_text(char **to, const char *from)
+static int info_answer_copy_text(char **to, const char *from)
 {
 	char *copy = from ? strdup(from) : NULL;
 
@@ -19,7 +19,8 @@ static int copy_text(char **to, const char *from)
 }
 
 /* Copy an authorization key. With the size FI_AV_AUTH_KEY there is no key to copy. */
-static int copy_key(uint8_t **to, size_t *to_size, const uint8_t *key, size_t size)
+static int answer_copy_key(
+	uint8_t **to, size_t *to_size, const uint8_t *key, size_t size)
 {
 	uint8_t *copy = NULL;
 
@@ -35,7 +36,7 @@ static int copy_key(uint8_t **to, size_t *to_size, const uint8_t *key, size_t si
 	return 0;
 }
 
-static int copy_keys(const struct wf_info_ctx *ctx, struct fi_info *out)
+static int answer_copy_keys(const struct wf_info_ctx *ctx, struct fi_info *out)
 {
 	const struct fi_domain_attr *domain = ctx->hint.domain;
 	const struct fi_ep_attr *ep = ctx->hint.ep;
@@ -45,20 +46,20 @@ static int copy_keys(const struct wf_info_ctx *ctx, struct fi_info *out)
 	if (ctx->version < FI_VERSION(1, 5))
 		return 0;
 	if (domain->auth_key_size)
-		err = copy_key(&out->domain_attr->auth_key,
+		err = answer_copy_key(&out->domain_attr->auth_key,
 			&out->domain_attr->auth_key_size, domain->auth_key,
 			domain->auth_key_size);
 	if (!err && ep->auth_key_size)
-		err = copy_key(&out->ep_attr->auth_key, &out->ep_attr->auth_key_size,
-			ep->auth_key, ep->auth_key_size);
+		err = answer_copy_key(&out->ep_attr->auth_key,
+			&out->ep_attr->auth_key_size, ep->auth_key, ep->auth_key_size);
 	return err;
 }
 
 int wf_info_set_names(struct fi_info *info, const char *fabric, const char *domain)
 {
-	int err = copy_text(&info->fabric_attr->name, fabric);
+	int err = info_answer_copy_text(&info->fabric_attr->name, fabric);
 
-	return err ? err : copy_text(&info->domain_attr->name, domain);
+	return err ? err : info_answer_copy_text(&info->domain_attr->name, domain);
 }
 
 struct fi_info *wf_info_build(const struct wf_info_ctx *ctx)
@@ -67,8 +68,9 @@ struct fi_info *wf_info_build(const struct wf_info_ctx *ctx)
 
 	if (!info)
 		return NULL;
-	if (copy_keys(ctx, info) || wf_info_set_names(info, ctx->prov->default_fabric,
-					    ctx->prov->default_domain)) {
+	if (answer_copy_keys(ctx, info) ||
+		wf_info_set_names(
+			info, ctx->prov->default_fabric, ctx->prov->default_domain)) {
 		fi_freeinfo(info);
 		return NULL;
 	}

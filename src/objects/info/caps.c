@@ -56,7 +56,7 @@ static const struct {
 	{ FI_SOURCE_ERR, FI_SOURCE, 0 },
 };
 
-static uint64_t possible_caps(const struct wf_info_ctx *ctx)
+static uint64_t caps_possible(const struct wf_info_ctx *ctx)
 {
 	uint64_t caps = ctx->tmpl.info->caps;
 
@@ -66,7 +66,7 @@ static uint64_t possible_caps(const struct wf_info_ctx *ctx)
 /* FI_MSG, FI_TAGGED, FI_RMA and FI_ATOMIC without a direction stand for both
  * directions.
  */
-static uint64_t with_directions(uint64_t caps)
+static uint64_t caps_with_directions(uint64_t caps)
 {
 	if (caps & (FI_MSG | FI_TAGGED) && !(caps & (FI_SEND | FI_RECV)))
 		caps |= FI_SEND | FI_RECV;
@@ -77,13 +77,13 @@ static uint64_t with_directions(uint64_t caps)
 
 uint64_t wf_info_caps_asked(const struct wf_info_ctx *ctx)
 {
-	return with_directions(ctx->hint.info->caps);
+	return caps_with_directions(ctx->hint.info->caps);
 }
 
 uint64_t wf_info_caps(const struct wf_info_ctx *ctx)
 {
 	/* FI_COLLECTIVE has a cost: only hints that name it get it. */
-	uint64_t possible = possible_caps(ctx), caps = possible & ~FI_COLLECTIVE;
+	uint64_t possible = caps_possible(ctx), caps = possible & ~FI_COLLECTIVE;
 
 	if (ctx->hint.info->caps)
 		caps = wf_info_caps_asked(ctx) | (possible & FREE);
@@ -98,7 +98,7 @@ uint64_t wf_info_caps(const struct wf_info_ctx *ctx)
 
 static bool caps_met(const struct wf_info_ctx *ctx, struct wf_info_reason *why)
 {
-	uint64_t asked = wf_info_caps_asked(ctx), possible = possible_caps(ctx);
+	uint64_t asked = wf_info_caps_asked(ctx), possible = caps_possible(ctx);
 	uint64_t unknown = asked & ~(PRIMARY | SECONDARY);
 	char text[64], partner[64];
 
@@ -138,11 +138,11 @@ static void caps_fill(const struct wf_info_ctx *ctx, struct fi_info *out)
 /* Are the capabilities @asked for one direction, in its attributes, possible? @own:
  * caps in the template's attributes of the direction; @mask: all capabilities that such
  * attributes may have. */
-static bool direction_caps_met(const struct wf_info_ctx *ctx, uint64_t asked,
+static bool caps_direction_met(const struct wf_info_ctx *ctx, uint64_t asked,
 	uint64_t own, uint64_t mask, struct wf_info_reason *why)
 {
 	uint64_t possible =
-		(own ? own : ctx->tmpl.info->caps) & mask & possible_caps(ctx);
+		(own ? own : ctx->tmpl.info->caps) & mask & caps_possible(ctx);
 
 	/* Since 2.0 a direction has only capabilities that info->caps asks for. */
 	if (ctx->hint.info->caps && ctx->version >= FI_VERSION(2, 0) && !ctx->opening)
@@ -152,42 +152,42 @@ static bool direction_caps_met(const struct wf_info_ctx *ctx, uint64_t asked,
 	       wf_info_deny(why, asked & ~possible, possible, FI_TYPE_CAPS);
 }
 
-static uint64_t part_caps(
+static uint64_t caps_part(
 	const struct wf_info_ctx *ctx, uint64_t asked, uint64_t own, uint64_t mask)
 {
 	uint64_t possible = (own ? own : ctx->tmpl.info->caps) & mask;
 	uint64_t caps = wf_info_caps(ctx) & possible;
 
 	if (asked & mask)
-		caps = (with_directions(asked) | (caps & SECONDARY)) & possible;
+		caps = (caps_with_directions(asked) | (caps & SECONDARY)) & possible;
 	return caps;
 }
 
-static bool tx_caps_met(const struct wf_info_ctx *ctx, struct wf_info_reason *why)
+static bool caps_tx_met(const struct wf_info_ctx *ctx, struct wf_info_reason *why)
 {
-	return direction_caps_met(
+	return caps_direction_met(
 		ctx, ctx->hint.tx->caps, ctx->tmpl.tx->caps, TX_CAPS, why);
 }
 
-static void tx_caps_fill(const struct wf_info_ctx *ctx, struct fi_info *out)
+static void caps_tx_fill(const struct wf_info_ctx *ctx, struct fi_info *out)
 {
 	out->tx_attr->caps =
-		part_caps(ctx, ctx->hint.tx->caps, ctx->tmpl.tx->caps, TX_CAPS);
+		caps_part(ctx, ctx->hint.tx->caps, ctx->tmpl.tx->caps, TX_CAPS);
 }
 
-static bool rx_caps_met(const struct wf_info_ctx *ctx, struct wf_info_reason *why)
+static bool caps_rx_met(const struct wf_info_ctx *ctx, struct wf_info_reason *why)
 {
-	return direction_caps_met(
+	return caps_direction_met(
 		ctx, ctx->hint.rx->caps, ctx->tmpl.rx->caps, RX_CAPS, why);
 }
 
-static void rx_caps_fill(const struct wf_info_ctx *ctx, struct fi_info *out)
+static void caps_rx_fill(const struct wf_info_ctx *ctx, struct fi_info *out)
 {
 	out->rx_attr->caps =
-		part_caps(ctx, ctx->hint.rx->caps, ctx->tmpl.rx->caps, RX_CAPS);
+		caps_part(ctx, ctx->hint.rx->caps, ctx->tmpl.rx->caps, RX_CAPS);
 }
 
-static void domain_caps_fill(const struct wf_info_ctx *ctx, struct fi_info *out)
+static void caps_domain_fill(const struct wf_info_ctx *ctx, struct fi_info *out)
 {
 	uint64_t asked = ctx->hint.info->caps | ctx->hint.domain->caps;
 
@@ -195,7 +195,8 @@ static void domain_caps_fill(const struct wf_info_ctx *ctx, struct fi_info *out)
 		out->domain_attr->caps &= (asked & DOMAIN_CAPS) | FREE;
 }
 
-static bool modes_met(uint64_t needed, uint64_t allowed, struct wf_info_reason *why)
+static bool caps_modes_met(
+	uint64_t needed, uint64_t allowed, struct wf_info_reason *why)
 {
 	char asked[256], text[256];
 
@@ -206,25 +207,26 @@ static bool modes_met(uint64_t needed, uint64_t allowed, struct wf_info_reason *
 	return wf_info_deny_text(why, asked, "only with %s", text);
 }
 
-static bool mode_met(const struct wf_info_ctx *ctx, struct wf_info_reason *why)
+static bool caps_mode_met(const struct wf_info_ctx *ctx, struct wf_info_reason *why)
 {
-	return modes_met(ctx->tmpl.info->mode, ctx->hint.info->mode, why);
+	return caps_modes_met(ctx->tmpl.info->mode, ctx->hint.info->mode, why);
 }
 
-static void mode_fill(const struct wf_info_ctx *ctx, struct fi_info *out)
+static void caps_mode_fill(const struct wf_info_ctx *ctx, struct fi_info *out)
 {
 	out->mode |= wf_info_mr_mode_bit(ctx);
 }
 
-static bool tx_mode_met(const struct wf_info_ctx *ctx, struct wf_info_reason *why)
+static bool caps_tx_mode_met(const struct wf_info_ctx *ctx, struct wf_info_reason *why)
 {
 	uint64_t mode = ctx->hint.tx->mode;
 
-	return modes_met(ctx->tmpl.tx->mode, mode ? mode : ctx->hint.info->mode, why);
+	return caps_modes_met(
+		ctx->tmpl.tx->mode, mode ? mode : ctx->hint.info->mode, why);
 }
 
 /* The receive modes that the hints allow. */
-static uint64_t rx_mode_allowed(const struct wf_info_ctx *ctx)
+static uint64_t caps_rx_mode_allowed(const struct wf_info_ctx *ctx)
 {
 	uint64_t mode = ctx->hint.rx->mode;
 
@@ -234,13 +236,13 @@ static uint64_t rx_mode_allowed(const struct wf_info_ctx *ctx)
 bool wf_info_no_cq_data(const struct wf_info_ctx *ctx)
 {
 	return ctx->hinted &&
-	       ctx->tmpl.rx->mode & ~rx_mode_allowed(ctx) & FI_RX_CQ_DATA &&
+	       ctx->tmpl.rx->mode & ~caps_rx_mode_allowed(ctx) & FI_RX_CQ_DATA &&
 	       wf_info_caps(ctx) & FI_RMA && !ctx->hint.domain->cq_data_size;
 }
 
 /* Remote CQ data arrives with writes, so FI_RX_CQ_DATA concerns only targets of RMA
  * that want such data. */
-static uint64_t rx_mode_needed(const struct wf_info_ctx *ctx, uint64_t caps)
+static uint64_t caps_rx_mode_needed(const struct wf_info_ctx *ctx, uint64_t caps)
 {
 	uint64_t needed = ctx->tmpl.rx->mode;
 
@@ -248,27 +250,29 @@ static uint64_t rx_mode_needed(const struct wf_info_ctx *ctx, uint64_t caps)
 							 : needed & ~FI_RX_CQ_DATA;
 }
 
-static bool rx_mode_met(const struct wf_info_ctx *ctx, struct wf_info_reason *why)
+static bool caps_rx_mode_met(const struct wf_info_ctx *ctx, struct wf_info_reason *why)
 {
 	uint64_t caps =
 		ctx->hint.info->caps ? ctx->hint.info->caps : ctx->tmpl.info->caps;
 
-	return modes_met(rx_mode_needed(ctx, caps), rx_mode_allowed(ctx), why);
+	return caps_modes_met(
+		caps_rx_mode_needed(ctx, caps), caps_rx_mode_allowed(ctx), why);
 }
 
-static void rx_mode_fill(const struct wf_info_ctx *ctx, struct fi_info *out)
+static void caps_rx_mode_fill(const struct wf_info_ctx *ctx, struct fi_info *out)
 {
-	out->rx_attr->mode = rx_mode_needed(ctx, wf_info_caps(ctx));
+	out->rx_attr->mode = caps_rx_mode_needed(ctx, wf_info_caps(ctx));
 	out->mode |= out->rx_attr->mode;
 }
 
-static bool domain_mode_met(const struct wf_info_ctx *ctx, struct wf_info_reason *why)
+static bool caps_domain_mode_met(
+	const struct wf_info_ctx *ctx, struct wf_info_reason *why)
 {
-	return modes_met(ctx->tmpl.domain->mode,
+	return caps_modes_met(ctx->tmpl.domain->mode,
 		ctx->hint.domain->mode | ctx->hint.info->mode, why);
 }
 
-static void handle_fill(const struct wf_info_ctx *ctx, struct fi_info *out)
+static void caps_handle_fill(const struct wf_info_ctx *ctx, struct fi_info *out)
 {
 	out->handle = ctx->hint.info->handle;
 }
@@ -277,22 +281,22 @@ static const struct wf_info_rule rules[] = {
 	{ WF_INFO_MEMBER(WF_INFO_EP, struct fi_ep_attr, "ep_attr.", type),
 		.test = WF_INFO_EQUAL, .show = FI_TYPE_EP_TYPE },
 	{ .field = "caps", .met = caps_met, .fill = caps_fill },
-	{ .field = "mode", .met = mode_met, .fill = mode_fill },
+	{ .field = "mode", .met = caps_mode_met, .fill = caps_mode_fill },
 	{ .field = "addr_format", .met = wf_info_format_met },
-	{ .field = "handle", .fill = handle_fill },
-	{ .field = "tx_attr.caps", .met = tx_caps_met, .fill = tx_caps_fill },
-	{ .field = "rx_attr.caps", .met = rx_caps_met, .fill = rx_caps_fill },
+	{ .field = "handle", .fill = caps_handle_fill },
+	{ .field = "tx_attr.caps", .met = caps_tx_met, .fill = caps_tx_fill },
+	{ .field = "rx_attr.caps", .met = caps_rx_met, .fill = caps_rx_fill },
 	{ WF_INFO_MEMBER(WF_INFO_TX, struct fi_tx_attr, "tx_attr.", mode),
-		.met = tx_mode_met },
+		.met = caps_tx_mode_met },
 	{ WF_INFO_MEMBER(WF_INFO_RX, struct fi_rx_attr, "rx_attr.", mode),
-		.met = rx_mode_met, .fill = rx_mode_fill },
+		.met = caps_rx_mode_met, .fill = caps_rx_mode_fill },
 	{ WF_INFO_MEMBER(WF_INFO_DOMAIN, struct fi_domain_attr, "domain_attr.", caps),
 		.since = FI_VERSION(1, 5), .test = WF_INFO_BITS, .show = FI_TYPE_CAPS },
 	{ .field = "domain_attr.caps",
 		.structure = WF_INFO_DOMAIN,
-		.fill = domain_caps_fill },
+		.fill = caps_domain_fill },
 	{ WF_INFO_MEMBER(WF_INFO_DOMAIN, struct fi_domain_attr, "domain_attr.", mode),
-		.since = FI_VERSION(1, 5), .met = domain_mode_met },
+		.since = FI_VERSION(1, 5), .met = caps_domain_mode_met },
 };
 
 const struct wf_info_rules wf_info_caps_rules = WF_INFO_RULES(rules);

@@ -13,13 +13,13 @@
  * meets it as hints. A test shows that every answer of this library is valid.
  */
 
-static bool is_ip(uint32_t format)
+static bool check_is_ip(uint32_t format)
 {
 	return format == FI_SOCKADDR_IN || format == FI_SOCKADDR_IN6;
 }
 
 /* The device of the domain that @info names; NULL: there is none. */
-static const struct wf_device *device_of(
+static const struct wf_device *check_device_of(
 	const struct wf_prov *prov, const struct fi_info *info)
 {
 	const struct fi_domain_attr *attr = info->domain_attr;
@@ -36,7 +36,7 @@ static const struct wf_device *device_of(
 	return NULL;
 }
 
-static bool addr_ok(const void *addr, size_t len, uint32_t format)
+static bool check_addr_ok(const void *addr, size_t len, uint32_t format)
 {
 	char name[WF_ADDRSTR_MAX];
 	union wf_sockaddr sa;
@@ -47,28 +47,29 @@ static bool addr_ok(const void *addr, size_t len, uint32_t format)
 		return false;
 	if (format == FI_ADDR_STR)
 		return wf_addrstr_spell(name, addr, len);
-	if (!is_ip(format))
+	if (!check_is_ip(format))
 		return true;
 	return !wf_sockaddr_read(addr, len, &sa) &&
 	       sa.sa.sa_family == (format == FI_SOCKADDR_IN ? AF_INET : AF_INET6);
 }
 
 /* An address of @info, as its device or its format demands. */
-static bool end_ok(const struct wf_prov *prov, const struct wf_device *device,
+static bool check_end_ok(const struct wf_prov *prov, const struct wf_device *device,
 	const struct fi_info *info, const void *addr, size_t len)
 {
 	if (!device || !addr)
-		return addr_ok(addr, len, info->addr_format);
+		return check_addr_ok(addr, len, info->addr_format);
 	return len && prov->devices(false)->addr_ok(device, addr, len);
 }
 
-static bool addrs_ok(const struct wf_prov *prov, const struct wf_device *device,
+static bool check_addrs_ok(const struct wf_prov *prov, const struct wf_device *device,
 	const struct fi_info *info, struct wf_info_reason *why)
 {
-	bool src = end_ok(prov, device, info, info->src_addr, info->src_addrlen);
+	bool src = check_end_ok(prov, device, info, info->src_addr, info->src_addrlen);
 	char asked[32], format[64];
 
-	if (src && end_ok(prov, device, info, info->dest_addr, info->dest_addrlen))
+	if (src &&
+		check_end_ok(prov, device, info, info->dest_addr, info->dest_addrlen))
 		return true;
 	why->field = src ? "dest_addr" : "src_addr";
 	wf_info_show(asked, sizeof(asked), src ? info->dest_addrlen : info->src_addrlen,
@@ -77,7 +78,7 @@ static bool addrs_ok(const struct wf_prov *prov, const struct wf_device *device,
 	return wf_info_deny_text(why, asked, "bytes of an address of %s", format);
 }
 
-static bool same_type(const struct fi_info *tmpl, const struct fi_info *info)
+static bool check_same_type(const struct fi_info *tmpl, const struct fi_info *info)
 {
 	return !info->ep_attr || !info->ep_attr->type ||
 	       tmpl->ep_attr->type == info->ep_attr->type;
@@ -95,7 +96,7 @@ static int check_templates(const struct wf_prov *prov, uint32_t version,
 		if (wf_info_met(&ctx, &why))
 			return 0;
 		/* Report the refusal of a template of the same endpoint type. */
-		if (!first.prov || same_type(*tmpls, info)) {
+		if (!first.prov || check_same_type(*tmpls, info)) {
 			first = ctx;
 			first_why = why;
 		}
@@ -104,7 +105,7 @@ static int check_templates(const struct wf_prov *prov, uint32_t version,
 	return -FI_ENODATA;
 }
 
-static int no_device(const struct wf_prov *prov, const struct fi_info *info)
+static int check_no_device(const struct wf_prov *prov, const struct fi_info *info)
 {
 	const char *name = info->domain_attr ? info->domain_attr->name : NULL;
 
@@ -129,13 +130,13 @@ int wf_info_check(
 		return -FI_EINVAL;
 	}
 	if (prov->devices) {
-		device = device_of(prov, info);
+		device = check_device_of(prov, info);
 		if (!device)
-			return no_device(prov, info);
+			return check_no_device(prov, info);
 		tmpls = device->templates;
 	}
 	wf_info_ctx_init(&ctx, prov, version, *tmpls, info);
-	if (!addrs_ok(prov, device, info, &why)) {
+	if (!check_addrs_ok(prov, device, info, &why)) {
 		wf_info_refuse(&ctx, NULL, &why);
 		return -FI_EINVAL;
 	}

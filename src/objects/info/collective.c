@@ -28,7 +28,7 @@ struct fi_info *wf_info_engine_hints(const char *name, uint64_t mode, int mr_mod
 
 /* Does fi_getinfo find the engine? Asked by the oldest version that can describe it,
  * and with all mr_mode bits allowed, so that neither excludes the engine. */
-static bool has_engine(void)
+static bool collective_has_engine(void)
 {
 	struct fi_info *hints =
 		wf_info_engine_hints(WF_INFO_ENGINE, FI_PEER_TRANSFER, MR_MODES);
@@ -43,5 +43,5 @@ static bool has_engine(void)
 
 bool wf_info_collective_met(const struct wf_info_ctx *ctx)
 {
-	return ctx->opening || ctx->prov->query_collective || has_engine();
+	return ctx->opening || ctx->prov->query_collective || collective_has_engine();
 }

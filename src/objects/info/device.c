@@ -27,7 +27,7 @@ struct question {
 	bool refused; /* an address of the hints has no device's format */
 };
 
-static int copy(const void *addr, size_t len, struct address *ret)
+static int device_copy(const void *addr, size_t len, struct address *ret)
 {
 	void *at = malloc(len);
 
@@ -37,21 +37,21 @@ static int copy(const void *addr, size_t len, struct address *ret)
 	return 0;
 }
 
-static bool fits(const struct question *question, const struct wf_device *device,
+static bool device_fits(const struct question *question, const struct wf_device *device,
 	const void *addr, size_t len, bool source)
 {
 	return !question->devices->addr_fits ||
 	       question->devices->addr_fits(device, addr, len, source);
 }
 
-static int copy_hint(struct question *question, const struct wf_device *device,
+static int device_copy_hint(struct question *question, const struct wf_device *device,
 	bool source, const void *addr, size_t len, struct address *ret,
 	struct wf_info_reason *why)
 {
 	why->field = source ? "src_addr" : "dest_addr";
 	if (len && question->devices->addr_ok(device, addr, len)) {
-		if (fits(question, device, addr, len, source))
-			return copy(addr, len, ret);
+		if (device_fits(question, device, addr, len, source))
+			return device_copy(addr, len, ret);
 		(void)wf_info_deny_text(why, "another address",
 			source ? "those of the device" : "what the device reaches");
 		return -FI_ENODATA;
@@ -62,8 +62,8 @@ static int copy_hint(struct question *question, const struct wf_device *device,
 	return -FI_ENODATA;
 }
 
-static int resolve(const struct question *question, const struct wf_device *device,
-	struct address *ret, struct wf_info_reason *why)
+static int device_resolve(const struct question *question,
+	const struct wf_device *device, struct address *ret, struct wf_info_reason *why)
 {
 	const char *node = question->node, *service = question->service;
 	int err = -FI_ENODATA;
@@ -80,7 +80,7 @@ static int resolve(const struct question *question, const struct wf_device *devi
 	return err;
 }
 
-static void free_ends(struct ends *ends)
+static void device_free_ends(struct ends *ends)
 {
 	free(ends->src.at);
 	free(ends->dest.at);
@@ -88,7 +88,7 @@ static void free_ends(struct ends *ends)
 
 /* Find the addresses of an answer for @device. 0; -FI_ENODATA, with @why filled: the
  * device does not have or reach the address that is asked for; -FI_ENOMEM. */
-static int find_ends(struct question *question, const struct wf_device *device,
+static int device_find_ends(struct question *question, const struct wf_device *device,
 	const struct wf_info_ctx *ctx, struct ends *ret, struct wf_info_reason *why)
 {
 	struct wf_info_ends asked;
@@ -96,30 +96,31 @@ static int find_ends(struct question *question, const struct wf_device *device,
 		ctx, question->node, question->service, question->flags, &asked, why);
 
 	if (!err && asked.named)
-		err = resolve(
+		err = device_resolve(
 			question, device, asked.source ? &ret->src : &ret->dest, why);
 	if (!err && asked.src)
-		err = copy_hint(question, device, true, asked.src, asked.src_len,
+		err = device_copy_hint(question, device, true, asked.src, asked.src_len,
 			&ret->src, why);
 	if (!err && asked.dest)
-		err = copy_hint(question, device, false, asked.dest, asked.dest_len,
-			&ret->dest, why);
+		err = device_copy_hint(question, device, false, asked.dest,
+			asked.dest_len, &ret->dest, why);
 	if (!err && !ret->src.at && device->addr)
-		err = copy(device->addr, device->addr_len, &ret->src);
+		err = device_copy(device->addr, device->addr_len, &ret->src);
 	return err;
 }
 
-static int give_addr(const struct address *from, void **ret_addr, size_t *ret_len)
+static int device_give_addr(
+	const struct address *from, void **ret_addr, size_t *ret_len)
 {
 	struct address to = { .at = NULL };
-	int err = from->at ? copy(from->at, from->len, &to) : 0;
+	int err = from->at ? device_copy(from->at, from->len, &to) : 0;
 
 	*ret_addr = to.at;
 	*ret_len = to.len;
 	return err;
 }
 
-static int emit(struct wf_info_call *call, const struct wf_info_ctx *ctx,
+static int device_emit(struct wf_info_call *call, const struct wf_info_ctx *ctx,
 	const struct wf_device *device, const struct ends *ends)
 {
 	struct fi_info *info = wf_info_build(ctx);
@@ -129,9 +130,10 @@ static int emit(struct wf_info_call *call, const struct wf_info_ctx *ctx,
 		return -FI_ENOMEM;
 	err = wf_info_set_names(info, device->fabric, device->domain);
 	if (!err)
-		err = give_addr(&ends->src, &info->src_addr, &info->src_addrlen);
+		err = device_give_addr(&ends->src, &info->src_addr, &info->src_addrlen);
 	if (!err)
-		err = give_addr(&ends->dest, &info->dest_addr, &info->dest_addrlen);
+		err = device_give_addr(
+			&ends->dest, &info->dest_addr, &info->dest_addrlen);
 	if (!err && device->nic)
 		err = fi_control(&device->nic->fid, FI_DUP, &info->nic);
 	if (err)
@@ -142,7 +144,7 @@ static int emit(struct wf_info_call *call, const struct wf_info_ctx *ctx,
 }
 
 /* Answer with all templates of the device that meet the hints. */
-static int answer_matched(struct wf_info_call *call, struct question *question,
+static int device_answer_matched(struct wf_info_call *call, struct question *question,
 	const struct wf_device *device)
 {
 	const struct wf_info_ctx *first = call->matched;
@@ -151,16 +153,16 @@ static int answer_matched(struct wf_info_call *call, struct question *question,
 	int err = -FI_ENODATA;
 
 	if (wf_info_names_met(first, device->fabric, device->domain, &why))
-		err = find_ends(question, device, first, &ends, &why);
+		err = device_find_ends(question, device, first, &ends, &why);
 	if (err == -FI_ENODATA || err == -FI_EINVAL)
 		wf_info_refuse(first, device->domain, &why);
 	for (size_t i = 0; i < call->matched_count && !err; i++)
-		err = emit(call, &call->matched[i], device, &ends);
-	free_ends(&ends);
+		err = device_emit(call, &call->matched[i], device, &ends);
+	device_free_ends(&ends);
 	return err;
 }
 
-static int answer_all(struct wf_info_call *call, struct question *question,
+static int device_answer_all(struct wf_info_call *call, struct question *question,
 	const struct wf_info_ask *ask)
 {
 	const struct wf_devices *devices = question->devices;
@@ -169,7 +171,7 @@ static int answer_all(struct wf_info_call *call, struct question *question,
 	for (size_t i = 0; i < devices->count && !err; i++) {
 		err = wf_info_call_match(call, ask, devices->list[i].templates);
 		if (!err)
-			err = answer_matched(call, question, &devices->list[i]);
+			err = device_answer_matched(call, question, &devices->list[i]);
 		/* Another device may have the addresses. */
 		if (err == -FI_ENODATA)
 			err = 0;
@@ -197,6 +199,6 @@ int wf_device_getinfo(const struct wf_prov *prov, uint32_t version, const char *
 
 	wf_info_call_init(&call);
 	if (question.devices->count)
-		err = answer_all(&call, &question, &ask);
+		err = device_answer_all(&call, &question, &ask);
 	return wf_info_call_end(&call, err, ret_info);
 }

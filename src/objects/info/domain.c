@@ -37,7 +37,8 @@ static const char *const rm_names[] = {
 	[FI_RM_ENABLED] = "FI_RM_ENABLED",
 };
 
-static bool threading_met(const struct wf_info_ctx *ctx, struct wf_info_reason *why)
+static bool domain_threading_met(
+	const struct wf_info_ctx *ctx, struct wf_info_reason *why)
 {
 	unsigned int asked = ctx->hint.domain->threading;
 	unsigned int has = ctx->tmpl.domain->threading;
@@ -50,7 +51,7 @@ static bool threading_met(const struct wf_info_ctx *ctx, struct wf_info_reason *
 }
 
 /* Does the progress model @most of the template include @asked? */
-static bool covers_progress(const struct wf_info_ctx *ctx, unsigned int asked,
+static bool domain_covers_progress(const struct wf_info_ctx *ctx, unsigned int asked,
 	unsigned int most, struct wf_info_reason *why)
 {
 	/* FI_PROGRESS_CONTROL_UNIFIED is new in 2.0. */
@@ -62,7 +63,8 @@ static bool covers_progress(const struct wf_info_ctx *ctx, unsigned int asked,
 }
 
 /* Automatic progress needs a thread, so it is granted only if asked for. */
-static enum fi_progress grant_progress(enum fi_progress asked, enum fi_progress most)
+static enum fi_progress domain_grant_progress(
+	enum fi_progress asked, enum fi_progress most)
 {
 	if (asked)
 		return asked;
@@ -71,38 +73,39 @@ static enum fi_progress grant_progress(enum fi_progress asked, enum fi_progress 
 		       : most;
 }
 
-static bool control_met(const struct wf_info_ctx *ctx, struct wf_info_reason *why)
+static bool domain_control_met(
+	const struct wf_info_ctx *ctx, struct wf_info_reason *why)
 {
-	return covers_progress(ctx, ctx->hint.domain->control_progress,
+	return domain_covers_progress(ctx, ctx->hint.domain->control_progress,
 		ctx->tmpl.domain->control_progress, why);
 }
 
-static bool data_met(const struct wf_info_ctx *ctx, struct wf_info_reason *why)
+static bool domain_data_met(const struct wf_info_ctx *ctx, struct wf_info_reason *why)
 {
-	return covers_progress(
+	return domain_covers_progress(
 		ctx, ctx->hint.domain->progress, ctx->tmpl.domain->progress, why);
 }
 
-static void control_fill(const struct wf_info_ctx *ctx, struct fi_info *out)
+static void domain_control_fill(const struct wf_info_ctx *ctx, struct fi_info *out)
 {
-	out->domain_attr->control_progress = grant_progress(
+	out->domain_attr->control_progress = domain_grant_progress(
 		ctx->hint.domain->control_progress, ctx->tmpl.domain->control_progress);
 }
 
-static void data_fill(const struct wf_info_ctx *ctx, struct fi_info *out)
+static void domain_data_fill(const struct wf_info_ctx *ctx, struct fi_info *out)
 {
-	out->domain_attr->progress =
-		grant_progress(ctx->hint.domain->progress, ctx->tmpl.domain->progress);
+	out->domain_attr->progress = domain_grant_progress(
+		ctx->hint.domain->progress, ctx->tmpl.domain->progress);
 }
 
 /* Since 2.0 control and data progress are one attribute. */
-static void progress_fill(const struct wf_info_ctx *ctx, struct fi_info *out)
+static void domain_progress_fill(const struct wf_info_ctx *ctx, struct fi_info *out)
 {
-	data_fill(ctx, out);
+	domain_data_fill(ctx, out);
 	out->domain_attr->control_progress = out->domain_attr->progress;
 }
 
-static bool rm_met(const struct wf_info_ctx *ctx, struct wf_info_reason *why)
+static bool domain_rm_met(const struct wf_info_ctx *ctx, struct wf_info_reason *why)
 {
 	unsigned int asked = ctx->hint.domain->resource_mgmt;
 	unsigned int has = ctx->tmpl.domain->resource_mgmt;
@@ -114,7 +117,8 @@ static bool rm_met(const struct wf_info_ctx *ctx, struct wf_info_reason *why)
 }
 
 /* FI_AV_TABLE includes FI_AV_MAP, whose addresses are any numbers. */
-static bool av_type_met(const struct wf_info_ctx *ctx, struct wf_info_reason *why)
+static bool domain_av_type_met(
+	const struct wf_info_ctx *ctx, struct wf_info_reason *why)
 {
 	unsigned int asked = ctx->hint.domain->av_type;
 	unsigned int has = ctx->tmpl.domain->av_type;
@@ -125,45 +129,48 @@ static bool av_type_met(const struct wf_info_ctx *ctx, struct wf_info_reason *wh
 	return wf_info_deny(why, asked, has ? has : FI_AV_TABLE, FI_TYPE_AV_TYPE);
 }
 
-static uint64_t limit(uint64_t most)
+static uint64_t domain_limit(uint64_t most)
 {
 	return most ? most : UINT64_MAX;
 }
 
-static bool cntr_met(const struct wf_info_ctx *ctx, struct wf_info_reason *why)
+static bool domain_cntr_met(const struct wf_info_ctx *ctx, struct wf_info_reason *why)
 {
 	uint64_t asked = ctx->hint.domain->max_cntr_value;
-	uint64_t most = limit(ctx->tmpl.domain->max_cntr_value);
+	uint64_t most = domain_limit(ctx->tmpl.domain->max_cntr_value);
 
 	return asked <= most || wf_info_deny(why, asked, most, WF_INFO_NUMBER);
 }
 
-static bool err_cntr_met(const struct wf_info_ctx *ctx, struct wf_info_reason *why)
+static bool domain_err_cntr_met(
+	const struct wf_info_ctx *ctx, struct wf_info_reason *why)
 {
 	uint64_t asked = ctx->hint.domain->max_err_cntr_value;
-	uint64_t most = limit(ctx->tmpl.domain->max_err_cntr_value);
+	uint64_t most = domain_limit(ctx->tmpl.domain->max_err_cntr_value);
 
 	return asked <= most || wf_info_deny(why, asked, most, WF_INFO_NUMBER);
 }
 
-static void cq_data_fill(const struct wf_info_ctx *ctx, struct fi_info *out)
+static void domain_cq_data_fill(const struct wf_info_ctx *ctx, struct fi_info *out)
 {
 	if (wf_info_no_cq_data(ctx))
 		out->domain_attr->cq_data_size = 0;
 }
 
-static void cntr_fill(const struct wf_info_ctx *ctx, struct fi_info *out)
+static void domain_cntr_fill(const struct wf_info_ctx *ctx, struct fi_info *out)
 {
-	out->domain_attr->max_cntr_value = limit(ctx->tmpl.domain->max_cntr_value);
+	out->domain_attr->max_cntr_value =
+		domain_limit(ctx->tmpl.domain->max_cntr_value);
 }
 
-static void err_cntr_fill(const struct wf_info_ctx *ctx, struct fi_info *out)
+static void domain_err_cntr_fill(const struct wf_info_ctx *ctx, struct fi_info *out)
 {
 	out->domain_attr->max_err_cntr_value =
-		limit(ctx->tmpl.domain->max_err_cntr_value);
+		domain_limit(ctx->tmpl.domain->max_err_cntr_value);
 }
 
-static bool prov_version_met(const struct wf_info_ctx *ctx, struct wf_info_reason *why)
+static bool domain_prov_version_met(
+	const struct wf_info_ctx *ctx, struct wf_info_reason *why)
 {
 	uint32_t asked = ctx->hint.fabric->prov_version, has = ctx->prov->fi->version;
 	char text[24];
@@ -175,7 +182,7 @@ static bool prov_version_met(const struct wf_info_ctx *ctx, struct wf_info_reaso
 		why, text, "up to %u.%u", FI_MAJOR(has), FI_MINOR(has));
 }
 
-static void versions_fill(const struct wf_info_ctx *ctx, struct fi_info *out)
+static void domain_versions_fill(const struct wf_info_ctx *ctx, struct fi_info *out)
 {
 	out->fabric_attr->prov_version = ctx->prov->fi->version;
 	out->fabric_attr->api_version = ctx->version;
@@ -188,23 +195,23 @@ static void versions_fill(const struct wf_info_ctx *ctx, struct fi_info *out)
  * reports the size of keys; max_xpu_ctx_cnt, which is output only.
  */
 static const struct wf_info_rule rules[] = {
-	{ DOMAIN(threading), .reply = WF_INFO_HINT, .met = threading_met },
+	{ DOMAIN(threading), .reply = WF_INFO_HINT, .met = domain_threading_met },
 	{ .field = "domain_attr.control_progress",
 		.until = V2,
-		.met = control_met,
-		.fill = control_fill },
+		.met = domain_control_met,
+		.fill = domain_control_fill },
 	{ .field = "domain_attr.data_progress",
 		.until = V2,
-		.met = data_met,
-		.fill = data_fill },
+		.met = domain_data_met,
+		.fill = domain_data_fill },
 	{ .field = "domain_attr.progress",
 		.since = V2,
-		.met = data_met,
-		.fill = progress_fill },
-	{ DOMAIN(resource_mgmt), .met = rm_met },
-	{ DOMAIN(av_type), .met = av_type_met, .reply = WF_INFO_HINT },
+		.met = domain_data_met,
+		.fill = domain_progress_fill },
+	{ DOMAIN(resource_mgmt), .met = domain_rm_met },
+	{ DOMAIN(av_type), .met = domain_av_type_met, .reply = WF_INFO_HINT },
 	{ DOMAIN(cq_data_size), .test = WF_INFO_MOST, .show = WF_INFO_NUMBER },
-	{ DOMAIN(cq_data_size), .fill = cq_data_fill },
+	{ DOMAIN(cq_data_size), .fill = domain_cq_data_fill },
 	{ DOMAIN(cntr_cnt), .since = FI_VERSION(1, 5), .test = WF_INFO_MOST,
 		.show = WF_INFO_NUMBER },
 	{ DOMAIN(mr_iov_limit), .since = FI_VERSION(1, 5), .test = WF_INFO_MOST,
@@ -217,13 +224,14 @@ static const struct wf_info_rule rules[] = {
 		.show = WF_INFO_NUMBER },
 	{ DOMAIN(max_group_id), .since = V2, .test = WF_INFO_MOST,
 		.show = WF_INFO_NUMBER },
-	{ DOMAIN(max_cntr_value), .since = FI_VERSION(2, 5), .met = cntr_met },
-	{ DOMAIN(max_cntr_value), .fill = cntr_fill },
-	{ DOMAIN(max_err_cntr_value), .since = FI_VERSION(2, 5), .met = err_cntr_met },
-	{ DOMAIN(max_err_cntr_value), .fill = err_cntr_fill },
+	{ DOMAIN(max_cntr_value), .since = FI_VERSION(2, 5), .met = domain_cntr_met },
+	{ DOMAIN(max_cntr_value), .fill = domain_cntr_fill },
+	{ DOMAIN(max_err_cntr_value), .since = FI_VERSION(2, 5),
+		.met = domain_err_cntr_met },
+	{ DOMAIN(max_err_cntr_value), .fill = domain_err_cntr_fill },
 	{ .field = "fabric_attr.prov_version",
-		.met = prov_version_met,
-		.fill = versions_fill },
+		.met = domain_prov_version_met,
+		.fill = domain_versions_fill },
 };
 
 const struct wf_info_rules wf_info_domain_rules = WF_INFO_RULES(rules);

@@ -12,7 +12,7 @@
 
 static const char separators[] = ", \t";
 
-static bool has_name(const char *names, const char *name)
+static bool iface_has_name(const char *names, const char *name)
 {
 	size_t width = strlen(name), len;
 
@@ -26,15 +26,15 @@ static bool has_name(const char *names, const char *name)
 	return false;
 }
 
-static bool has_any(const char *names, const struct wf_netifs *ifs)
+static bool iface_has_any(const char *names, const struct wf_netifs *ifs)
 {
 	for (size_t i = 0; i < ifs->link_count; i++)
-		if (has_name(names, ifs->links[i].name))
+		if (iface_has_name(names, ifs->links[i].name))
 			return true;
 	return false;
 }
 
-static void tell_unknown(
+static void iface_tell_unknown(
 	const struct wf_prov *prov, const char *names, const struct wf_netifs *ifs)
 {
 	char list[256] = "", first[IF_NAMESIZE + 16], hint[64], var[64];
@@ -65,8 +65,8 @@ struct wf_ifaces wf_ifaces_read(const struct wf_prov *prov, const struct wf_neti
 	ifaces.names = text + ifaces.excluded;
 	if (!ifaces.names[strspn(ifaces.names, separators)]) {
 		ifaces.names = NULL;
-	} else if (!ifaces.excluded && !has_any(ifaces.names, ifs)) {
-		tell_unknown(prov, ifaces.names, ifs);
+	} else if (!ifaces.excluded && !iface_has_any(ifaces.names, ifs)) {
+		iface_tell_unknown(prov, ifaces.names, ifs);
 		ifaces.names = NULL;
 	}
 	return ifaces;
@@ -75,11 +75,11 @@ struct wf_ifaces wf_ifaces_read(const struct wf_prov *prov, const struct wf_neti
 bool wf_ifaces_allow(const struct wf_ifaces *ifaces, const char *name)
 {
 	return !ifaces->names ||
-	       (name && has_name(ifaces->names, name) != ifaces->excluded);
+	       (name && iface_has_name(ifaces->names, name) != ifaces->excluded);
 }
 
 bool wf_ifaces_ask_for(const struct wf_ifaces *ifaces, const char *name)
 {
 	return ifaces->names && !ifaces->excluded && name &&
-	       has_name(ifaces->names, name);
+	       iface_has_name(ifaces->names, name);
 }

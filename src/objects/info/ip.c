@@ -26,12 +26,12 @@ struct refusals {
 	size_t count;                   /* number of reasons */
 };
 
-static const union wf_sockaddr *key_addr(const struct wf_route *route)
+static const union wf_sockaddr *ip_key_addr(const struct wf_route *route)
 {
 	return route->has_src ? &route->src : &route->dest;
 }
 
-static bool asks_for_remote(const struct wf_info_ctx *ctx)
+static bool ip_asks_for_remote(const struct wf_info_ctx *ctx)
 {
 	return (ctx->hint.info->caps | ctx->hint.domain->caps) & FI_REMOTE_COMM;
 }
@@ -39,16 +39,16 @@ static bool asks_for_remote(const struct wf_info_ctx *ctx)
 /* Does the route reach what the hints ask for? The loopback reaches no other host, but
  * many programs always ask for FI_REMOTE_COMM, so it is granted if the interface
  * parameter names the loopback. */
-static bool reaches(const struct wf_routes *routes, const struct wf_route *route)
+static bool ip_reaches(const struct wf_routes *routes, const struct wf_route *route)
 {
-	return !wf_sockaddr_is_loopback(key_addr(route)) ||
+	return !wf_sockaddr_is_loopback(ip_key_addr(route)) ||
 	       wf_ifaces_ask_for(&routes->ifaces, wf_route_iface(routes, route->at));
 }
 
-static bool is_allowed(const struct wf_routes *routes, const struct wf_info_ctx *ctx,
+static bool ip_is_allowed(const struct wf_routes *routes, const struct wf_info_ctx *ctx,
 	const struct wf_route *route, struct wf_info_reason *why)
 {
-	uint32_t format = wf_info_format_of(key_addr(route));
+	uint32_t format = wf_info_format_of(ip_key_addr(route));
 	char fabric[WF_SOCKADDR_STRLEN];
 	const char *domain;
 
@@ -60,11 +60,11 @@ static bool is_allowed(const struct wf_routes *routes, const struct wf_info_ctx 
 	if (!wf_info_names_met(ctx, fabric, domain, why))
 		return false;
 	why->field = "caps";
-	return !asks_for_remote(ctx) || reaches(routes, route) ||
+	return !ip_asks_for_remote(ctx) || ip_reaches(routes, route) ||
 	       wf_info_deny(why, FI_REMOTE_COMM, FI_LOCAL_COMM, FI_TYPE_CAPS);
 }
 
-static void note(
+static void ip_note(
 	struct refusals *refusals, const struct wf_info_reason *why, const char *iface)
 {
 	size_t i;
@@ -86,7 +86,7 @@ static void note(
 			refusals->ifaces[i], sizeof(refusals->ifaces[i]), iface);
 }
 
-static int give_addr(const union wf_sockaddr *sa, void **ret_addr, size_t *ret_len)
+static int ip_give_addr(const union wf_sockaddr *sa, void **ret_addr, size_t *ret_len)
 {
 	void *copy = malloc(wf_sockaddr_len(sa));
 
@@ -97,10 +97,10 @@ static int give_addr(const union wf_sockaddr *sa, void **ret_addr, size_t *ret_l
 	return 0;
 }
 
-static int emit(struct ip_call *call, const struct wf_info_ctx *ctx,
+static int ip_emit(struct ip_call *call, const struct wf_info_ctx *ctx,
 	const struct wf_route *route)
 {
-	const union wf_sockaddr *sa = key_addr(route);
+	const union wf_sockaddr *sa = ip_key_addr(route);
 	struct fi_info *info = wf_info_build(ctx);
 	char fabric[WF_SOCKADDR_STRLEN];
 	const char *domain;
@@ -109,16 +109,16 @@ static int emit(struct ip_call *call, const struct wf_info_ctx *ctx,
 	if (!info)
 		return -FI_ENOMEM;
 	info->addr_format = wf_info_format_of(sa);
-	if (wf_sockaddr_is_loopback(sa) && !asks_for_remote(ctx)) {
+	if (wf_sockaddr_is_loopback(sa) && !ip_asks_for_remote(ctx)) {
 		info->caps &= ~FI_REMOTE_COMM;
 		info->domain_attr->caps &= ~FI_REMOTE_COMM;
 	}
 	wf_route_names(&call->routes, route->at, fabric, sizeof(fabric), &domain);
 	err = wf_info_set_names(info, fabric, domain);
 	if (!err && route->has_src)
-		err = give_addr(&route->src, &info->src_addr, &info->src_addrlen);
+		err = ip_give_addr(&route->src, &info->src_addr, &info->src_addrlen);
 	if (!err && route->has_dest)
-		err = give_addr(&route->dest, &info->dest_addr, &info->dest_addrlen);
+		err = ip_give_addr(&route->dest, &info->dest_addr, &info->dest_addrlen);
 	if (err) {
 		fi_freeinfo(info);
 		return err;
@@ -128,48 +128,49 @@ static int emit(struct ip_call *call, const struct wf_info_ctx *ctx,
 }
 
 /* Add the answers of the @count templates at @ctxs, all of one type, for one route. */
-static int answer_route(struct ip_call *call, const struct wf_info_ctx *ctxs,
+static int ip_answer_route(struct ip_call *call, const struct wf_info_ctx *ctxs,
 	size_t count, const struct wf_route *route, struct refusals *refusals)
 {
-	uint32_t format = wf_info_format_of(key_addr(route));
+	uint32_t format = wf_info_format_of(ip_key_addr(route));
 	struct wf_info_reason why;
 	bool spoken = false;
 	int err = 0;
 
-	if (!is_allowed(&call->routes, ctxs, route, &why)) {
-		note(refusals, &why, wf_route_iface(&call->routes, route->at));
+	if (!ip_is_allowed(&call->routes, ctxs, route, &why)) {
+		ip_note(refusals, &why, wf_route_iface(&call->routes, route->at));
 		return 0;
 	}
 	for (size_t i = 0; i < count && !err; i++) {
 		if (!wf_info_format_covers(ctxs[i].tmpl.info->addr_format, format))
 			continue;
 		spoken = true;
-		err = emit(call, &ctxs[i], route);
+		err = ip_emit(call, &ctxs[i], route);
 	}
 	if (!spoken) {
 		why.field = "addr_format";
 		(void)wf_info_deny(&why, format, ctxs->tmpl.info->addr_format,
 			FI_TYPE_ADDR_FORMAT);
-		note(refusals, &why, NULL);
+		ip_note(refusals, &why, NULL);
 	}
 	return err;
 }
 
-static int answer_type(
+static int ip_answer_type(
 	struct ip_call *call, const struct wf_info_ctx *ctxs, size_t count)
 {
 	struct refusals refusals = { .count = 0 };
 	int err = 0;
 
 	for (size_t i = 0; i < call->routes.count && !err; i++)
-		err = answer_route(call, ctxs, count, &call->routes.list[i], &refusals);
+		err = ip_answer_route(
+			call, ctxs, count, &call->routes.list[i], &refusals);
 	for (size_t i = 0; i < refusals.count; i++)
 		wf_info_refuse(ctxs, *refusals.ifaces[i] ? refusals.ifaces[i] : NULL,
 			&refusals.why[i]);
 	return err;
 }
 
-static int answer_all(struct ip_call *call)
+static int ip_answer_all(struct ip_call *call)
 {
 	size_t count;
 	int err = 0;
@@ -180,7 +181,7 @@ static int answer_all(struct ip_call *call)
 		for (count = 1; i + count < call->base.matched_count; count++)
 			if (ctxs[count].tmpl.ep->type != ctxs->tmpl.ep->type)
 				break;
-		err = answer_type(call, ctxs, count);
+		err = ip_answer_type(call, ctxs, count);
 	}
 	return err;
 }
@@ -200,7 +201,7 @@ int wf_ip_getinfo(const struct wf_prov *prov, uint32_t version, const char *node
 		err = wf_routes_gather(
 			&call.routes, call.base.matched, node, service, flags);
 	if (!err)
-		err = answer_all(&call);
+		err = ip_answer_all(&call);
 	wf_routes_done(&call.routes);
 	return wf_info_call_end(&call.base, err, ret_info);
 }

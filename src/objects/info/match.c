@@ -23,7 +23,7 @@ static const struct wf_info_rules *const all_rules[] = {
 	NULL,
 };
 
-static void set_attrs(struct wf_info_attrs *attrs, const struct fi_info *info)
+static void match_set_attrs(struct wf_info_attrs *attrs, const struct fi_info *info)
 {
 	attrs->info = info ? info : &no_info;
 	info = attrs->info;
@@ -40,11 +40,11 @@ void wf_info_ctx_init(struct wf_info_ctx *ctx, const struct wf_prov *prov,
 	ctx->prov = prov;
 	ctx->version = version;
 	ctx->hinted = hints != NULL;
-	set_attrs(&ctx->tmpl, tmpl);
-	set_attrs(&ctx->hint, hints);
+	match_set_attrs(&ctx->tmpl, tmpl);
+	match_set_attrs(&ctx->hint, hints);
 }
 
-static const void *structure_of(
+static const void *match_structure_of(
 	const struct wf_info_attrs *attrs, enum wf_info_struct structure)
 {
 	switch (structure) {
@@ -64,11 +64,11 @@ static const void *structure_of(
 	return attrs->info;
 }
 
-static uint64_t value_of(
+static uint64_t match_value_of(
 	const struct wf_info_attrs *attrs, const struct wf_info_rule *rule)
 {
 	const char *at =
-		(const char *)structure_of(attrs, rule->structure) + rule->offset;
+		(const char *)match_structure_of(attrs, rule->structure) + rule->offset;
 	uint32_t narrow;
 	uint64_t wide;
 
@@ -80,21 +80,22 @@ static uint64_t value_of(
 	return wide;
 }
 
-static bool applies(const struct wf_info_ctx *ctx, const struct wf_info_rule *rule)
+static bool match_applies(
+	const struct wf_info_ctx *ctx, const struct wf_info_rule *rule)
 {
 	return ctx->version >= rule->since &&
 	       (!rule->until || ctx->version < rule->until);
 }
 
-static bool plain_met(const struct wf_info_ctx *ctx, const struct wf_info_rule *rule,
-	struct wf_info_reason *why)
+static bool match_plain_met(const struct wf_info_ctx *ctx,
+	const struct wf_info_rule *rule, struct wf_info_reason *why)
 {
 	uint64_t asked, has;
 
 	if (rule->test == WF_INFO_ANY)
 		return true;
-	asked = value_of(&ctx->hint, rule);
-	has = value_of(&ctx->tmpl, rule);
+	asked = match_value_of(&ctx->hint, rule);
+	has = match_value_of(&ctx->tmpl, rule);
 	if (!asked || (rule->when && !rule->when(ctx)))
 		return true;
 	switch (rule->test) {
@@ -121,21 +122,21 @@ bool wf_info_met(const struct wf_info_ctx *ctx, struct wf_info_reason *why)
 		for (size_t i = 0; i < all_rules[t]->count; i++) {
 			const struct wf_info_rule *rule = &all_rules[t]->rules[i];
 
-			if (!applies(ctx, rule))
+			if (!match_applies(ctx, rule))
 				continue;
 			why->field = rule->field;
 			if (!(rule->met ? rule->met(ctx, why)
-					: plain_met(ctx, rule, why)))
+					: match_plain_met(ctx, rule, why)))
 				return false;
 		}
 	}
 	return true;
 }
 
-static void reply(const struct wf_info_ctx *ctx, const struct wf_info_rule *rule,
+static void match_reply(const struct wf_info_ctx *ctx, const struct wf_info_rule *rule,
 	const struct wf_info_attrs *out, struct fi_info *info)
 {
-	char *at = (char *)structure_of(out, rule->structure) + rule->offset;
+	char *at = (char *)match_structure_of(out, rule->structure) + rule->offset;
 	uint64_t asked, value;
 	uint32_t narrow;
 
@@ -145,8 +146,8 @@ static void reply(const struct wf_info_ctx *ctx, const struct wf_info_rule *rule
 	}
 	if (rule->reply == WF_INFO_TEMPLATE)
 		return;
-	asked = value_of(&ctx->hint, rule);
-	value = value_of(&ctx->tmpl, rule);
+	asked = match_value_of(&ctx->hint, rule);
+	value = match_value_of(&ctx->tmpl, rule);
 	switch (rule->reply) {
 	case WF_INFO_TEMPLATE:
 		break;
@@ -177,11 +178,11 @@ struct fi_info *wf_info_narrow(const struct wf_info_ctx *ctx)
 
 	if (!info)
 		return NULL;
-	set_attrs(&out, info);
+	match_set_attrs(&out, info);
 	for (size_t t = 0; all_rules[t]; t++)
 		for (size_t i = 0; i < all_rules[t]->count; i++)
-			if (applies(ctx, &all_rules[t]->rules[i]))
-				reply(ctx, &all_rules[t]->rules[i], &out, info);
+			if (match_applies(ctx, &all_rules[t]->rules[i]))
+				match_reply(ctx, &all_rules[t]->rules[i], &out, info);
 	return info;
 }
 
@@ -237,7 +238,7 @@ bool wf_info_deny_text(
 	return false;
 }
 
-static bool is_new(struct wf_info_log *log, const char *line)
+static bool match_is_new(struct wf_info_log *log, const char *line)
 {
 	uint64_t hash = UINT64_C(0xcbf29ce484222325);
 
@@ -262,7 +263,7 @@ void wf_info_refuse(const struct wf_info_ctx *ctx, const char *iface,
 	(void)snprintf(line, sizeof(line), "%s: asked %s, possible %s (%s%s%s)",
 		why->field, why->asked, why->possible, type, iface ? ", " : "",
 		iface ? iface : "");
-	if (!ctx->log || is_new(ctx->log, line))
+	if (!ctx->log || match_is_new(ctx->log, line))
 		FI_INFO(ctx->prov->fi, FI_LOG_CORE, "refused: %s\n", line);
 }
 

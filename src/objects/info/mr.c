@@ -22,14 +22,14 @@ enum {
 #define REMOTE        (FI_REMOTE_READ | FI_REMOTE_WRITE)
 
 /* Does the caller use the old models, by its hints or its API version? */
-static bool is_legacy(const struct wf_info_ctx *ctx)
+static bool mr_is_legacy(const struct wf_info_ctx *ctx)
 {
 	return ctx->version < FI_VERSION(1, 5) ||
 	       ctx->hint.domain->mr_mode & (MR_BASIC | MR_SCALABLE);
 }
 
 /* The bits that the provider needs of an endpoint with @caps. */
-static int needed(const struct wf_info_ctx *ctx, uint64_t caps)
+static int mr_needed(const struct wf_info_ctx *ctx, uint64_t caps)
 {
 	int bits = ctx->tmpl.domain->mr_mode & ~(MR_BASIC | MR_SCALABLE);
 
@@ -47,9 +47,9 @@ static int needed(const struct wf_info_ctx *ctx, uint64_t caps)
 }
 
 /* The old models that include all bits that the provider needs. */
-static int models_for(const struct wf_info_ctx *ctx, uint64_t caps)
+static int mr_models_for(const struct wf_info_ctx *ctx, uint64_t caps)
 {
-	int target = needed(ctx, caps) & MR_TARGET;
+	int target = mr_needed(ctx, caps) & MR_TARGET;
 
 	return (target & ~MR_BASIC_BITS ? 0 : MR_BASIC) | (target ? 0 : MR_SCALABLE);
 }
@@ -58,26 +58,26 @@ bool wf_info_mr_target(const struct wf_info_ctx *ctx)
 {
 	int mode = ctx->hint.domain->mr_mode;
 
-	if (!ctx->hinted || is_legacy(ctx))
+	if (!ctx->hinted || mr_is_legacy(ctx))
 		return true;
-	return !(needed(ctx, ctx->tmpl.info->caps) & MR_TARGET & ~mode);
+	return !(mr_needed(ctx, ctx->tmpl.info->caps) & MR_TARGET & ~mode);
 }
 
 /* May the answer lack the capabilities of a target of RMA? True if the hints name no
  * capabilities, or have no mr_mode bits and do not ask for these explicitly. */
-static bool may_lose_target(const struct wf_info_ctx *ctx)
+static bool mr_may_lose_target(const struct wf_info_ctx *ctx)
 {
 	if (!ctx->hint.info->caps)
 		return true;
 	return !ctx->hint.domain->mr_mode && !(ctx->hint.info->caps & REMOTE);
 }
 
-static bool legacy_met(
+static bool mr_legacy_met(
 	const struct wf_info_ctx *ctx, uint64_t caps, struct wf_info_reason *why)
 {
 	static const char *const names[] = { "none", "FI_MR_BASIC", "FI_MR_SCALABLE",
 		"FI_MR_BASIC, FI_MR_SCALABLE" };
-	int mode = ctx->hint.domain->mr_mode, fit = models_for(ctx, caps);
+	int mode = ctx->hint.domain->mr_mode, fit = mr_models_for(ctx, caps);
 	char asked[128];
 
 	wf_info_show(asked, sizeof(asked), (unsigned int)mode, FI_TYPE_MR_MODE);
@@ -85,7 +85,8 @@ static bool legacy_met(
 		return wf_info_deny_text(why, asked, "one alone of %s", names[fit]);
 	if (mode ? !(fit & mode) : !fit)
 		return wf_info_deny_text(why, names[mode], "%s", names[fit]);
-	if (needed(ctx, caps) & FI_MR_LOCAL && !(ctx->hint.info->mode & MODE_LOCAL_MR))
+	if (mr_needed(ctx, caps) & FI_MR_LOCAL &&
+		!(ctx->hint.info->mode & MODE_LOCAL_MR))
 		return wf_info_deny_text(
 			why, names[mode], "only with mode FI_LOCAL_MR");
 	return true;
@@ -98,11 +99,11 @@ static bool mr_met(const struct wf_info_ctx *ctx, struct wf_info_reason *why)
 	int mode = ctx->hint.domain->mr_mode, need, missing;
 	char asked[256], text[256];
 
-	if (is_legacy(ctx))
-		return legacy_met(ctx, caps, why);
-	need = needed(ctx, caps);
+	if (mr_is_legacy(ctx))
+		return mr_legacy_met(ctx, caps, why);
+	need = mr_needed(ctx, caps);
 	missing = need & ~mode;
-	if (may_lose_target(ctx))
+	if (mr_may_lose_target(ctx))
 		missing &= ~MR_TARGET;
 	if (!missing)
 		return true;
@@ -113,25 +114,25 @@ static bool mr_met(const struct wf_info_ctx *ctx, struct wf_info_reason *why)
 
 uint64_t wf_info_mr_mode_bit(const struct wf_info_ctx *ctx)
 {
-	return is_legacy(ctx) && needed(ctx, ctx->tmpl.info->caps) & FI_MR_LOCAL
+	return mr_is_legacy(ctx) && mr_needed(ctx, ctx->tmpl.info->caps) & FI_MR_LOCAL
 		       ? MODE_LOCAL_MR
 		       : 0;
 }
 
-static void mr_fill(const struct wf_info_ctx *ctx, struct fi_info *out)
+static void info_mr_fill(const struct wf_info_ctx *ctx, struct fi_info *out)
 {
 	uint64_t caps = wf_info_caps(ctx);
 	int mode = ctx->hint.domain->mr_mode;
 
-	if (!is_legacy(ctx))
-		mode = needed(ctx, caps);
+	if (!mr_is_legacy(ctx))
+		mode = mr_needed(ctx, caps);
 	else if (!mode)
-		mode = models_for(ctx, caps) & MR_BASIC ? MR_BASIC : MR_SCALABLE;
+		mode = mr_models_for(ctx, caps) & MR_BASIC ? MR_BASIC : MR_SCALABLE;
 	out->domain_attr->mr_mode = mode;
 }
 
 static const struct wf_info_rule rules[] = {
-	{ .field = "domain_attr.mr_mode", .met = mr_met, .fill = mr_fill },
+	{ .field = "domain_attr.mr_mode", .met = mr_met, .fill = info_mr_fill },
 };
 
 const struct wf_info_rules wf_info_mr_rules = WF_INFO_RULES(rules);

@@ -28,7 +28,7 @@ bool wf_info_format_met(const struct wf_info_ctx *ctx, struct wf_info_reason *wh
 	       wf_info_deny(why, asked, has, FI_TYPE_ADDR_FORMAT);
 }
 
-static bool same_name(const char *asked, const char *name)
+static bool name_same(const char *asked, const char *name)
 {
 	return !asked || (name && !strcasecmp(asked, name));
 }
@@ -42,10 +42,10 @@ bool wf_info_names_met(const struct wf_info_ctx *ctx, const char *fabric,
 	const struct fi_domain_attr *dattr = ctx->hint.domain;
 
 	why->field = "fabric_attr.name";
-	if (!same_name(fattr->name, fabric))
+	if (!name_same(fattr->name, fabric))
 		return wf_info_deny_text(why, fattr->name, "%s", fabric);
 	why->field = "domain_attr.name";
-	if (!same_name(dattr->name, domain))
+	if (!name_same(dattr->name, domain))
 		return wf_info_deny_text(why, dattr->name, "%s", domain);
 	why->field = "fabric_attr.fabric";
 	if (fattr->fabric && !wf_fabric_is_open(ctx->prov, fattr->fabric, fabric))

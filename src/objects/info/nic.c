@@ -28,12 +28,12 @@ static int nic_close(struct fid *fid)
 	return 0;
 }
 
-static char *known(char *text)
+static char *nic_known(char *text)
 {
 	return *text ? text : NULL;
 }
 
-static void set_pointers(struct nic *nic)
+static void nic_set_pointers(struct nic *nic)
 {
 	struct wf_nic_facts *facts = &nic->facts;
 
@@ -41,13 +41,13 @@ static void set_pointers(struct nic *nic)
 	nic->fid.bus_attr = &nic->bus;
 	nic->fid.link_attr = &nic->link;
 	nic->device.name = facts->name;
-	nic->device.device_id = known(facts->device_id);
-	nic->device.device_version = known(facts->version);
-	nic->device.vendor_id = known(facts->vendor_id);
-	nic->device.driver = known(facts->driver);
-	nic->device.firmware = known(facts->firmware);
-	nic->link.address = known(facts->address);
-	nic->link.network_type = known(facts->network);
+	nic->device.device_id = nic_known(facts->device_id);
+	nic->device.device_version = nic_known(facts->version);
+	nic->device.vendor_id = nic_known(facts->vendor_id);
+	nic->device.driver = nic_known(facts->driver);
+	nic->device.firmware = nic_known(facts->firmware);
+	nic->link.address = nic_known(facts->address);
+	nic->link.network_type = nic_known(facts->network);
 }
 
 static int nic_dup(const struct nic *nic, struct fid_nic **ret_nic)
@@ -57,7 +57,7 @@ static int nic_dup(const struct nic *nic, struct fid_nic **ret_nic)
 	if (!copy)
 		return -FI_ENOMEM;
 	*copy = *nic;
-	set_pointers(copy);
+	nic_set_pointers(copy);
 	*ret_nic = &copy->fid;
 	return 0;
 }
@@ -92,7 +92,7 @@ int wf_nic_make(const struct wf_nic_facts *facts, struct fid_nic **ret_nic)
 	nic->link.mtu = facts->mtu;
 	nic->link.speed = facts->speed_bps;
 	nic->link.state = facts->state;
-	set_pointers(nic);
+	nic_set_pointers(nic);
 	*ret_nic = &nic->fid;
 	return 0;
 }

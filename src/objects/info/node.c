@@ -14,12 +14,12 @@
  * system resolves; no endpoint can ever have the address of any other node.
  */
 
-static bool is_number(const char *node)
+static bool node_is_number(const char *node)
 {
 	return *node && !node[strspn(node, "0123456789")];
 }
 
-static bool is_own_host(const char *node)
+static bool node_is_own_host(const char *node)
 {
 	char own[256];
 
@@ -28,7 +28,7 @@ static bool is_own_host(const char *node)
 
 /* Does the system resolve the node? The addresses are not compared with this machine's,
  * whose list may be incomplete. */
-static bool resolves(const char *node, uint64_t flags)
+static bool node_resolves(const char *node, uint64_t flags)
 {
 	struct addrinfo ask = {
 		.ai_socktype = SOCK_STREAM,
@@ -45,8 +45,9 @@ static bool resolves(const char *node, uint64_t flags)
 int wf_info_node_known(const struct wf_prov *prov, const char *node, uint64_t flags)
 {
 	if (!node || flags & FI_SOURCE || wf_addrstr_name(node) != node ||
-		is_number(node) || is_own_host(node) ||
-		(prov->node_known && prov->node_known(node)) || resolves(node, flags))
+		node_is_number(node) || node_is_own_host(node) ||
+		(prov->node_known && prov->node_known(node)) ||
+		node_resolves(node, flags))
 		return 0;
 	FI_LOG(prov->fi, FI_LOG_INFO, FI_LOG_CORE,
 		"refused: node: asked %s, possible a number, a host that can be "

@@ -61,7 +61,7 @@ void wf_routes_done(struct wf_routes *routes)
 	routes->ifs = wf_netifs_free(routes->ifs);
 }
 
-static int add(struct wf_routes *routes, const struct wf_route *route)
+static int route_add(struct wf_routes *routes, const struct wf_route *route)
 {
 	size_t capacity = routes->capacity ? routes->capacity * 2 : 16;
 	struct wf_route *list;
@@ -77,7 +77,7 @@ static int add(struct wf_routes *routes, const struct wf_route *route)
 	return 0;
 }
 
-static int add_at(struct wf_routes *routes, const struct wf_netaddr *at,
+static int route_add_at(struct wf_routes *routes, const struct wf_netaddr *at,
 	const union wf_sockaddr *dest, uint16_t port)
 {
 	struct wf_route route = { .has_src = true, .src = at->addr, .at = at };
@@ -87,13 +87,13 @@ static int add_at(struct wf_routes *routes, const struct wf_netaddr *at,
 		route.has_dest = true;
 		route.dest = *dest;
 	}
-	return add(routes, &route);
+	return route_add(routes, &route);
 }
 
 /* Do the interface parameter and the hints' names and open instances allow the address
  * @at? */
-static bool is_allowed(const struct wf_routes *routes, const struct wf_info_ctx *ctx,
-	const struct wf_netaddr *at)
+static bool route_is_allowed(const struct wf_routes *routes,
+	const struct wf_info_ctx *ctx, const struct wf_netaddr *at)
 {
 	char fabric[WF_SOCKADDR_STRLEN];
 	struct wf_info_reason why;
@@ -105,7 +105,7 @@ static bool is_allowed(const struct wf_routes *routes, const struct wf_info_ctx 
 	return wf_info_names_met(ctx, fabric, domain, &why);
 }
 
-static const struct wf_netaddr *find_at(
+static const struct wf_netaddr *route_find_at(
 	const struct wf_routes *routes, const union wf_sockaddr *sa)
 {
 	const struct wf_netifs *ifs = routes->ifs;
@@ -120,7 +120,7 @@ static const struct wf_netaddr *find_at(
 	return at;
 }
 
-static int add_everywhere(struct wf_routes *routes)
+static int route_add_everywhere(struct wf_routes *routes)
 {
 	int err = 0;
 
@@ -129,13 +129,13 @@ static int add_everywhere(struct wf_routes *routes)
 
 		if (wf_netaddr_link(routes->ifs, at)->up &&
 			wf_ifaces_allow(&routes->ifaces, wf_route_iface(routes, at)))
-			err = add_at(routes, at, NULL, 0);
+			err = route_add_at(routes, at, NULL, 0);
 	}
 	return err;
 }
 
 /* Could packets for @dest leave from the address @at? */
-static bool suits(const struct wf_routes *routes, const struct wf_netaddr *at,
+static bool route_suits(const struct wf_routes *routes, const struct wf_netaddr *at,
 	const union wf_sockaddr *dest)
 {
 	const union wf_sockaddr *sa = &at->addr;
@@ -155,7 +155,7 @@ static bool suits(const struct wf_routes *routes, const struct wf_netaddr *at,
 }
 
 /* Has a route that was added after the first @before ones the interface of @at? */
-static bool has_link(
+static bool route_has_link(
 	const struct wf_routes *routes, size_t before, const struct wf_netaddr *at)
 {
 	for (size_t i = before; i < routes->count; i++)
@@ -166,7 +166,7 @@ static bool has_link(
 
 /* The best address of each allowed interface from which @to can be reached; for the
  * wildcard, every address. */
-static int add_allowed(struct wf_routes *routes, const struct wf_info_ctx *ctx,
+static int route_add_allowed(struct wf_routes *routes, const struct wf_info_ctx *ctx,
 	const union wf_sockaddr *to, const union wf_sockaddr *dest, uint16_t port)
 {
 	bool every = wf_sockaddr_is_wildcard(to);
@@ -176,16 +176,16 @@ static int add_allowed(struct wf_routes *routes, const struct wf_info_ctx *ctx,
 	for (size_t i = 0; i < routes->ifs->addr_count && !err; i++) {
 		const struct wf_netaddr *at = &routes->ifs->addrs[i];
 
-		if (suits(routes, at, to) && is_allowed(routes, ctx, at) &&
-			(every || !has_link(routes, before, at)))
-			err = add_at(routes, at, dest, port);
+		if (route_suits(routes, at, to) && route_is_allowed(routes, ctx, at) &&
+			(every || !route_has_link(routes, before, at)))
+			err = route_add_at(routes, at, dest, port);
 	}
 	return err;
 }
 
 /* The caller gave a source address. A wildcard belongs to no interface; if hints or the
  * parameter demand one, its addresses replace the wildcard. */
-static int add_source(struct wf_routes *routes, const struct wf_info_ctx *ctx,
+static int route_add_source(struct wf_routes *routes, const struct wf_info_ctx *ctx,
 	const union wf_sockaddr *src, const union wf_sockaddr *dest)
 {
 	bool wildcard = wf_sockaddr_is_wildcard(src);
@@ -195,22 +195,22 @@ static int add_source(struct wf_routes *routes, const struct wf_info_ctx *ctx,
 
 	if (dest && dest->sa.sa_family != src->sa.sa_family)
 		return 0;
-	if (wildcard && !is_allowed(routes, ctx, NULL)) {
-		err = add_allowed(
+	if (wildcard && !route_is_allowed(routes, ctx, NULL)) {
+		err = route_add_allowed(
 			routes, ctx, dest ? dest : src, dest, wf_sockaddr_port(src));
 		if (err || routes->count > before || routes->ifaces.names)
 			return err;
 	}
-	route.at = wildcard ? NULL : find_at(routes, src);
+	route.at = wildcard ? NULL : route_find_at(routes, src);
 	if (dest)
 		route.dest = *dest;
-	return add(routes, &route);
+	return route_add(routes, &route);
 }
 
 /* The caller gave a destination only. The source is the address that the system routes
  * from, or, if that is not allowed, an allowed address. Without a route there is no
  * source. */
-static int add_dest(struct wf_routes *routes, const struct wf_info_ctx *ctx,
+static int route_add_dest(struct wf_routes *routes, const struct wf_info_ctx *ctx,
 	const union wf_sockaddr *dest)
 {
 	struct wf_route route = { .has_dest = true, .dest = *dest };
@@ -218,36 +218,37 @@ static int add_dest(struct wf_routes *routes, const struct wf_info_ctx *ctx,
 	int err;
 
 	route.has_src = !wf_route_source(dest, &route.src);
-	route.at = route.has_src ? find_at(routes, &route.src) : NULL;
-	if (!is_allowed(routes, ctx, route.at)) {
-		err = add_allowed(routes, ctx, dest, dest, 0);
+	route.at = route.has_src ? route_find_at(routes, &route.src) : NULL;
+	if (!route_is_allowed(routes, ctx, route.at)) {
+		err = route_add_allowed(routes, ctx, dest, dest, 0);
 		if (err || routes->count > before)
 			return err;
 	}
-	return add(routes, &route);
+	return route_add(routes, &route);
 }
 
-static int add_all(struct wf_routes *routes, const struct wf_info_ctx *ctx,
+static int route_add_all(struct wf_routes *routes, const struct wf_info_ctx *ctx,
 	const struct wf_info_addrs *srcs, const struct wf_info_addrs *dests)
 {
 	int err = 0;
 
 	if (!srcs->count && !dests->count)
-		return add_everywhere(routes);
+		return route_add_everywhere(routes);
 	for (size_t d = 0; d < dests->count && !srcs->count && !err; d++)
-		err = add_dest(routes, ctx, &dests->addr[d]);
+		err = route_add_dest(routes, ctx, &dests->addr[d]);
 	for (size_t s = 0; s < srcs->count && !err; s++) {
 		if (!dests->count)
-			err = add_source(routes, ctx, &srcs->addr[s], NULL);
+			err = route_add_source(routes, ctx, &srcs->addr[s], NULL);
 		for (size_t d = 0; d < dests->count && !err; d++)
-			err = add_source(routes, ctx, &srcs->addr[s], &dests->addr[d]);
+			err = route_add_source(
+				routes, ctx, &srcs->addr[s], &dests->addr[d]);
 	}
 	return err;
 }
 
-static int resolve(const struct wf_info_ctx *ctx, const char *node, const char *service,
-	uint64_t flags, struct wf_info_addrs *srcs, struct wf_info_addrs *dests,
-	struct wf_info_reason *why)
+static int route_resolve(const struct wf_info_ctx *ctx, const char *node,
+	const char *service, uint64_t flags, struct wf_info_addrs *srcs,
+	struct wf_info_addrs *dests, struct wf_info_reason *why)
 {
 	struct wf_info_ends ends;
 	int err;
@@ -268,8 +269,9 @@ static int resolve(const struct wf_info_ctx *ctx, const char *node, const char *
 }
 
 /* Fill @why: the reason why no route was found. */
-static void explain(const struct wf_routes *routes, const struct wf_info_addrs *srcs,
-	const struct wf_info_addrs *dests, struct wf_info_reason *why)
+static void route_explain(const struct wf_routes *routes,
+	const struct wf_info_addrs *srcs, const struct wf_info_addrs *dests,
+	struct wf_info_reason *why)
 {
 	const struct wf_ifaces *ifaces = &routes->ifaces;
 
@@ -290,13 +292,13 @@ int wf_routes_gather(struct wf_routes *routes, const struct wf_info_ctx *ctx,
 {
 	struct wf_info_reason why = { .field = NULL };
 	struct wf_info_addrs srcs, dests;
-	int err = resolve(ctx, node, service, flags, &srcs, &dests, &why);
+	int err = route_resolve(ctx, node, service, flags, &srcs, &dests, &why);
 
 	if (!err)
-		err = add_all(routes, ctx, &srcs, &dests);
+		err = route_add_all(routes, ctx, &srcs, &dests);
 	if (!err && !routes->count) {
 		err = -FI_ENODATA;
-		explain(routes, &srcs, &dests, &why);
+		route_explain(routes, &srcs, &dests, &why);
 	}
 	if (err && why.field)
 		wf_info_refuse(ctx, NULL, &why);

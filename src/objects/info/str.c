@@ -21,7 +21,7 @@ struct str_names {
 static const char possible[] =
 	"a name of 1 to 246 characters, none of them a control character";
 
-static bool is_name(const char *text, size_t len)
+static bool str_is_name(const char *text, size_t len)
 {
 	char spelled[WF_ADDRSTR_MAX];
 
@@ -29,7 +29,7 @@ static bool is_name(const char *text, size_t len)
 }
 
 /* Make a name from node and service. False: it is too long. */
-static bool join(char *name, const char *node, const char *service)
+static bool str_join(char *name, const char *node, const char *service)
 {
 	int len;
 
@@ -42,12 +42,12 @@ static bool join(char *name, const char *node, const char *service)
 	return len >= 0 && len < WF_ADDRSTR_MAX;
 }
 
-static int name_of(
+static int str_name_of(
 	const char *node, const char *service, char *name, struct wf_info_reason *why)
 {
 	if (node && wf_addrstr_name(node) != node && wf_info_lone_node(service, why))
 		return -FI_EINVAL;
-	if (join(name, node, service) && is_name(name, WF_ADDRSTR_MAX))
+	if (str_join(name, node, service) && str_is_name(name, WF_ADDRSTR_MAX))
 		return 0;
 	why->field = node ? "node" : "service";
 	(void)wf_info_deny_text(why, node ? node : service, "%s", possible);
@@ -55,10 +55,10 @@ static int name_of(
 }
 
 /* Copy a name in the hints, with its format prefix. */
-static int copy_hint(const char *field, const void *addr, size_t len, char *name,
+static int str_copy_hint(const char *field, const void *addr, size_t len, char *name,
 	struct wf_info_reason *why)
 {
-	if (is_name(addr, len)) {
+	if (str_is_name(addr, len)) {
 		(void)snprintf(name, WF_ADDRSTR_MAX, "%s", (const char *)addr);
 		return 0;
 	}
@@ -67,8 +67,8 @@ static int copy_hint(const char *field, const void *addr, size_t len, char *name
 	return -FI_EINVAL;
 }
 
-static int resolve(const struct wf_info_ctx *ctx, const char *node, const char *service,
-	uint64_t flags, struct str_names *ret)
+static int str_resolve(const struct wf_info_ctx *ctx, const char *node,
+	const char *service, uint64_t flags, struct str_names *ret)
 {
 	struct wf_info_reason why;
 	struct wf_info_ends ends;
@@ -79,17 +79,19 @@ static int resolve(const struct wf_info_ctx *ctx, const char *node, const char *
 		ret->src, sizeof(ret->src), WF_ADDRSTR_LOCAL "%ld", (long)getpid());
 	err = wf_info_ends(ctx, node, service, flags, &ends, &why);
 	if (!err && ends.named)
-		err = name_of(node, service, ends.source ? ret->src : ret->dest, &why);
+		err = str_name_of(
+			node, service, ends.source ? ret->src : ret->dest, &why);
 	if (!err && ends.src)
-		err = copy_hint("src_addr", ends.src, ends.src_len, ret->src, &why);
+		err = str_copy_hint("src_addr", ends.src, ends.src_len, ret->src, &why);
 	if (!err && ends.dest)
-		err = copy_hint("dest_addr", ends.dest, ends.dest_len, ret->dest, &why);
+		err = str_copy_hint(
+			"dest_addr", ends.dest, ends.dest_len, ret->dest, &why);
 	if (err)
 		wf_info_refuse(ctx, NULL, &why);
 	return err;
 }
 
-static int give_name(const char *name, void **ret_addr, size_t *ret_len)
+static int str_give_name(const char *name, void **ret_addr, size_t *ret_len)
 {
 	if (!*name)
 		return 0;
@@ -100,7 +102,7 @@ static int give_name(const char *name, void **ret_addr, size_t *ret_len)
 	return 0;
 }
 
-static int emit(struct wf_info_call *call, const struct wf_info_ctx *ctx,
+static int str_emit(struct wf_info_call *call, const struct wf_info_ctx *ctx,
 	const struct str_names *names)
 {
 	struct fi_info *info = wf_info_build(ctx);
@@ -108,9 +110,9 @@ static int emit(struct wf_info_call *call, const struct wf_info_ctx *ctx,
 
 	if (!info)
 		return -FI_ENOMEM;
-	err = give_name(names->src, &info->src_addr, &info->src_addrlen);
+	err = str_give_name(names->src, &info->src_addr, &info->src_addrlen);
 	if (!err)
-		err = give_name(names->dest, &info->dest_addr, &info->dest_addrlen);
+		err = str_give_name(names->dest, &info->dest_addr, &info->dest_addrlen);
 	if (err)
 		fi_freeinfo(info);
 	else
@@ -118,7 +120,7 @@ static int emit(struct wf_info_call *call, const struct wf_info_ctx *ctx,
 	return err;
 }
 
-static int answer(struct wf_info_call *call, const struct str_names *names)
+static int str_answer(struct wf_info_call *call, const struct str_names *names)
 {
 	struct wf_info_reason why;
 	int err = 0;
@@ -128,7 +130,7 @@ static int answer(struct wf_info_call *call, const struct str_names *names)
 
 		if (wf_info_names_met(ctx, ctx->prov->default_fabric,
 			    ctx->prov->default_domain, &why))
-			err = emit(call, ctx, names);
+			err = str_emit(call, ctx, names);
 		else
 			wf_info_refuse(ctx, NULL, &why);
 	}
@@ -145,9 +147,9 @@ int wf_str_getinfo(const struct wf_prov *prov, uint32_t version, const char *nod
 
 	err = wf_info_call_begin(&call, prov, version, hints);
 	if (!err)
-		err = resolve(call.matched, node, service, flags, &names);
+		err = str_resolve(call.matched, node, service, flags, &names);
 	if (!err)
-		err = answer(&call, &names);
+		err = str_answer(&call, &names);
 	/* Last, because name resolution may take seconds. */
 	if (!err)
 		err = wf_info_node_known(prov, node, flags);

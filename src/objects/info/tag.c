@@ -30,14 +30,14 @@ struct layout {
 	unsigned int width[FIELDS_MAX]; /* bits of each field, the highest first */
 };
 
-static bool is_tagged(const struct wf_info_ctx *ctx)
+static bool tag_is_tagged(const struct wf_info_ctx *ctx)
 {
 	return wf_info_caps_asked(ctx) & FI_TAGGED;
 }
 
 /* The tag format of the provider: with FI_COLLECTIVE the highest bit of a tag belongs
  * to peer transfers (WF_OP_PEER_TAG). */
-static uint64_t format_of(const struct wf_info_ctx *ctx)
+static uint64_t tag_format_of(const struct wf_info_ctx *ctx)
 {
 	uint64_t format = ctx->tmpl.ep->mem_tag_format;
 
@@ -46,7 +46,7 @@ static uint64_t format_of(const struct wf_info_ctx *ctx)
 	return format;
 }
 
-static int named_at(uint64_t format)
+static int tag_named_at(uint64_t format)
 {
 	for (size_t i = 0; i < WF_ARRAY_SIZE(named); i++)
 		if (named[i].format == format)
@@ -54,7 +54,7 @@ static int named_at(uint64_t format)
 	return -1;
 }
 
-static struct layout layout_of(uint64_t format)
+static struct layout tag_layout_of(uint64_t format)
 {
 	struct layout layout = { .bits = TAG_BITS };
 	uint64_t bit, value;
@@ -77,7 +77,7 @@ static struct layout layout_of(uint64_t format)
 }
 
 /* Does @has have a field, at least as wide, for each field of @asked? */
-static bool fits(const struct layout *asked, const struct layout *has)
+static bool tag_fits(const struct layout *asked, const struct layout *has)
 {
 	if (!has->count)
 		return asked->bits <= has->bits;
@@ -91,7 +91,7 @@ static bool fits(const struct layout *asked, const struct layout *has)
 
 /* Is @format one with a name? Since 2.0 small numbers are; before, all were patterns.
  */
-static bool is_named(const struct wf_info_ctx *ctx, uint64_t format)
+static bool tag_is_named(const struct wf_info_ctx *ctx, uint64_t format)
 {
 	return ctx->version >= FI_VERSION(2, 0) && format && format < FI_TAG_MAX_FORMAT;
 }
@@ -99,16 +99,16 @@ static bool is_named(const struct wf_info_ctx *ctx, uint64_t format)
 bool wf_info_tag_met(const struct wf_info_ctx *ctx, struct wf_info_reason *why)
 {
 	uint64_t asked = ctx->hint.ep->mem_tag_format;
-	uint64_t has = format_of(ctx);
-	struct layout want, have = layout_of(has);
-	int at = named_at(asked);
+	uint64_t has = tag_format_of(ctx);
+	struct layout want, have = tag_layout_of(has);
+	int at = tag_named_at(asked);
 	char text[24];
 
-	if (!asked || !is_tagged(ctx))
+	if (!asked || !tag_is_tagged(ctx))
 		return true;
-	if (!is_named(ctx, asked)) {
-		want = layout_of(asked);
-		return fits(&want, &have) ||
+	if (!tag_is_named(ctx, asked)) {
+		want = tag_layout_of(asked);
+		return tag_fits(&want, &have) ||
 		       wf_info_deny(why, asked, has ? has : GENERIC, WF_INFO_HEX);
 	}
 	if (at < 0)
@@ -126,13 +126,13 @@ bool wf_info_tag_met(const struct wf_info_ctx *ctx, struct wf_info_reason *why)
 
 void wf_info_tag_fill(const struct wf_info_ctx *ctx, struct fi_info *out)
 {
-	uint64_t asked = ctx->hint.ep->mem_tag_format, has = format_of(ctx);
+	uint64_t asked = ctx->hint.ep->mem_tag_format, has = tag_format_of(ctx);
 
 	if (!(out->caps & FI_TAGGED)) {
 		out->ep_attr->mem_tag_format = 0;
 		return;
 	}
-	if (is_named(ctx, asked))
+	if (tag_is_named(ctx, asked))
 		out->ep_attr->mem_tag_format = asked;
 	else if (!has && ctx->version < FI_VERSION(2, 0))
 		out->ep_attr->mem_tag_format = GENERIC;

@@ -18,7 +18,7 @@ static struct {
 static const uint64_t offered =
 	WF_LOCAL_TRANSFERS & ~(FI_TAGGED_DIRECTED_RECV | FI_EXACT_DIRECTED_RECV);
 
-static int ask(struct fi_info **ret_info)
+static int domain_ask(struct fi_info **ret_info)
 {
 	struct fi_info *hints = fi_allocinfo();
 	int ret = -FI_ENOMEM;
@@ -37,13 +37,13 @@ static int ask(struct fi_info **ret_info)
 	return ret;
 }
 
-static int query(struct fi_info **ret_copy)
+static int domain_query(struct fi_info **ret_copy)
 {
 	int ret = 0;
 
 	(void)pthread_mutex_lock(&offer.lock);
 	if (!offer.info)
-		ret = ask(&offer.info);
+		ret = domain_ask(&offer.info);
 	if (!ret && ret_copy) {
 		*ret_copy = fi_dupinfo(offer.info);
 		ret = *ret_copy ? 0 : -FI_ENOMEM;
@@ -54,7 +54,7 @@ static int query(struct fi_info **ret_copy)
 
 int wf_local_query(void)
 {
-	return query(NULL);
+	return domain_query(NULL);
 }
 
 void wf_local_forget(void)
@@ -78,7 +78,8 @@ void wf_local_domain_done(struct wf_local_domain *domain)
 
 /* Why an endpoint of @below does not support all capabilities of @above; NULL: it does.
  */
-static const char *lacks(const struct fi_info *below, const struct fi_info *above)
+static const char *domain_lacks(
+	const struct fi_info *below, const struct fi_info *above)
 {
 	if (above->caps & WF_LOCAL_TRANSFERS & ~below->caps)
 		return "it lacks capabilities";
@@ -100,11 +101,11 @@ static const char *lacks(const struct fi_info *below, const struct fi_info *abov
 	return NULL;
 }
 
-static int open_domain(struct wf_local_domain *domain)
+static int domain_open(struct wf_local_domain *domain)
 {
 	struct wf_lower_domain *below = &domain->below;
 	struct fi_info *found, *info;
-	int ret = query(&found);
+	int ret = domain_query(&found);
 
 	if (ret)
 		return ret;
@@ -133,10 +134,10 @@ int wf_local_domain_open(
 	*ret_why = "its domain";
 	(void)pthread_mutex_lock(&domain->lock);
 	if (!domain->below.info)
-		ret = open_domain(domain);
+		ret = domain_open(domain);
 	(void)pthread_mutex_unlock(&domain->lock);
 	if (ret)
 		return ret;
-	*ret_why = lacks(domain->below.info, ep->info);
+	*ret_why = domain_lacks(domain->below.info, ep->info);
 	return *ret_why ? -FI_ENOSYS : 0;
 }

@@ -20,7 +20,7 @@
 #include "sys/calls.h"
 
 /* Why @ep cannot have an endpoint below; NULL: it can. */
-static const char *unfit(struct wf_ep *ep, bool forbidden)
+static const char *local_unfit(struct wf_ep *ep, bool forbidden)
 {
 	if (forbidden)
 		return "the application forbids shared memory";
@@ -34,7 +34,7 @@ static const char *unfit(struct wf_ep *ep, bool forbidden)
 /* Name the endpoint below. No other process, also of a PID namespace that shares
  * /dev/shm, has that name, or gets it when this one has ended: it would take what is
  * for a peer that died. */
-static int name_below(struct fi_info *info)
+static int local_name_below(struct fi_info *info)
 {
 	uint64_t number;
 	char name[64];
@@ -48,7 +48,7 @@ static int name_below(struct fi_info *info)
 		       : -FI_ENOMEM;
 }
 
-static int open_ep(struct wf_local *below, size_t max_atomic)
+static int local_open_ep(struct wf_local *below, size_t max_atomic)
 {
 	struct fi_av_attr attr = { .type = FI_AV_TABLE };
 	struct wf_ep *above = below->above;
@@ -64,7 +64,7 @@ static int open_ep(struct wf_local *below, size_t max_atomic)
 	info->caps &=
 		WF_LOCAL_TRANSFERS | WF_LOCAL_LINKING | FI_LOCAL_COMM | FI_REMOTE_COMM;
 	info->caps &= ~WF_LOCAL_TRANSFERS | above->caps;
-	ret = name_below(info);
+	ret = local_name_below(info);
 	if (ret) {
 		fi_freeinfo(info);
 		return ret;
@@ -83,7 +83,7 @@ static int open_ep(struct wf_local *below, size_t max_atomic)
 	return ret ? ret : wf_lower_ep_bind(&below->ep, &below->av->fid, 0);
 }
 
-static int import_tx(struct wf_local *below)
+static int local_import_tx(struct wf_local *below)
 {
 	struct wf_cq *cq = below->above->tx_cq;
 
@@ -94,7 +94,7 @@ static int import_tx(struct wf_local *below)
 		FI_TRANSMIT | FI_SELECTIVE_COMPLETION, below->sleeps);
 }
 
-static int import_rx(struct wf_local *below)
+static int local_import_rx(struct wf_local *below)
 {
 	struct wf_cq *cq = below->above->rx_cq;
 	uint64_t flags = FI_RECV;
@@ -108,7 +108,7 @@ static int import_rx(struct wf_local *below)
 		flags, below->sleeps);
 }
 
-static int import_cntrs(struct wf_local *below)
+static int local_import_cntrs(struct wf_local *below)
 {
 	struct wf_ep *above = below->above;
 	int ret = 0;
@@ -131,7 +131,7 @@ int wf_local_fd(const struct wf_local *below)
 /* Threads sleep on the endpoint's own descriptor. The endpoint asks its peers to wake
  * it only if it has a queue with a descriptor, which is not slept on, because an
  * import's signals are not read. */
-static int check_fd(const struct wf_local *below)
+static int local_check_fd(const struct wf_local *below)
 {
 	int fd;
 
@@ -145,7 +145,7 @@ static int check_fd(const struct wf_local *below)
 
 /* Determine the sources of messages that the endpoint below has received and no receive
  * has matched. */
-static void ask_again(struct wf_local_peers *peers)
+static void local_ask_again(struct wf_local_peers *peers)
 {
 	struct wf_local *below = wf_container_of(peers, struct wf_local, peers);
 	const struct wf_ep *ep = below->ep.builtin;
@@ -153,22 +153,22 @@ static void ask_again(struct wf_local_peers *peers)
 	wf_srx_recheck_sources(ep->srx, ep->xfer->srx_addr, NULL, NULL);
 }
 
-static int enable(struct wf_local *below)
+static int local_enable(struct wf_local *below)
 {
 	struct wf_ep *above = below->above;
 	size_t len = sizeof(below->name);
 	int ret;
 
-	wf_local_peers_start(&below->peers, above->av, below->table, ask_again);
-	ret = import_tx(below);
+	wf_local_peers_start(&below->peers, above->av, below->table, local_ask_again);
+	ret = local_import_tx(below);
 	if (!ret)
-		ret = import_rx(below);
+		ret = local_import_rx(below);
 	if (!ret)
-		ret = import_cntrs(below);
+		ret = local_import_cntrs(below);
 	if (!ret)
 		ret = wf_lower_ep_import_srx(&below->ep, above, NULL);
 	if (!ret)
-		ret = check_fd(below);
+		ret = local_check_fd(below);
 	if (ret)
 		return ret;
 	/* Sources are indices in the AV above until the application's queue is written.
@@ -183,7 +183,7 @@ static int enable(struct wf_local *below)
 	return !ret && !memchr(below->name, 0, sizeof(below->name)) ? -FI_ENOSPC : ret;
 }
 
-static void done(struct wf_local *below)
+static void local_done(struct wf_local *below)
 {
 	wf_local_peers_stop(&below->peers);
 	wf_lower_ep_close(&below->ep);
@@ -193,7 +193,7 @@ static void done(struct wf_local *below)
 	free(below);
 }
 
-static int try_open(struct wf_ep *above, struct wf_local_domain *domain,
+static int local_try_open(struct wf_ep *above, struct wf_local_domain *domain,
 	struct wf_local **ret_below, const char **why)
 {
 	struct wf_local *below = calloc(1, sizeof(*below));
@@ -211,12 +211,12 @@ static int try_open(struct wf_ep *above, struct wf_local_domain *domain,
 		ret = wf_local_domain_open(domain, above, why);
 	if (!ret) {
 		*why = "its endpoint";
-		ret = open_ep(below, domain->max_atomic);
+		ret = local_open_ep(below, domain->max_atomic);
 	}
 	if (!ret)
-		ret = enable(below);
+		ret = local_enable(below);
 	if (ret)
-		done(below);
+		local_done(below);
 	else
 		*ret_below = below;
 	return ret;
@@ -231,8 +231,8 @@ int wf_local_open(struct wf_ep *above, struct wf_local_domain *domain, bool forb
 
 	if (*at)
 		return 0;
-	why = unfit(above, forbidden);
-	ret = why ? -FI_ENOSYS : try_open(above, domain, &below, &why);
+	why = local_unfit(above, forbidden);
+	ret = why ? -FI_ENOSYS : local_try_open(above, domain, &below, &why);
 	if (ret) {
 		FI_LOG(above->domain->prov->fi, FI_LOG_INFO, FI_LOG_EP_CTRL,
 			"all peers are reached by sockets: %s: %s\n",
@@ -254,7 +254,7 @@ void wf_local_close(struct wf_local **at)
 	wf_lock(&below->above->lock);
 	*at = NULL;
 	wf_unlock(&below->above->lock);
-	done(below);
+	local_done(below);
 }
 
 const char *wf_local_name(const struct wf_local *below)
@@ -264,7 +264,7 @@ const char *wf_local_name(const struct wf_local *below)
 
 /* Remove peers whose last messages were received since their connection ended: more
  * than one for each that is inserted, so that they do not accumulate. */
-static void remove_left(struct wf_local *below)
+static void local_remove_left(struct wf_local *below)
 {
 	for (int i = 0; i < 4; i++) {
 		fi_addr_t peer = wf_local_peers_next_leaving(&below->peers);
@@ -287,7 +287,7 @@ int wf_local_insert(struct wf_local *below, const union wf_sockaddr *addr,
 		memchr(name, 0, len) != (const char *)name + len - 1)
 		return -FI_EINVAL;
 	memcpy(words, name, len);
-	remove_left(below);
+	local_remove_left(below);
 	return wf_local_peers_insert(&below->peers, addr, words, ret_peer);
 }
 
@@ -314,7 +314,7 @@ int wf_local_reach(struct wf_local *below, fi_addr_t peer)
 
 /* An operation is started below: unpark the item of the endpoint above, which runs the
  * endpoint below. Partial runs suffice, because the sockets get no work. */
-static inline void wake(struct wf_local *below)
+static inline void local_wake(struct wf_local *below)
 {
 	struct wf_progress *item = &below->above->progress;
 
@@ -326,7 +326,7 @@ ssize_t wf_local_start(struct wf_local *below, fi_addr_t peer, struct wf_op *op)
 {
 	if (!below)
 		return -FI_ENOSYS;
-	wake(below);
+	local_wake(below);
 	return wf_lower_start(&below->ep, op, peer);
 }
 
@@ -335,7 +335,7 @@ ssize_t wf_local_send(struct wf_local *below, fi_addr_t peer, enum wf_op_kind ki
 {
 	if (wf_unlikely(!below))
 		return -FI_EAGAIN;
-	wake(below);
+	local_wake(below);
 	if (data)
 		return wf_lower_send_small_data(
 			below->ep.builtin, kind, buf, len, peer, tag, *data);
@@ -354,7 +354,7 @@ void wf_local_poll(struct wf_local *below)
 }
 
 /* Is this progress call partial? The lock of the receive context is held. */
-static inline bool is_partial(struct wf_local *below)
+static inline bool local_is_partial(struct wf_local *below)
 {
 	struct wf_local_pace *pace = &below->pace;
 
@@ -370,7 +370,7 @@ void wf_local_run(struct wf_local *below)
 
 	if (wf_unlikely(!wf_trylock(above->srx_lock)))
 		return;
-	if (wf_likely(is_partial(below)))
+	if (wf_likely(local_is_partial(below)))
 		wf_local_poll(below);
 	else
 		wf_ep_progress(above);
@@ -392,7 +392,7 @@ bool wf_local_moved(struct wf_local *below)
 
 /* Peers may connect at any time, so the listener of the endpoint below may have an
  * event. */
-static bool is_quiet(const struct wf_local *below)
+static bool local_is_quiet(const struct wf_local *below)
 {
 	struct pollfd poll_fd = { .fd = wf_local_fd(below), .events = POLLIN };
 
@@ -402,7 +402,7 @@ static bool is_quiet(const struct wf_local *below)
 bool wf_local_arm(struct wf_local *below)
 {
 	return !below ||
-	       (below->sleeps && wf_lower_ep_arm(&below->ep) && is_quiet(below));
+	       (below->sleeps && wf_lower_ep_arm(&below->ep) && local_is_quiet(below));
 }
 
 bool wf_local_unfinished(struct wf_local *below)
@@ -423,5 +423,5 @@ bool wf_local_cancel(struct wf_local *below, const struct wf_cancel *which)
 
 int wf_local_bind_cntrs(struct wf_local *below)
 {
-	return below ? import_cntrs(below) : 0;
+	return below ? local_import_cntrs(below) : 0;
 }

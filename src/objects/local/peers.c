@@ -21,12 +21,12 @@ struct wf_local_peer {
 	union wf_sockaddr addr; /* its address in the AV above */
 };
 
-static void lock(struct wf_local_peers *peers)
+static void peers_lock(struct wf_local_peers *peers)
 {
 	wf_lock(&peers->lock);
 }
 
-static void unlock(struct wf_local_peers *peers)
+static void peers_unlock(struct wf_local_peers *peers)
 {
 	wf_unlock(&peers->lock);
 }
@@ -34,7 +34,8 @@ static void unlock(struct wf_local_peers *peers)
 /* Look up @peer, which is at @below, in the AV above. Returns whether its source
  * changed.
  */
-static bool find(struct wf_local_peers *peers, struct wf_local_peer *peer, size_t below)
+static bool peers_find(
+	struct wf_local_peers *peers, struct wf_local_peer *peer, size_t below)
 {
 	fi_addr_t source;
 
@@ -53,13 +54,13 @@ static bool find(struct wf_local_peers *peers, struct wf_local_peer *peer, size_
 	return true;
 }
 
-static void tell(struct wf_local_peers *peers, bool changed)
+static void peers_tell(struct wf_local_peers *peers, bool changed)
 {
 	if (changed)
 		peers->changed(peers);
 }
 
-static bool is_among(fi_addr_t source, const uint64_t *index, size_t count)
+static bool peers_is_among(fi_addr_t source, const uint64_t *index, size_t count)
 {
 	for (size_t i = 0; i < count; i++)
 		if (index[i] == source)
@@ -67,40 +68,41 @@ static bool is_among(fi_addr_t source, const uint64_t *index, size_t count)
 	return false;
 }
 
-static void removed(struct wf_av_watch *watch, const uint64_t *index, size_t count)
+static void peers_removed(
+	struct wf_av_watch *watch, const uint64_t *index, size_t count)
 {
 	struct wf_local_peers *peers =
 		wf_container_of(watch, struct wf_local_peers, watch);
 	bool changed = false;
 
-	lock(peers);
+	peers_lock(peers);
 	for (size_t i = 0; i < peers->count; i++)
-		if (is_among(peers->at[i].source, index, count))
-			changed |= find(peers, &peers->at[i], i);
-	unlock(peers);
-	tell(peers, changed);
+		if (peers_is_among(peers->at[i].source, index, count))
+			changed |= peers_find(peers, &peers->at[i], i);
+	peers_unlock(peers);
+	peers_tell(peers, changed);
 }
 
-static bool find_lost(struct wf_local_peers *peers)
+static bool peers_find_lost(struct wf_local_peers *peers)
 {
 	bool changed = false;
 
 	for (size_t i = 0; i < peers->count && peers->lost; i++)
 		if (peers->at[i].source == FI_ADDR_NOTAVAIL)
-			changed |= find(peers, &peers->at[i], i);
+			changed |= peers_find(peers, &peers->at[i], i);
 	return changed;
 }
 
-static void inserted(struct wf_av_watch *watch)
+static void peers_inserted(struct wf_av_watch *watch)
 {
 	struct wf_local_peers *peers =
 		wf_container_of(watch, struct wf_local_peers, watch);
 	bool changed;
 
-	lock(peers);
-	changed = find_lost(peers);
-	unlock(peers);
-	tell(peers, changed);
+	peers_lock(peers);
+	changed = peers_find_lost(peers);
+	peers_unlock(peers);
+	peers_tell(peers, changed);
 }
 
 void wf_local_peers_start(struct wf_local_peers *peers, struct wf_av *av,
@@ -115,7 +117,8 @@ void wf_local_peers_start(struct wf_local_peers *peers, struct wf_av *av,
 	peers->below = below;
 	peers->changed = changed;
 	peers->shared_seq = wf_av_shared_seq(av);
-	peers->watch = (struct wf_av_watch){ .inserted = inserted, .removed = removed };
+	peers->watch = (struct wf_av_watch){ .inserted = peers_inserted,
+		.removed = peers_removed };
 	wf_av_watch_add(av, &peers->watch);
 }
 
@@ -143,7 +146,7 @@ void wf_local_peers_done(struct wf_local_peers *peers)
 
 /* Set the address of the peer @below in @entry, a copy in @addr; no bytes if the peer
  * has none. peers->lock is held. */
-static void give_address(const struct wf_local_peers *peers, fi_addr_t below,
+static void peers_give_address(const struct wf_local_peers *peers, fi_addr_t below,
 	struct fi_cq_err_entry *entry, union wf_sockaddr *addr)
 {
 	entry->err_data = NULL;
@@ -156,44 +159,44 @@ static void give_address(const struct wf_local_peers *peers, fi_addr_t below,
 }
 
 /* @entry with the address of the peer @below, a copy in @addr, and its index above. */
-static struct fi_cq_err_entry named(struct wf_local_peers *peers, fi_addr_t below,
+static struct fi_cq_err_entry peers_named(struct wf_local_peers *peers, fi_addr_t below,
 	const struct fi_cq_err_entry *entry, union wf_sockaddr *addr)
 {
 	struct fi_cq_err_entry copy = *entry;
 
-	lock(peers);
-	give_address(peers, below, &copy, addr);
+	peers_lock(peers);
+	peers_give_address(peers, below, &copy, addr);
 	copy.src_addr = copy.err_data ? peers->at[below].index : FI_ADDR_NOTAVAIL;
-	unlock(peers);
+	peers_unlock(peers);
 	return copy;
 }
 
-static struct wf_local_peers *peers_of(struct fid_peer_cq *port)
+static struct wf_local_peers *local_peers_of(struct fid_peer_cq *port)
 {
 	return wf_container_of(port, struct wf_local_cq, port)->peers;
 }
 
-static ssize_t write_tx_err(
+static ssize_t peers_write_tx_err(
 	struct fid_peer_cq *port, const struct fi_cq_err_entry *entry)
 {
 	union wf_sockaddr addr;
 	struct fi_cq_err_entry copy =
-		named(peers_of(port), entry->src_addr, entry, &addr);
+		peers_named(local_peers_of(port), entry->src_addr, entry, &addr);
 
 	return wf_cq_write_err(port->fid.context, &copy);
 }
 
 /* FI_SOURCE_ERR: the entry of the endpoint below is for a message of a peer that is not
  * in the AV above. */
-static ssize_t write_rx_err(
+static ssize_t peers_write_rx_err(
 	struct fid_peer_cq *port, const struct fi_cq_err_entry *entry)
 {
-	struct wf_local_peers *peers = peers_of(port);
+	struct wf_local_peers *peers = local_peers_of(port);
 	struct fi_cq_err_entry copy = *entry;
 	union wf_sockaddr addr;
 
 	if (entry->err == FI_EADDRNOTAVAIL && entry->err_data) {
-		copy = named(peers,
+		copy = peers_named(peers,
 			wf_av_index(
 				peers->below, entry->err_data, entry->err_data_size),
 			entry, &addr);
@@ -208,11 +211,11 @@ void wf_local_peers_export(
 	wf_cq_export(cq, &ret->port);
 	ret->peers = peers;
 	ret->ops = *ret->port.owner_ops;
-	ret->ops.writeerr = ret == &peers->tx ? write_tx_err : write_rx_err;
+	ret->ops.writeerr = ret == &peers->tx ? peers_write_tx_err : peers_write_rx_err;
 	ret->port.owner_ops = &ret->ops;
 }
 
-static int grow(struct wf_local_peers *peers, size_t count)
+static int peers_grow(struct wf_local_peers *peers, size_t count)
 {
 	struct wf_local_peer *at = realloc(peers->at, count * sizeof(*at));
 
@@ -226,7 +229,7 @@ static int grow(struct wf_local_peers *peers, size_t count)
 
 /* A peer that was leaving was inserted again: undo one of the two insertions, which the
  * AV below counts. */
-static void stay(
+static void peers_stay(
 	struct wf_local_peers *peers, struct wf_local_peer *peer, fi_addr_t below)
 {
 	peers->leaving--;
@@ -236,21 +239,22 @@ static void stay(
 
 /* The peer @below has the address @addr, and had the index @source a moment ago.
  * peers->lock is held. */
-static int set(struct wf_local_peers *peers, fi_addr_t below, fi_addr_t source,
+static int peers_set(struct wf_local_peers *peers, fi_addr_t below, fi_addr_t source,
 	const union wf_sockaddr *addr)
 {
 	struct wf_local_peer *peer;
 
-	if (below >= peers->count && grow(peers, WF_MAX(2 * peers->count, below + 1)))
+	if (below >= peers->count &&
+		peers_grow(peers, WF_MAX(2 * peers->count, below + 1)))
 		return -FI_ENOMEM;
 	peer = &peers->at[below];
 	if (peer->leaving)
-		stay(peers, peer, below);
+		peers_stay(peers, peer, below);
 	*peer = (struct wf_local_peer){
 		.present = true, .source = source, .index = source, .addr = *addr
 	};
 	peers->lost += source == FI_ADDR_NOTAVAIL;
-	(void)find(peers, peer, below);
+	(void)peers_find(peers, peer, below);
 	return 0;
 }
 
@@ -262,9 +266,9 @@ int wf_local_peers_insert(struct wf_local_peers *peers, const union wf_sockaddr 
 
 	if (ret)
 		return ret;
-	lock(peers);
-	ret = set(peers, *ret_below, source, addr);
-	unlock(peers);
+	peers_lock(peers);
+	ret = peers_set(peers, *ret_below, source, addr);
+	peers_unlock(peers);
 	if (!ret)
 		return 0;
 	(void)wf_av_remove_untold(peers->below, *ret_below);
@@ -276,35 +280,35 @@ void wf_local_peers_remove(struct wf_local_peers *peers, fi_addr_t below)
 {
 	struct wf_local_peer *peer;
 
-	lock(peers);
+	peers_lock(peers);
 	peer = &peers->at[below];
 	peers->lost -= peer->source == FI_ADDR_NOTAVAIL;
 	peers->leaving -= peer->leaving;
 	peer->present = peer->leaving = false;
-	unlock(peers);
+	peers_unlock(peers);
 	(void)wf_av_remove_untold(peers->below, below);
 }
 
 void wf_local_peers_leave(struct wf_local_peers *peers, fi_addr_t below)
 {
-	lock(peers);
+	peers_lock(peers);
 	peers->at[below].leaving = true;
 	peers->leaving++;
-	unlock(peers);
+	peers_unlock(peers);
 }
 
 fi_addr_t wf_local_peers_next_leaving(struct wf_local_peers *peers)
 {
 	fi_addr_t ret = FI_ADDR_NOTAVAIL;
 
-	lock(peers);
+	peers_lock(peers);
 	for (int i = 0; i < EXAMINED_MAX && peers->leaving && ret == FI_ADDR_NOTAVAIL;
 		i++) {
 		peers->next = (peers->next + 1) % peers->count;
 		if (peers->at[peers->next].leaving)
 			ret = peers->next;
 	}
-	unlock(peers);
+	peers_unlock(peers);
 	return ret;
 }
 
@@ -318,8 +322,8 @@ void wf_local_peers_compare(struct wf_local_peers *peers)
 	if (wf_likely(seq == peers->seq && !peers->lost))
 		return;
 	peers->seq = seq;
-	lock(peers);
+	peers_lock(peers);
 	for (size_t i = 0; i < peers->count; i++)
-		(void)find(peers, &peers->at[i], i);
-	unlock(peers);
+		(void)peers_find(peers, &peers->at[i], i);
+	peers_unlock(peers);
 }

@@ -31,7 +31,7 @@ struct card {
 
 static_assert(sizeof(struct card) == WF_PROOF_CARD, "wire layout");
 
-static int fill_directory(struct wf_page_head *head)
+static int proof_fill_directory(struct wf_page_head *head)
 {
 	struct stat st;
 
@@ -42,7 +42,7 @@ static int fill_directory(struct wf_page_head *head)
 	return 0;
 }
 
-static int fill_number(struct wf_proof *proof)
+static int proof_fill_number(struct wf_proof *proof)
 {
 	do {
 		if (wf_sys_getrandom(&proof->number, sizeof(proof->number), 0) !=
@@ -53,7 +53,7 @@ static int fill_number(struct wf_proof *proof)
 }
 
 /* Fill the fields that must be equal at both ends. 0 or a negative errno. */
-static int fill_common(struct card *card)
+static int proof_fill_common(struct card *card)
 {
 	int ret = wf_machine_boot_id(card->boot_id);
 
@@ -62,15 +62,15 @@ static int fill_common(struct card *card)
 	return ret ? ret : wf_machine_pid_ns(&card->pid_ns);
 }
 
-static int make(
+static int proof_make(
 	struct wf_proof *proof, uint64_t instance, const char *name, struct card *card)
 {
 	struct wf_page_head *head;
 	void *mem;
-	int ret = fill_common(card);
+	int ret = proof_fill_common(card);
 
 	if (!ret)
-		ret = fill_number(proof);
+		ret = proof_fill_number(proof);
 	if (!ret)
 		ret = wf_sealed_new(NAME, sizeof(struct wf_page), &proof->fd, &mem);
 	if (ret)
@@ -83,7 +83,7 @@ static int make(
 		memcpy(head->name, name, strlen(name) + 1);
 	card->pid = (uint32_t)getpid();
 	card->fd = proof->fd;
-	return fill_directory(head);
+	return proof_fill_directory(head);
 }
 
 int wf_proof_make(struct wf_proof *ret, uint64_t instance, const char *name,
@@ -93,7 +93,7 @@ int wf_proof_make(struct wf_proof *ret, uint64_t instance, const char *name,
 	int err;
 
 	*ret = (struct wf_proof){ .fd = -1 };
-	err = make(ret, instance, name, &card);
+	err = proof_make(ret, instance, name, &card);
 	if (err) {
 		wf_proof_done(ret);
 		card = (struct card){ 0 };
@@ -103,7 +103,7 @@ int wf_proof_make(struct wf_proof *ret, uint64_t instance, const char *name,
 }
 
 /* Can this process make the memory of a page? 0 or a negative errno. */
-static int try_memory(void)
+static int proof_try_memory(void)
 {
 	void *mem;
 	int fd, ret = wf_sealed_new(NAME, sizeof(struct wf_page), &fd, &mem);
@@ -131,20 +131,20 @@ int wf_proof_possible(const char **ret_want)
 	if (ret)
 		return ret;
 	*ret_want = DIRECTORY;
-	ret = fill_directory(&head);
+	ret = proof_fill_directory(&head);
 	if (ret)
 		return ret;
 	*ret_want = "a memory file";
-	return try_memory();
+	return proof_try_memory();
 }
 
 /* The card contains a process id and a descriptor, so the fields that differ on another
  * machine are compared first. */
-static enum wf_unreached compare(const struct card *card)
+static enum wf_unreached proof_compare(const struct card *card)
 {
 	struct card own = { 0 };
 
-	if (card->layout != LAYOUT || fill_common(&own))
+	if (card->layout != LAYOUT || proof_fill_common(&own))
 		return WF_UNREACHED_VERSION;
 	if (memcmp(card->boot_id, own.boot_id, sizeof(own.boot_id)) != 0)
 		return WF_UNREACHED_MACHINE;
@@ -153,13 +153,13 @@ static enum wf_unreached compare(const struct card *card)
 	return card->uid == own.uid ? WF_UNREACHED_NOT : WF_UNREACHED_USER;
 }
 
-static enum wf_unreached judge(const struct wf_page_head *head, uint64_t instance)
+static enum wf_unreached proof_judge(const struct wf_page_head *head, uint64_t instance)
 {
 	struct wf_page_head own = { 0 };
 
 	if (head->number <= WF_PAGE_REFUSED || head->instance != instance)
 		return WF_UNREACHED_STRANGER;
-	if (fill_directory(&own) || head->dir_device != own.dir_device ||
+	if (proof_fill_directory(&own) || head->dir_device != own.dir_device ||
 		head->dir_inode != own.dir_inode)
 		return WF_UNREACHED_DIRECTORY;
 	return memchr(head->name, 0, sizeof(head->name)) ? WF_UNREACHED_NOT
@@ -168,10 +168,10 @@ static enum wf_unreached judge(const struct wf_page_head *head, uint64_t instanc
 
 /* Map the page to which @card leads, and copy its head, because the other process may
  * write while it is examined. */
-static enum wf_unreached map_page(
+static enum wf_unreached proof_map_page(
 	struct wf_proof *proof, const struct card *card, struct wf_page_head *ret_head)
 {
-	enum wf_unreached unreached = compare(card);
+	enum wf_unreached unreached = proof_compare(card);
 	const void *mem;
 
 	if (unreached)
@@ -183,7 +183,7 @@ static enum wf_unreached map_page(
 	return WF_UNREACHED_NOT;
 }
 
-static void forget_peer(struct wf_proof *proof)
+static void proof_forget_peer(struct wf_proof *proof)
 {
 	if (proof->peer)
 		wf_sealed_unmap(proof->peer, sizeof(struct wf_page));
@@ -199,12 +199,12 @@ enum wf_unreached wf_proof_read(struct wf_proof *proof,
 	struct wf_page_head head;
 
 	memcpy(&card, bytes, sizeof(card));
-	unreached = map_page(proof, &card, &head);
+	unreached = proof_map_page(proof, &card, &head);
 	if (!unreached)
-		unreached = judge(&head, instance);
+		unreached = proof_judge(&head, instance);
 	wf_page_prove(proof->own, unreached ? WF_PAGE_REFUSED : head.number);
 	if (unreached)
-		forget_peer(proof);
+		proof_forget_peer(proof);
 	else
 		memcpy(ret_name, head.name, sizeof(head.name));
 	return unreached;
@@ -231,7 +231,7 @@ void wf_proof_hide(struct wf_proof *proof)
 void wf_proof_done(struct wf_proof *proof)
 {
 	wf_proof_hide(proof);
-	forget_peer(proof);
+	proof_forget_peer(proof);
 	if (proof->own)
 		wf_sealed_unmap(proof->own, sizeof(struct wf_page));
 	proof->own = NULL;

@@ -17,7 +17,7 @@ struct taker {
 /* The last of the messages at the front of @pending that an earlier process left
  * unread;
  * @pending: there is none. */
-static struct wf_list *last_left(
+static struct wf_list *unread_last_left(
 	struct wf_list *pending, const struct wf_local_left *left)
 {
 	struct wf_list *last = pending;
@@ -28,7 +28,7 @@ static struct wf_list *last_left(
 }
 
 /* wf_unread.take */
-static void take(struct wf_unread *unread, const struct wf_op *op)
+static void unread_take(struct wf_unread *unread, const struct wf_op *op)
 {
 	struct taker *taker = wf_container_of(unread, struct taker, unread);
 	struct wf_list *link = taker->failed ? NULL : taker->left->keep(taker->ep, op);
@@ -41,7 +41,7 @@ static void take(struct wf_unread *unread, const struct wf_op *op)
 	taker->count++;
 }
 
-static void log_taken(const struct taker *taker, const union wf_sockaddr *addr)
+static void unread_log_taken(const struct taker *taker, const union wf_sockaddr *addr)
 {
 	const struct fi_provider *prov = taker->ep->domain->prov->fi;
 	char text[WF_SOCKADDR_STRLEN];
@@ -63,14 +63,14 @@ bool wf_local_take_over(struct wf_local *below, fi_addr_t peer, int err,
 	const struct wf_local_left *left)
 {
 	struct taker taker = {
-		.unread = { take },
+		.unread = { unread_take },
 		.ep = below->above,
 		.left = left,
-		.last = last_left(pending, left),
+		.last = unread_last_left(pending, left),
 	};
 
 	wf_local_remove(below, peer, err, err ? &taker.unread : NULL);
-	log_taken(&taker, addr);
+	unread_log_taken(&taker, addr);
 	return taker.count;
 }
 

@@ -7,7 +7,8 @@
 
 #define REACH (FI_LOCAL_COMM | FI_REMOTE_COMM)
 
-static bool is_wanted(const struct wf_lower_needs *needs, const char *name, size_t len)
+static bool answer_is_wanted(
+	const struct wf_lower_needs *needs, const char *name, size_t len)
 {
 	return *name != '^' && (len != strlen(needs->layer) ||
 				       strncasecmp(name, needs->layer, len) != 0);
@@ -26,7 +27,7 @@ bool wf_lower_name(const struct wf_lower_needs *needs, const char *name, char **
 		return false;
 	for (; *name; name += len + (name[len] == ';')) {
 		len = strcspn(name, ";");
-		if (!is_wanted(needs, name, len))
+		if (!answer_is_wanted(needs, name, len))
 			continue;
 		if (to != rest)
 			*to++ = ';';
@@ -40,14 +41,14 @@ bool wf_lower_name(const struct wf_lower_needs *needs, const char *name, char **
 	return true;
 }
 
-static bool copy_text(char **to, const char *from)
+static bool lower_answer_copy_text(char **to, const char *from)
 {
 	free(*to);
 	*to = from ? strdup(from) : NULL;
 	return *to || !from;
 }
 
-static bool copy_addr(void **to, size_t *to_len, const void *from, size_t len)
+static bool answer_copy_addr(void **to, size_t *to_len, const void *from, size_t len)
 {
 	free(*to);
 	*to = from ? calloc(1, len + 1) : NULL;
@@ -59,26 +60,27 @@ static bool copy_addr(void **to, size_t *to_len, const void *from, size_t len)
 	return true;
 }
 
-static bool copy_addrs(struct fi_info *to, const struct fi_info *from)
+static bool answer_copy_addrs(struct fi_info *to, const struct fi_info *from)
 {
 	to->addr_format = from->addr_format;
-	return copy_addr(&to->src_addr, &to->src_addrlen, from->src_addr,
+	return answer_copy_addr(&to->src_addr, &to->src_addrlen, from->src_addr,
 		       from->src_addrlen) &&
-	       copy_addr(&to->dest_addr, &to->dest_addrlen, from->dest_addr,
+	       answer_copy_addr(&to->dest_addr, &to->dest_addrlen, from->dest_addr,
 		       from->dest_addrlen);
 }
 
-static bool copy_names(const struct wf_lower_needs *needs, const struct fi_info *above,
-	struct fi_info *hints)
+static bool answer_copy_names(const struct wf_lower_needs *needs,
+	const struct fi_info *above, struct fi_info *hints)
 {
 	const struct fi_domain_attr *domain = above->domain_attr;
 	const struct fi_fabric_attr *fabric = above->fabric_attr;
 
-	if (domain && !copy_text(&hints->domain_attr->name, domain->name))
+	if (domain && !lower_answer_copy_text(&hints->domain_attr->name, domain->name))
 		return false;
-	return !fabric || (wf_lower_name(needs, fabric->prov_name,
-				   &hints->fabric_attr->prov_name) &&
-				  copy_text(&hints->fabric_attr->name, fabric->name));
+	return !fabric ||
+	       (wf_lower_name(
+			needs, fabric->prov_name, &hints->fabric_attr->prov_name) &&
+		       lower_answer_copy_text(&hints->fabric_attr->name, fabric->name));
 }
 
 struct fi_info *wf_lower_hints(
@@ -97,7 +99,7 @@ struct fi_info *wf_lower_hints(
 	hints->caps |= above->caps & REACH;
 	if (above->domain_attr)
 		hints->caps |= above->domain_attr->caps & REACH;
-	if (copy_addrs(hints, above) && copy_names(needs, above, hints))
+	if (answer_copy_addrs(hints, above) && answer_copy_names(needs, above, hints))
 		return hints;
 	fi_freeinfo(hints);
 	return NULL;
@@ -107,8 +109,9 @@ int wf_lower_adopt(struct fi_info *info, const struct fi_info *below)
 {
 	info->caps &= ~REACH | below->caps;
 	info->domain_attr->caps &= ~REACH | below->caps;
-	if (!copy_text(&info->fabric_attr->prov_name, below->fabric_attr->prov_name) ||
-		!copy_addrs(info, below))
+	if (!lower_answer_copy_text(
+		    &info->fabric_attr->prov_name, below->fabric_attr->prov_name) ||
+		!answer_copy_addrs(info, below))
 		return -FI_ENOMEM;
 	return below->nic ? fi_control(&below->nic->fid, FI_DUP, &info->nic) : 0;
 }

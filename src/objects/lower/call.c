@@ -16,7 +16,7 @@ struct call {
 
 /* Map @count descriptors @above of the layer to @ret. Returns @ret, or NULL: the call
  * passes no descriptors. */
-static void **map_descs(
+static void **call_map_descs(
 	const struct wf_lower_descs *descs, void **above, size_t count, void **ret)
 {
 	if (!descs || !above)
@@ -26,15 +26,16 @@ static void **map_descs(
 	return ret;
 }
 
-static void **op_descs(struct call *call)
+static void **call_op_descs(struct call *call)
 {
-	return map_descs(call->descs, call->op->desc, call->op->iov_count, call->desc);
+	return call_map_descs(
+		call->descs, call->op->desc, call->op->iov_count, call->desc);
 }
 
 static ssize_t call_msg(struct call *call)
 {
 	const struct wf_op *op = call->op;
-	struct fi_msg msg = { op->iov, op_descs(call), op->iov_count, call->addr,
+	struct fi_msg msg = { op->iov, call_op_descs(call), op->iov_count, call->addr,
 		op->context, op->data };
 
 	return op->kind == WF_OP_RECV ? fi_recvmsg(call->ep, &msg, op->flags)
@@ -44,8 +45,8 @@ static ssize_t call_msg(struct call *call)
 static ssize_t call_tagged(struct call *call)
 {
 	const struct wf_op *op = call->op;
-	struct fi_msg_tagged msg = { op->iov, op_descs(call), op->iov_count, call->addr,
-		op->tag, op->ignore, op->context, op->data };
+	struct fi_msg_tagged msg = { op->iov, call_op_descs(call), op->iov_count,
+		call->addr, op->tag, op->ignore, op->context, op->data };
 
 	return op->kind == WF_OP_TRECV ? fi_trecvmsg(call->ep, &msg, op->flags)
 				       : fi_tsendmsg(call->ep, &msg, op->flags);
@@ -54,16 +55,16 @@ static ssize_t call_tagged(struct call *call)
 static ssize_t call_rma(struct call *call)
 {
 	const struct wf_op *op = call->op;
-	struct fi_msg_rma msg = { op->iov, op_descs(call), op->iov_count, call->addr,
-		op->rma, op->rma_count, op->context, op->data };
+	struct fi_msg_rma msg = { op->iov, call_op_descs(call), op->iov_count,
+		call->addr, op->rma, op->rma_count, op->context, op->data };
 
 	return op->kind == WF_OP_READ ? fi_readmsg(call->ep, &msg, op->flags)
 				      : fi_writemsg(call->ep, &msg, op->flags);
 }
 
 /* Convert buffers in bytes to buffers in elements. */
-static void count_elements(const struct wf_op_atomic *atomic, const struct iovec *iov,
-	size_t count, struct fi_ioc *ret)
+static void call_count_elements(const struct wf_op_atomic *atomic,
+	const struct iovec *iov, size_t count, struct fi_ioc *ret)
 {
 	size_t size = atomic->size / atomic->count;
 
@@ -78,25 +79,25 @@ static ssize_t call_atomic(struct call *call)
 	void *result_desc[PIECES], *compare_desc[PIECES], **results;
 	struct fi_ioc iov[PIECES], result[PIECES], compare[PIECES];
 	struct fi_rma_ioc rma[PIECES];
-	struct fi_msg_atomic msg = { iov, op_descs(call), op->iov_count, call->addr,
-		rma, op->rma_count, atomic->datatype, atomic->op, op->context,
-		op->data };
+	struct fi_msg_atomic msg = { iov, call_op_descs(call), op->iov_count,
+		call->addr, rma, op->rma_count, atomic->datatype, atomic->op,
+		op->context, op->data };
 
-	count_elements(atomic, op->iov, op->iov_count, iov);
+	call_count_elements(atomic, op->iov, op->iov_count, iov);
 	for (size_t i = 0; i < op->rma_count; i++)
 		rma[i] = (struct fi_rma_ioc){ op->rma[i].addr,
 			op->rma[i].len * atomic->count / atomic->size, op->rma[i].key };
 	if (op->kind == WF_OP_ATOMIC)
 		return fi_atomicmsg(call->ep, &msg, op->flags);
-	count_elements(atomic, atomic->result, atomic->result_count, result);
-	results = map_descs(
+	call_count_elements(atomic, atomic->result, atomic->result_count, result);
+	results = call_map_descs(
 		call->descs, atomic->result_desc, atomic->result_count, result_desc);
 	if (op->kind == WF_OP_FETCH)
 		return fi_fetch_atomicmsg(call->ep, &msg, result, results,
 			atomic->result_count, op->flags);
-	count_elements(atomic, atomic->compare, atomic->compare_count, compare);
+	call_count_elements(atomic, atomic->compare, atomic->compare_count, compare);
 	return fi_compare_atomicmsg(call->ep, &msg, compare,
-		map_descs(call->descs, atomic->compare_desc, atomic->compare_count,
+		call_map_descs(call->descs, atomic->compare_desc, atomic->compare_count,
 			compare_desc),
 		atomic->compare_count, result, results, atomic->result_count,
 		op->flags);
@@ -114,7 +115,7 @@ static ssize_t (*const calls[WF_OP_COUNT])(struct call *call) = {
 	[WF_OP_COMPARE] = call_atomic,
 };
 
-static ssize_t inject_msg(
+static ssize_t call_inject_msg(
 	struct fid_ep *ep, const struct wf_op *op, const void *buf, fi_addr_t addr)
 {
 	return op->flags & FI_REMOTE_CQ_DATA
@@ -122,7 +123,7 @@ static ssize_t inject_msg(
 		       : fi_inject(ep, buf, op->len, addr);
 }
 
-static ssize_t inject_tagged(
+static ssize_t call_inject_tagged(
 	struct fid_ep *ep, const struct wf_op *op, const void *buf, fi_addr_t addr)
 {
 	return op->flags & FI_REMOTE_CQ_DATA
@@ -130,7 +131,7 @@ static ssize_t inject_tagged(
 		       : fi_tinject(ep, buf, op->len, addr, op->tag);
 }
 
-static ssize_t inject_write(
+static ssize_t call_inject_write(
 	struct fid_ep *ep, const struct wf_op *op, const void *buf, fi_addr_t addr)
 {
 	const struct fi_rma_iov *rma = op->rma;
@@ -141,7 +142,7 @@ static ssize_t inject_write(
 		       : fi_inject_write(ep, buf, op->len, addr, rma->addr, rma->key);
 }
 
-static ssize_t inject_atomic(
+static ssize_t call_inject_atomic(
 	struct fid_ep *ep, const struct wf_op *op, const void *buf, fi_addr_t addr)
 {
 	const struct wf_op_atomic *atomic = op->atomic;
@@ -152,14 +153,14 @@ static ssize_t inject_atomic(
 
 static ssize_t (*const injects[WF_OP_COUNT])(
 	struct fid_ep *ep, const struct wf_op *op, const void *buf, fi_addr_t addr) = {
-	[WF_OP_SEND] = inject_msg,
-	[WF_OP_TSEND] = inject_tagged,
-	[WF_OP_WRITE] = inject_write,
-	[WF_OP_ATOMIC] = inject_atomic,
+	[WF_OP_SEND] = call_inject_msg,
+	[WF_OP_TSEND] = call_inject_tagged,
+	[WF_OP_WRITE] = call_inject_write,
+	[WF_OP_ATOMIC] = call_inject_atomic,
 };
 
 /* Can an inject call express @op? */
-static bool is_inject(const struct wf_op *op)
+static bool call_is_inject(const struct wf_op *op)
 {
 	const uint64_t said = FI_INJECT | FI_REMOTE_CQ_DATA | FI_INJECT_COMPLETE |
 			      FI_TRANSMIT_COMPLETE;
@@ -175,7 +176,7 @@ ssize_t wf_lower_call(struct fid_ep *ep, const struct wf_op *op, fi_addr_t addr,
 {
 	struct call call = { .ep = ep, .op = op, .addr = addr, .descs = descs };
 
-	if (is_inject(op))
+	if (call_is_inject(op))
 		return injects[op->kind](
 			ep, op, op->iov_count ? op->iov->iov_base : NULL, addr);
 	if (descs && op->desc && op->iov_count > PIECES)

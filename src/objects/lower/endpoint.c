@@ -6,7 +6,7 @@
 #include "objects/endpoint/life/bind.h"
 #include "objects/peer/open.h"
 
-static int result(const struct wf_lower_ep *below, const char *call, int ret)
+static int endpoint_result(const struct wf_lower_ep *below, const char *call, int ret)
 {
 	return wf_lower_result(below->domain, FI_LOG_EP_CTRL, call, ret);
 }
@@ -27,7 +27,7 @@ int wf_lower_ep_open(struct wf_lower_ep *below, const struct wf_lower_domain *do
 	return 0;
 }
 
-static bool is_bound(
+static bool endpoint_is_bound(
 	const struct wf_lower_ep *below, const struct fid *object, uint64_t flags)
 {
 	for (unsigned int i = 0; i < below->plain_count; i++)
@@ -40,7 +40,7 @@ int wf_lower_ep_bind(struct wf_lower_ep *below, struct fid *object, uint64_t fla
 {
 	int ret;
 
-	if (is_bound(below, object, flags))
+	if (endpoint_is_bound(below, object, flags))
 		return 0;
 	ret = below->plain_count == WF_LOWER_PLAIN_MAX
 		      ? -FI_ENOSPC
@@ -48,13 +48,14 @@ int wf_lower_ep_bind(struct wf_lower_ep *below, struct fid *object, uint64_t fla
 	if (!ret)
 		below->plain[below->plain_count++] =
 			(struct wf_lower_binding){ object, flags };
-	return result(below, "fi_ep_bind", ret);
+	return endpoint_result(below, "fi_ep_bind", ret);
 }
 
 /* Open the imported queue with a descriptor if *@fd. Without one if the provider below
  * cannot make it; then *@fd becomes false. */
-static int open_cq(const struct wf_lower_ep *below, struct fid_peer_cq *port,
-	enum fi_cq_format format, bool *fd, struct fid_cq **ret_cq)
+static int lower_endpoint_open_cq(const struct wf_lower_ep *below,
+	struct fid_peer_cq *port, enum fi_cq_format format, bool *fd,
+	struct fid_cq **ret_cq)
 {
 	struct fi_cq_attr attr = { .size = 1, .format = format };
 	int ret;
@@ -78,13 +79,13 @@ int wf_lower_ep_import_cq(struct wf_lower_ep *below, struct fid_peer_cq *port,
 
 	if (*slot)
 		return 0;
-	ret = open_cq(below, port, format, &fd, &cq);
+	ret = lower_endpoint_open_cq(below, port, format, &fd, &cq);
 	if (ret)
-		return result(below, "importing a CQ", ret);
+		return endpoint_result(below, "importing a CQ", ret);
 	ret = fi_ep_bind(below->fid, &cq->fid, flags);
 	if (ret) {
 		wf_lower_close(below->domain, &cq->fid);
-		return result(below, "binding a CQ", ret);
+		return endpoint_result(below, "binding a CQ", ret);
 	}
 	*slot = cq;
 	if (slot == &below->rx_cq || !below->rx_cq) {
@@ -108,7 +109,7 @@ int wf_lower_ep_import_cntr(struct wf_lower_ep *below, enum wf_ep_cntr event,
 	ret = fi_ep_bind(below->fid, &imported->fid->fid, wf_ep_cntr_flags[event]);
 	if (ret)
 		wf_lower_cntr_close(imported, below->domain);
-	return result(below, "binding a counter", ret);
+	return endpoint_result(below, "binding a counter", ret);
 }
 
 int wf_lower_ep_import_srx(
@@ -130,13 +131,13 @@ int wf_lower_ep_import_srx(
 	ret = wf_peer_open_srx(
 		below->domain->domain, &attr, &below->srx_port.fid, &below->srx);
 	if (ret)
-		return result(below, "importing a receive context", ret);
+		return endpoint_result(below, "importing a receive context", ret);
 	ret = fi_ep_bind(below->fid, &below->srx->fid, 0);
 	if (ret) {
 		wf_lower_close(below->domain, &below->srx->fid);
 		below->srx = NULL;
 	}
-	return result(below, "binding a receive context", ret);
+	return endpoint_result(below, "binding a receive context", ret);
 }
 
 bool wf_lower_ep_use_inbox(struct wf_lower_ep *below, struct wf_inbox_feed *feed)
@@ -149,23 +150,23 @@ bool wf_lower_ep_use_inbox(struct wf_lower_ep *below, struct wf_inbox_feed *feed
 	return true;
 }
 
-static int set_size(
+static int endpoint_set_size(
 	const struct wf_lower_ep *below, int name, size_t size, size_t opened_with)
 {
 	if (size == opened_with)
 		return 0;
-	return result(below, "fi_setopt",
+	return endpoint_result(below, "fi_setopt",
 		fi_setopt(
 			&below->fid->fid, FI_OPT_ENDPOINT, name, &size, sizeof(size)));
 }
 
 int wf_lower_ep_set_limits(struct wf_lower_ep *below, const struct wf_ep *above)
 {
-	int ret = set_size(below, FI_OPT_INJECT_MSG_SIZE, above->inject_size,
+	int ret = endpoint_set_size(below, FI_OPT_INJECT_MSG_SIZE, above->inject_size,
 		above->info->tx_attr->inject_size);
 
 	if (!ret)
-		ret = set_size(below, FI_OPT_MAX_MSG_SIZE, above->max_msg_size,
+		ret = endpoint_set_size(below, FI_OPT_MAX_MSG_SIZE, above->max_msg_size,
 			above->info->ep_attr->max_msg_size);
 	return ret;
 }
@@ -175,7 +176,7 @@ int wf_lower_ep_enable(struct wf_lower_ep *below)
 	int ret = below->enabled ? 0 : fi_enable(below->fid);
 
 	below->enabled = !ret;
-	return result(below, "fi_enable", ret);
+	return endpoint_result(below, "fi_enable", ret);
 }
 
 void wf_lower_ep_close(struct wf_lower_ep *below)

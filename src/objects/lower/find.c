@@ -2,14 +2,14 @@
 #include "objects/lower/find.h"
 
 /* The interface version before @version. */
-static uint32_t version_before(uint32_t version)
+static uint32_t find_version_before(uint32_t version)
 {
 	if (FI_MINOR(version))
 		return FI_VERSION(FI_MAJOR(version), FI_MINOR(version) - 1);
 	return FI_VERSION(1, 22);
 }
 
-static int ask(uint32_t version, const struct wf_lower_question *question,
+static int find_ask(uint32_t version, const struct wf_lower_question *question,
 	const struct fi_info *hints, struct fi_info **ret_list)
 {
 	return fi_getinfo(version, question->node, question->service, question->flags,
@@ -24,16 +24,16 @@ int wf_lower_find_for(uint32_t oldest, const struct wf_lower_question *question,
 {
 	uint32_t version = fi_version();
 	struct fi_info *newer;
-	int ret = ask(version, question, hints, ret_list);
+	int ret = find_ask(version, question, hints, ret_list);
 
 	if (!ret || !FI_VERSION_LT(oldest, version))
 		return ret;
-	ret = ask(oldest, question, hints, ret_list);
+	ret = find_ask(oldest, question, hints, ret_list);
 	if (ret)
 		return ret;
-	for (version = version_before(version); FI_VERSION_LT(oldest, version);
-		version = version_before(version)) {
-		if (ask(version, question, hints, &newer))
+	for (version = find_version_before(version); FI_VERSION_LT(oldest, version);
+		version = find_version_before(version)) {
+		if (find_ask(version, question, hints, &newer))
 			continue;
 		fi_freeinfo(*ret_list);
 		*ret_list = newer;
@@ -54,5 +54,5 @@ int wf_lower_find_again(const struct fi_info *hints, struct fi_info **ret_list)
 {
 	const struct wf_lower_question question = { NULL, NULL, 0 };
 
-	return ask(hints->fabric_attr->api_version, &question, hints, ret_list);
+	return find_ask(hints->fabric_attr->api_version, &question, hints, ret_list);
 }

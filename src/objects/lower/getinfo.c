@@ -14,7 +14,8 @@
 #define OLDEST FI_VERSION(1, 8)
 
 /* Can an AV of the layer hold addresses of the provider below? */
-static bool has_format(const struct wf_lower_kind *kind, const struct fi_info *below)
+static bool getinfo_has_format(
+	const struct wf_lower_kind *kind, const struct fi_info *below)
 {
 	char text[64];
 
@@ -27,39 +28,39 @@ static bool has_format(const struct wf_lower_kind *kind, const struct fi_info *b
 	return false;
 }
 
-static bool same_text(const char *asked, const char *text)
+static bool getinfo_same_text(const char *asked, const char *text)
 {
 	return !asked || (text && !strcasecmp(asked, text));
 }
 
 /* Is @below the result of the provider below for @above? Compares provider, fabric and
  * domain names and the address format, as far as @above has them. */
-static bool is_below(
+static bool getinfo_is_below(
 	const struct fi_info *below, const struct fi_info *above, const char *prov_name)
 {
 	const struct fi_fabric_attr *fabric = above->fabric_attr;
 	const struct fi_domain_attr *domain = above->domain_attr;
 
 	return (!above->addr_format || above->addr_format == below->addr_format) &&
-	       same_text(prov_name, below->fabric_attr->prov_name) &&
-	       (!fabric || same_text(fabric->name, below->fabric_attr->name)) &&
-	       (!domain || same_text(domain->name, below->domain_attr->name));
+	       getinfo_same_text(prov_name, below->fabric_attr->prov_name) &&
+	       (!fabric || getinfo_same_text(fabric->name, below->fabric_attr->name)) &&
+	       (!domain || getinfo_same_text(domain->name, below->domain_attr->name));
 }
 
 /* The link in the list that points to the result for @above, or the end of the list:
- * *find_link() is NULL. The lock is held. */
-static struct fi_info **find_link(struct wf_lower_found *found,
+ * *getinfo_find_link() is NULL. The lock is held. */
+static struct fi_info **getinfo_find_link(struct wf_lower_found *found,
 	const struct fi_info *above, const char *prov_name)
 {
 	struct fi_info **at = &found->list;
 
-	while (*at && !is_below(*at, above, prov_name))
+	while (*at && !getinfo_is_below(*at, above, prov_name))
 		at = &(*at)->next;
 	return at;
 }
 
 /* A copy of the kept result for @above. -FI_ENODATA: none is kept. */
-static int find(const struct wf_lower_kind *kind, const struct fi_info *above,
+static int getinfo_find(const struct wf_lower_kind *kind, const struct fi_info *above,
 	struct fi_info **ret_below)
 {
 	struct wf_lower_found *found = kind->found;
@@ -70,7 +71,7 @@ static int find(const struct wf_lower_kind *kind, const struct fi_info *above,
 	if (!wf_lower_name(&kind->needs, asked, &name))
 		return -FI_ENOMEM;
 	(void)pthread_mutex_lock(&found->lock);
-	below = *find_link(found, above, name);
+	below = *getinfo_find_link(found, above, name);
 	*ret_below = below ? fi_dupinfo(below) : NULL;
 	(void)pthread_mutex_unlock(&found->lock);
 	free(name);
@@ -80,7 +81,7 @@ static int find(const struct wf_lower_kind *kind, const struct fi_info *above,
 }
 
 /* Keep a copy of @below without addresses. False: no memory. */
-static bool keep(const struct wf_lower_kind *kind, const struct fi_info *below)
+static bool getinfo_keep(const struct wf_lower_kind *kind, const struct fi_info *below)
 {
 	struct wf_lower_found *found = kind->found;
 	struct fi_info *copy = fi_dupinfo(below), **at;
@@ -89,7 +90,7 @@ static bool keep(const struct wf_lower_kind *kind, const struct fi_info *below)
 		return false;
 	wf_lower_strip(copy);
 	(void)pthread_mutex_lock(&found->lock);
-	at = find_link(found, below, below->fabric_attr->prov_name);
+	at = getinfo_find_link(found, below, below->fabric_attr->prov_name);
 	if (*at) {
 		copy->next = (*at)->next;
 		(*at)->next = NULL;
@@ -101,7 +102,7 @@ static bool keep(const struct wf_lower_kind *kind, const struct fi_info *below)
 }
 
 /* The answer of the layer over @below. */
-static int answer(const struct wf_lower_kind *kind, uint32_t version,
+static int getinfo_answer(const struct wf_lower_kind *kind, uint32_t version,
 	const struct fi_info *hints, const struct fi_info *below,
 	struct fi_info **ret_info)
 {
@@ -109,14 +110,14 @@ static int answer(const struct wf_lower_kind *kind, uint32_t version,
 	struct fi_info *info;
 	int ret;
 
-	if (!has_format(kind, below))
+	if (!getinfo_has_format(kind, below))
 		return -FI_ENODATA;
 	ret = wf_info_named(prov, version, prov->templates[0], hints,
 		below->fabric_attr->name, below->domain_attr->name, &info);
 	if (ret)
 		return ret;
 	ret = wf_lower_adopt(info, below);
-	if (!ret && !keep(kind, below))
+	if (!ret && !getinfo_keep(kind, below))
 		ret = -FI_ENOMEM;
 	if (ret)
 		fi_freeinfo(info);
@@ -125,14 +126,14 @@ static int answer(const struct wf_lower_kind *kind, uint32_t version,
 	return ret;
 }
 
-static int answer_all(const struct wf_lower_kind *kind, uint32_t version,
+static int getinfo_answer_all(const struct wf_lower_kind *kind, uint32_t version,
 	const struct fi_info *hints, struct fi_info *below, struct fi_info **ret_info)
 {
 	struct fi_info *list = NULL, **end = &list;
 	int ret = 0;
 
 	for (; below && (!ret || ret == -FI_ENODATA); below = below->next) {
-		ret = answer(kind, version, hints, below, end);
+		ret = getinfo_answer(kind, version, hints, below, end);
 		if (!ret)
 			end = &(*end)->next;
 	}
@@ -148,7 +149,7 @@ static int answer_all(const struct wf_lower_kind *kind, uint32_t version,
 
 /* Do the hints match the layer's template, but for the names, which the provider below
  * gives? Hints that no answer can meet cost no question below. */
-static int match(
+static int getinfo_match(
 	const struct wf_lower_kind *kind, uint32_t version, const struct fi_info *hints)
 {
 	struct fi_fabric_attr fabric;
@@ -182,7 +183,7 @@ int wf_lower_getinfo(const struct wf_lower_kind *kind, uint32_t version,
 	struct fi_info *asked, *below;
 	int ret;
 
-	ret = match(kind, version, hints);
+	ret = getinfo_match(kind, version, hints);
 	if (ret)
 		return ret;
 	asked = wf_lower_hints(&kind->needs, hints);
@@ -195,33 +196,36 @@ int wf_lower_getinfo(const struct wf_lower_kind *kind, uint32_t version,
 			fi_strerror(-ret));
 		return ret;
 	}
-	ret = answer_all(kind, version, hints, below, ret_info);
+	ret = getinfo_answer_all(kind, version, hints, below, ret_info);
 	fi_freeinfo(below);
 	return ret;
 }
 
-static bool copy_text(char **to, const char *from)
+static bool getinfo_copy_text(char **to, const char *from)
 {
 	*to = from ? strdup(from) : NULL;
 	return *to || !from;
 }
 
 /* Call fi_getinfo for the layer with the names of @above: it keeps the answers. */
-static int search(const struct wf_lower_kind *kind, const struct fi_info *above)
+static int getinfo_search(const struct wf_lower_kind *kind, const struct fi_info *above)
 {
 	struct fi_info *hints = fi_allocinfo(), *list;
 	bool ok = hints;
 	int ret;
 
 	if (ok && above->fabric_attr)
-		ok = copy_text(&hints->fabric_attr->name, above->fabric_attr->name);
+		ok = getinfo_copy_text(
+			&hints->fabric_attr->name, above->fabric_attr->name);
 	if (ok && above->domain_attr)
-		ok = copy_text(&hints->domain_attr->name, above->domain_attr->name);
+		ok = getinfo_copy_text(
+			&hints->domain_attr->name, above->domain_attr->name);
 	if (ok && above->fabric_attr && above->fabric_attr->prov_name)
-		ok = copy_text(
+		ok = getinfo_copy_text(
 			&hints->fabric_attr->prov_name, above->fabric_attr->prov_name);
 	else if (ok)
-		ok = copy_text(&hints->fabric_attr->prov_name, kind->prov->fi->name);
+		ok = getinfo_copy_text(
+			&hints->fabric_attr->prov_name, kind->prov->fi->name);
 	ret = ok ? fi_getinfo(fi_version(), NULL, NULL, 0, hints, &list) : -FI_ENOMEM;
 	fi_freeinfo(hints);
 	if (!ret)
@@ -232,12 +236,12 @@ static int search(const struct wf_lower_kind *kind, const struct fi_info *above)
 int wf_lower_getinfo_below(const struct wf_lower_kind *kind,
 	const struct fi_info *above, struct fi_info **ret_below)
 {
-	int ret = find(kind, above, ret_below);
+	int ret = getinfo_find(kind, above, ret_below);
 
 	if (ret == -FI_ENODATA) {
-		ret = search(kind, above);
+		ret = getinfo_search(kind, above);
 		if (!ret)
-			ret = find(kind, above, ret_below);
+			ret = getinfo_find(kind, above, ret_below);
 	}
 	if (ret)
 		FI_WARN(kind->prov->fi, FI_LOG_DOMAIN, "nothing below domain %s: %s\n",

@@ -6,7 +6,7 @@
 #include "objects/eq/queue.h"
 
 /* The wait object of a queue of this library; NULL: @queue is of another library. */
-static struct wf_wait *own_wait(struct fid *queue)
+static struct wf_wait *wait_own(struct fid *queue)
 {
 	struct wf_cq *cq = wf_container_of(queue, struct wf_cq, fid.fid);
 	struct wf_eq *eq = wf_container_of(queue, struct wf_eq, fid.fid);
@@ -18,7 +18,8 @@ static struct wf_wait *own_wait(struct fid *queue)
 	return NULL;
 }
 
-static int add_own(struct wf_lower_wait *lower, struct wf_wait *wait, struct wf_fds *to)
+static int wait_add_own(
+	struct wf_lower_wait *lower, struct wf_wait *wait, struct wf_fds *to)
 {
 	struct wf_fds *from = wf_wait_fds(wait);
 
@@ -28,11 +29,11 @@ static int add_own(struct wf_lower_wait *lower, struct wf_wait *wait, struct wf_
 int wf_lower_wait_add(
 	struct wf_lower_wait *lower, struct fid *queue, struct wf_fds *fds)
 {
-	struct wf_wait *wait = own_wait(queue);
+	struct wf_wait *wait = wait_own(queue);
 	int ret;
 
 	if (wait)
-		return add_own(lower, wait, fds);
+		return wait_add_own(lower, wait, fds);
 	if (lower->fds)
 		return 0;
 	ret = fi_control(queue, FI_GETWAIT, &lower->fd);

@@ -31,30 +31,30 @@ void wf_mr_map_done(struct wf_mr_map *map)
 }
 
 /* Keys are often small and consecutive, so the top bits of a product spread them. */
-static struct wf_mr **bucket_of(struct wf_mr **buckets, size_t count, uint64_t key)
+static struct wf_mr **map_bucket_of(struct wf_mr **buckets, size_t count, uint64_t key)
 {
 	uint64_t hash = key * 0x9e3779b97f4a7c15u;
 
 	return &buckets[(hash >> 32) & (count - 1)];
 }
 
-static struct wf_mr *find(const struct wf_mr_map *map, uint64_t key)
+static struct wf_mr *map_find(const struct wf_mr_map *map, uint64_t key)
 {
-	struct wf_mr *mr = *bucket_of(map->buckets, map->bucket_count, key);
+	struct wf_mr *mr = *map_bucket_of(map->buckets, map->bucket_count, key);
 
 	while (mr && mr->fid.key != key)
 		mr = mr->hash_next;
 	return mr;
 }
 
-static void rehash(struct wf_mr_map *map, struct wf_mr **buckets, size_t count)
+static void map_rehash(struct wf_mr_map *map, struct wf_mr **buckets, size_t count)
 {
 	struct wf_mr *mr, *next, **bucket;
 
 	for (size_t i = 0; i < map->bucket_count; i++) {
 		for (mr = map->buckets[i]; mr; mr = next) {
 			next = mr->hash_next;
-			bucket = bucket_of(buckets, count, mr->fid.key);
+			bucket = map_bucket_of(buckets, count, mr->fid.key);
 			mr->hash_next = *bucket;
 			*bucket = mr;
 		}
@@ -66,7 +66,7 @@ static void rehash(struct wf_mr_map *map, struct wf_mr **buckets, size_t count)
 
 /* Without memory the table stays as it is, which only makes it slower. @lock is held.
  */
-static void grow(struct wf_mr_map *map)
+static void map_grow(struct wf_mr_map *map)
 {
 	size_t count = 2 * map->bucket_count;
 	struct wf_mr **buckets;
@@ -75,11 +75,11 @@ static void grow(struct wf_mr_map *map)
 		return;
 	buckets = calloc(count, sizeof(struct wf_mr *));
 	if (buckets)
-		rehash(map, buckets, count);
+		map_rehash(map, buckets, count);
 }
 
 /* Choose the next free key. @lock is held. */
-static int choose_key(struct wf_mr_map *map, uint64_t max_key, uint64_t *ret_key)
+static int map_choose_key(struct wf_mr_map *map, uint64_t max_key, uint64_t *ret_key)
 {
 	uint64_t key;
 
@@ -89,30 +89,30 @@ static int choose_key(struct wf_mr_map *map, uint64_t max_key, uint64_t *ret_key
 		if (map->next_key > max_key)
 			map->next_key = 0;
 		key = map->next_key++;
-	} while (find(map, key));
+	} while (map_find(map, key));
 	*ret_key = key;
 	return 0;
 }
 
-static struct wf_mr_watch *watch_of(struct wf_list *link)
+static struct wf_mr_watch *map_watch_of(struct wf_list *link)
 {
 	return wf_list_entry(link, struct wf_mr_watch, link);
 }
 
 /* @lock is held, here and below. */
-static void open_region(struct wf_mr_map *map, struct wf_mr *mr, bool again)
+static void map_open_region(struct wf_mr_map *map, struct wf_mr *mr, bool again)
 {
 	wf_list_foreach(it, &map->watches)
 	{
-		watch_of(it)->open(watch_of(it), mr, again);
+		map_watch_of(it)->open(map_watch_of(it), mr, again);
 	}
 }
 
-static void close_region(struct wf_mr_map *map, struct wf_mr *mr, bool again)
+static void map_close_region(struct wf_mr_map *map, struct wf_mr *mr, bool again)
 {
 	wf_list_foreach(it, &map->watches)
 	{
-		watch_of(it)->close(watch_of(it), mr, again);
+		map_watch_of(it)->close(map_watch_of(it), mr, again);
 	}
 }
 
@@ -124,17 +124,17 @@ int wf_mr_map_insert(
 
 	wf_lock(&map->lock);
 	if (choose)
-		err = choose_key(map, max_key, &mr->fid.key);
-	else if (find(map, mr->fid.key))
+		err = map_choose_key(map, max_key, &mr->fid.key);
+	else if (map_find(map, mr->fid.key))
 		err = -FI_ENOKEY;
 	if (!err) {
-		grow(map);
-		bucket = bucket_of(map->buckets, map->bucket_count, mr->fid.key);
+		map_grow(map);
+		bucket = map_bucket_of(map->buckets, map->bucket_count, mr->fid.key);
 		mr->hash_next = *bucket;
 		*bucket = mr;
 		map->count++;
 		if (mr->enabled)
-			open_region(map, mr, false);
+			map_open_region(map, mr, false);
 	}
 	wf_unlock(&map->lock);
 	return err;
@@ -145,14 +145,14 @@ void wf_mr_map_remove(struct wf_mr_map *map, struct wf_mr *mr)
 	struct wf_mr **at;
 
 	wf_lock(&map->lock);
-	at = bucket_of(map->buckets, map->bucket_count, mr->fid.key);
+	at = map_bucket_of(map->buckets, map->bucket_count, mr->fid.key);
 	while (*at && *at != mr)
 		at = &(*at)->hash_next;
 	if (*at) {
 		*at = mr->hash_next;
 		map->count--;
 		if (mr->enabled)
-			close_region(map, mr, false);
+			map_close_region(map, mr, false);
 	}
 	wf_unlock(&map->lock);
 }
@@ -161,7 +161,7 @@ void wf_mr_map_enable(struct wf_mr_map *map, struct wf_mr *mr)
 {
 	wf_lock(&map->lock);
 	if (!mr->enabled && mr->fid.key != FI_KEY_NOTAVAIL)
-		open_region(map, mr, false);
+		map_open_region(map, mr, false);
 	mr->enabled = true;
 	wf_unlock(&map->lock);
 }
@@ -173,16 +173,16 @@ void wf_mr_map_change(struct wf_mr_map *map, struct wf_mr *mr, struct wf_cntr *c
 	wf_lock(&map->lock);
 	open = mr->enabled && mr->fid.key != FI_KEY_NOTAVAIL;
 	if (open)
-		close_region(map, mr, true);
+		map_close_region(map, mr, true);
 	if (cntr)
 		mr->cntr = cntr;
 	if (open)
-		open_region(map, mr, true);
+		map_open_region(map, mr, true);
 	wf_unlock(&map->lock);
 }
 
 /* Call @act for all regions that peers may access. */
-static void for_all(struct wf_mr_map *map, struct wf_mr_watch *watch,
+static void map_for_all(struct wf_mr_map *map, struct wf_mr_watch *watch,
 	void (*act)(struct wf_mr_watch *watch, struct wf_mr *mr))
 {
 	struct wf_mr *mr;
@@ -193,7 +193,7 @@ static void for_all(struct wf_mr_map *map, struct wf_mr_watch *watch,
 				act(watch, mr);
 }
 
-static void open_first(struct wf_mr_watch *watch, struct wf_mr *mr)
+static void map_open_first(struct wf_mr_watch *watch, struct wf_mr *mr)
 {
 	watch->open(watch, mr, false);
 }
@@ -202,7 +202,7 @@ void wf_mr_map_watch(struct wf_mr_map *map, struct wf_mr_watch *watch)
 {
 	wf_lock(&map->lock);
 	wf_list_push(&map->watches, &watch->link);
-	for_all(map, watch, open_first);
+	map_for_all(map, watch, map_open_first);
 	wf_unlock(&map->lock);
 }
 
@@ -213,7 +213,7 @@ void wf_mr_map_unwatch(struct wf_mr_map *map, struct wf_mr_watch *watch)
 	wf_unlock(&map->lock);
 }
 
-static void open_again(struct wf_mr_watch *watch, struct wf_mr *mr)
+static void map_open_again(struct wf_mr_watch *watch, struct wf_mr *mr)
 {
 	watch->close(watch, mr, true);
 	watch->open(watch, mr, true);
@@ -222,14 +222,14 @@ static void open_again(struct wf_mr_watch *watch, struct wf_mr *mr)
 void wf_mr_map_refresh(struct wf_mr_map *map, struct wf_mr_watch *watch)
 {
 	wf_lock(&map->lock);
-	for_all(map, watch, open_again);
+	map_for_all(map, watch, map_open_again);
 	wf_unlock(&map->lock);
 }
 
 int wf_mr_lookup(struct wf_mr_map *map, uint64_t key, uint64_t addr, size_t len,
 	uint64_t access, struct wf_mr **ret_mr)
 {
-	struct wf_mr *mr = find(map, key);
+	struct wf_mr *mr = map_find(map, key);
 	uint64_t offset;
 
 	if (!mr || !mr->enabled)

@@ -5,28 +5,29 @@
 
 #include "sys/iov.h"
 
-static bool reads(enum wf_op_kind kind)
+static bool copy_reads(enum wf_op_kind kind)
 {
 	return kind == WF_OP_READ || kind == WF_OP_FETCH || kind == WF_OP_COMPARE;
 }
 
-static bool has_operands(const struct wf_op *op)
+static bool copy_has_operands(const struct wf_op *op)
 {
 	return op->atomic ? op->atomic->op != FI_ATOMIC_READ : op->kind != WF_OP_READ;
 }
 
-static size_t len_of(const struct wf_op *op)
+static size_t copy_len_of(const struct wf_op *op)
 {
 	return op->atomic ? op->atomic->size : op->len;
 }
 
 size_t wf_op_copy_size(const struct wf_op *op)
 {
-	return len_of(op) *
-	       (has_operands(op) + (op->kind == WF_OP_COMPARE) + reads(op->kind));
+	return copy_len_of(op) * (copy_has_operands(op) + (op->kind == WF_OP_COMPARE) +
+					 copy_reads(op->kind));
 }
 
-static void keep_results(struct wf_op_copy *copy, const struct iovec *iov, size_t count)
+static void copy_keep_results(
+	struct wf_op_copy *copy, const struct iovec *iov, size_t count)
 {
 	assert(count <= WF_OP_COPY_IOV);
 	for (size_t i = 0; i < count; i++)
@@ -34,7 +35,7 @@ static void keep_results(struct wf_op_copy *copy, const struct iovec *iov, size_
 	copy->result_count = count;
 }
 
-static uint8_t *gather(uint8_t **data, const struct iovec *iov, size_t count)
+static uint8_t *copy_gather(uint8_t **data, const struct iovec *iov, size_t count)
 {
 	uint8_t *at = *data;
 
@@ -48,23 +49,24 @@ void wf_op_copy(struct wf_op_copy *copy, const struct wf_op *op, uint8_t *data)
 
 	assert(op->rma_count <= WF_OP_COPY_IOV);
 	*copy = (struct wf_op_copy){ .op = *op };
-	copy->op.len = len_of(op);
+	copy->op.len = copy_len_of(op);
 	copy->op.iov = NULL;
 	copy->op.desc = NULL;
 	for (size_t i = 0; i < op->rma_count; i++)
 		copy->rma[i] = op->rma[i];
 	copy->op.rma = copy->rma;
-	if (has_operands(op))
-		copy->src = gather(&data, op->iov, op->iov_count);
+	if (copy_has_operands(op))
+		copy->src = copy_gather(&data, op->iov, op->iov_count);
 	if (op->kind == WF_OP_COMPARE)
-		copy->compare = gather(&data, atomic->compare, atomic->compare_count);
-	if (reads(op->kind))
+		copy->compare =
+			copy_gather(&data, atomic->compare, atomic->compare_count);
+	if (copy_reads(op->kind))
 		copy->found = data;
 	if (op->kind == WF_OP_READ)
-		keep_results(copy, op->iov, op->iov_count);
+		copy_keep_results(copy, op->iov, op->iov_count);
 	if (!atomic)
 		return;
-	keep_results(copy, atomic->result, atomic->result_count);
+	copy_keep_results(copy, atomic->result, atomic->result_count);
 	copy->atomic = (struct wf_op_atomic){
 		.datatype = atomic->datatype,
 		.op = atomic->op,

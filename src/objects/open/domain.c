@@ -21,7 +21,7 @@ static struct wf_domain *domain_of_fid(struct fid *fid)
 	return wf_container_of(fid, struct wf_domain, fid.fid);
 }
 
-static int bind_eq(struct wf_domain *domain, struct wf_eq *eq)
+static int domain_bind_eq(struct wf_domain *domain, struct wf_eq *eq)
 {
 	int err = -FI_EINVAL;
 
@@ -61,7 +61,7 @@ static int domain_bind(struct fid *fid, struct fid *bfid, uint64_t flags)
 			"bind refused: the event queue is of another fabric\n");
 		return -FI_EINVAL;
 	}
-	return bind_eq(domain, eq);
+	return domain_bind_eq(domain, eq);
 }
 
 static int domain_control(struct fid *fid, int command, void *arg)
@@ -114,7 +114,7 @@ static int domain_ops_set(
 }
 
 /* The engines of collectives are closed first, unless objects are open. */
-static int domain_close(struct fid *fid)
+static int open_domain_close(struct fid *fid)
 {
 	struct wf_domain *domain = domain_of_fid(fid);
 
@@ -126,7 +126,7 @@ static int domain_close(struct fid *fid)
 
 struct fi_ops wf_domain_fid_ops = {
 	.size = sizeof(struct fi_ops),
-	.close = domain_close,
+	.close = open_domain_close,
 	.bind = domain_bind,
 	.control = domain_control,
 	.ops_open = wf_absent_ops_open,
@@ -134,7 +134,7 @@ struct fi_ops wf_domain_fid_ops = {
 	.ops_set = domain_ops_set,
 };
 
-static int not_offered(const struct wf_domain *domain, const char *what)
+static int domain_not_offered(const struct wf_domain *domain, const char *what)
 {
 	FI_INFO(domain->prov->fi, FI_LOG_DOMAIN, "%s refused: %s has none\n", what,
 		domain->prov->fi->name);
@@ -142,7 +142,7 @@ static int not_offered(const struct wf_domain *domain, const char *what)
 }
 
 /* Open an endpoint with FI_COLLECTIVE in info->caps. */
-static int open_collective(struct wf_domain *domain, struct fi_info *info,
+static int domain_open_collective(struct wf_domain *domain, struct fi_info *info,
 	struct fid_ep **ret_ep, uint64_t flags, void *context)
 {
 	struct wf_ep *ep;
@@ -163,7 +163,7 @@ static int open_collective(struct wf_domain *domain, struct fi_info *info,
 
 /* The endpoints of a domain that was opened with FI_COLLECTIVE have it, even if the
  * caller removed it from info->caps: existing programs do that and join groups. */
-static int open_endpoint(struct wf_domain *domain, struct fi_info *info,
+static int domain_open_endpoint(struct wf_domain *domain, struct fi_info *info,
 	struct fid_ep **ep, uint64_t flags, void *context)
 {
 	uint64_t caps = info->caps | domain->info->caps;
@@ -177,12 +177,12 @@ static int open_endpoint(struct wf_domain *domain, struct fi_info *info,
 	if (!copy)
 		return -FI_ENOMEM;
 	copy->caps |= FI_COLLECTIVE;
-	err = open_collective(domain, copy, ep, flags, context);
+	err = domain_open_collective(domain, copy, ep, flags, context);
 	fi_freeinfo(copy);
 	return err;
 }
 
-static int domain_endpoint2(struct fid_domain *fid, struct fi_info *info,
+static int open_domain_endpoint2(struct fid_domain *fid, struct fi_info *info,
 	struct fid_ep **ep, uint64_t flags, void *context)
 {
 	struct wf_domain *domain = wf_domain_of(fid);
@@ -192,7 +192,7 @@ static int domain_endpoint2(struct fid_domain *fid, struct fi_info *info,
 	if (!info || !info->ep_attr || !ep)
 		return -FI_EINVAL;
 	if (!domain->prov->endpoint)
-		return not_offered(domain, "endpoint");
+		return domain_not_offered(domain, "endpoint");
 	if (flags & ~possible) {
 		FI_WARN(domain->prov->fi, FI_LOG_EP_CTRL,
 			"endpoint refused: flags 0x%llx asked for, 0x%llx possible\n",
@@ -207,16 +207,16 @@ static int domain_endpoint2(struct fid_domain *fid, struct fi_info *info,
 	err = wf_info_check(domain->prov, domain->api_version, info);
 	if (err)
 		return err;
-	return open_endpoint(domain, info, ep, flags, context);
+	return domain_open_endpoint(domain, info, ep, flags, context);
 }
 
-static int domain_endpoint(
+static int open_domain_endpoint(
 	struct fid_domain *fid, struct fi_info *info, struct fid_ep **ep, void *context)
 {
-	return domain_endpoint2(fid, info, ep, 0, context);
+	return open_domain_endpoint2(fid, info, ep, 0, context);
 }
 
-static int domain_scalable_ep(struct fid_domain *fid, struct fi_info *info,
+static int open_domain_scalable_ep(struct fid_domain *fid, struct fi_info *info,
 	struct fid_ep **sep, void *context)
 {
 	struct wf_domain *domain = wf_domain_of(fid);
@@ -225,7 +225,7 @@ static int domain_scalable_ep(struct fid_domain *fid, struct fi_info *info,
 	if (!info || !info->ep_attr || !sep)
 		return -FI_EINVAL;
 	if (!domain->prov->scalable_ep)
-		return not_offered(domain, "scalable endpoint");
+		return domain_not_offered(domain, "scalable endpoint");
 	err = wf_info_check(domain->prov, domain->api_version, info);
 	if (err)
 		return err;
@@ -240,7 +240,7 @@ static int domain_query_atomic(struct fid_domain *fid, enum fi_datatype datatype
 	if (!attr)
 		return -FI_EINVAL;
 	if (!domain->prov->query_atomic)
-		return not_offered(domain, "query of atomics");
+		return domain_not_offered(domain, "query of atomics");
 	return domain->prov->query_atomic(domain, datatype, op, attr, flags);
 }
 
@@ -252,7 +252,7 @@ static int domain_query_collective(struct fid_domain *fid, enum fi_collective_op
 	if (!domain->prov->query_collective && domain->prov->av_sets)
 		return wf_coll_query(domain, coll, attr, flags);
 	if (!domain->prov->query_collective)
-		return not_offered(domain, "query of collectives");
+		return domain_not_offered(domain, "query of collectives");
 	return domain->prov->query_collective(domain, coll, attr, flags);
 }
 
@@ -260,20 +260,20 @@ struct fi_ops_domain wf_domain_ops = {
 	.size = sizeof(struct fi_ops_domain),
 	.av_open = wf_av_open,
 	.cq_open = wf_cq_open,
-	.endpoint = domain_endpoint,
-	.scalable_ep = domain_scalable_ep,
+	.endpoint = open_domain_endpoint,
+	.scalable_ep = open_domain_scalable_ep,
 	.cntr_open = wf_cntr_open,
 	.poll_open = wf_poll_open,
 	.stx_ctx = wf_stx_open,
 	.srx_ctx = wf_srx_open,
 	.query_atomic = domain_query_atomic,
 	.query_collective = domain_query_collective,
-	.endpoint2 = domain_endpoint2,
+	.endpoint2 = open_domain_endpoint2,
 	.xpu_ctx = wf_absent_domain_xpu_ctx,
 };
 
 /* An imported domain has calls within those of its owner's. */
-static void share_gate(struct wf_domain *domain)
+static void domain_share_gate(struct wf_domain *domain)
 {
 	if (wf_domain_is_own(domain->peer))
 		wf_domain_share_gate(wf_domain_of(domain->peer), domain);
@@ -292,7 +292,7 @@ int wf_domain_open2(struct fid_fabric *fabric, struct fi_info *info,
 		wf_fabric_of(fabric), info, &tables, ret_domain, flags, context);
 
 	if (!ret && flags & FI_PEER)
-		share_gate(wf_domain_of(*ret_domain));
+		domain_share_gate(wf_domain_of(*ret_domain));
 	return ret;
 }
 

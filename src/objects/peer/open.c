@@ -23,7 +23,7 @@ int wf_peer_open_cntr(struct fid_domain *peer, const struct fi_cntr_attr *attr,
 	return fi_cntr_open(peer, &with_flag, ret_cntr, &context);
 }
 
-static bool is_complete(const struct fi_ops_srx_peer *ops)
+static bool open_is_complete(const struct fi_ops_srx_peer *ops)
 {
 	return FI_CHECK_OP(ops, struct fi_ops_srx_peer, start_msg) &&
 	       FI_CHECK_OP(ops, struct fi_ops_srx_peer, start_tag) &&
@@ -43,7 +43,7 @@ int wf_peer_open_srx(struct fid_domain *peer, const struct fi_rx_attr *attr,
 	ret = fi_srx_context(peer, &with_flag, &opened, &context);
 	if (ret)
 		return ret;
-	if (!is_complete(srx->peer_ops)) {
+	if (!open_is_complete(srx->peer_ops)) {
 		(void)fi_close(&opened->fid);
 		return -FI_EINVAL;
 	}

@@ -23,19 +23,19 @@ struct poll_set {
 	struct wf_list members; /* struct member of each CQ and counter */
 };
 
-static struct poll_set *poll_of(struct fid_poll *fid)
+static struct poll_set *poll_set_poll_of(struct fid_poll *fid)
 {
 	return wf_container_of(fid, struct poll_set, fid);
 }
 
-static atomic_int *refs_of(struct fid *fid)
+static atomic_int *poll_set_refs_of(struct fid *fid)
 {
 	return fid->fclass == FI_CLASS_CQ
 		       ? &wf_container_of(fid, struct wf_cq, fid.fid)->refs
 		       : &wf_container_of(fid, struct wf_cntr, fid.fid)->refs;
 }
 
-static bool cntr_moved(struct member *member)
+static bool poll_set_cntr_moved(struct member *member)
 {
 	struct wf_cntr *cntr = wf_container_of(member->fid, struct wf_cntr, fid.fid);
 	/* acquire: an application that sees the count sees the data that it counts. */
@@ -48,19 +48,19 @@ static bool cntr_moved(struct member *member)
 	return moved;
 }
 
-static bool has_events(struct member *member)
+static bool poll_set_has_events(struct member *member)
 {
 	wf_progress_list_run(member->ready.progress);
 	return member->fid->fclass == FI_CLASS_CNTR
-		       ? cntr_moved(member)
+		       ? poll_set_cntr_moved(member)
 		       : member->ready.readable(member->fid);
 }
 
 /* Reported members move to the end of the list, so that a short @context array reports
  * all of them in the end. */
-static int poll_poll(struct fid_poll *fid, void **context, int count)
+static int poll_set_poll_poll(struct fid_poll *fid, void **context, int count)
 {
-	struct poll_set *set = poll_of(fid);
+	struct poll_set *set = poll_set_poll_of(fid);
 	struct wf_list reported;
 	struct member *member;
 	int n = 0;
@@ -74,7 +74,7 @@ static int poll_poll(struct fid_poll *fid, void **context, int count)
 		member = wf_list_entry(link, struct member, link);
 		if (n == count)
 			break;
-		if (!has_events(member))
+		if (!poll_set_has_events(member))
 			continue;
 		context[n++] = member->fid->context;
 		wf_list_remove(link);
@@ -86,14 +86,14 @@ static int poll_poll(struct fid_poll *fid, void **context, int count)
 	return n;
 }
 
-static int refused(const struct poll_set *set, const char *why)
+static int poll_set_refused(const struct poll_set *set, const char *why)
 {
 	FI_WARN(set->domain->prov->fi, FI_LOG_DOMAIN, "poll set: refused: %s\n", why);
 	return -FI_EINVAL;
 }
 
 /* @lock is held. */
-static struct member *find(struct poll_set *set, const struct fid *fid)
+static struct member *poll_set_find(struct poll_set *set, const struct fid *fid)
 {
 	wf_list_foreach(link, &set->members)
 	{
@@ -103,7 +103,7 @@ static struct member *find(struct poll_set *set, const struct fid *fid)
 	return NULL;
 }
 
-static struct member *new_member(struct fid *fid, const struct wf_ready *ready)
+static struct member *poll_set_new_member(struct fid *fid, const struct wf_ready *ready)
 {
 	struct member *member = calloc(1, sizeof(*member));
 
@@ -112,28 +112,31 @@ static struct member *new_member(struct fid *fid, const struct wf_ready *ready)
 	member->fid = fid;
 	member->ready = *ready;
 	if (fid->fclass == FI_CLASS_CNTR)
-		(void)cntr_moved(member);
+		(void)poll_set_cntr_moved(member);
 	return member;
 }
 
-static int poll_add(struct fid_poll *fid, struct fid *event_fid, uint64_t flags)
+static int poll_set_poll_add(
+	struct fid_poll *fid, struct fid *event_fid, uint64_t flags)
 {
-	struct poll_set *set = poll_of(fid);
+	struct poll_set *set = poll_set_poll_of(fid);
 	struct wf_ready ready;
 	struct member *member;
 
 	if (flags)
-		return refused(set, "flags must be 0");
+		return poll_set_refused(set, "flags must be 0");
 	if (!event_fid || event_fid->fclass == FI_CLASS_EQ ||
 		!wf_ready_of(event_fid, &ready))
-		return refused(set, "completion queues and counters can be added");
-	member = new_member(event_fid, &ready);
+		return poll_set_refused(
+			set, "completion queues and counters can be added");
+	member = poll_set_new_member(event_fid, &ready);
 	if (!member)
 		return -FI_ENOMEM;
 	(void)pthread_mutex_lock(&set->lock);
-	if (!find(set, event_fid)) {
+	if (!poll_set_find(set, event_fid)) {
 		wf_list_push(&set->members, &member->link);
-		atomic_fetch_add_explicit(refs_of(event_fid), 1, memory_order_relaxed);
+		atomic_fetch_add_explicit(
+			poll_set_refs_of(event_fid), 1, memory_order_relaxed);
 		member = NULL;
 	}
 	(void)pthread_mutex_unlock(&set->lock);
@@ -142,29 +145,31 @@ static int poll_add(struct fid_poll *fid, struct fid *event_fid, uint64_t flags)
 }
 
 /* @lock is held. */
-static void drop(struct member *member)
+static void poll_set_drop(struct member *member)
 {
 	wf_list_remove(&member->link);
-	atomic_fetch_sub_explicit(refs_of(member->fid), 1, memory_order_release);
+	atomic_fetch_sub_explicit(
+		poll_set_refs_of(member->fid), 1, memory_order_release);
 	free(member);
 }
 
-static int poll_del(struct fid_poll *fid, struct fid *event_fid, uint64_t flags)
+static int poll_set_poll_del(
+	struct fid_poll *fid, struct fid *event_fid, uint64_t flags)
 {
-	struct poll_set *set = poll_of(fid);
+	struct poll_set *set = poll_set_poll_of(fid);
 	struct member *member;
 
 	if (flags)
-		return refused(set, "flags must be 0");
+		return poll_set_refused(set, "flags must be 0");
 	(void)pthread_mutex_lock(&set->lock);
-	member = find(set, event_fid);
+	member = poll_set_find(set, event_fid);
 	if (member)
-		drop(member);
+		poll_set_drop(member);
 	(void)pthread_mutex_unlock(&set->lock);
-	return member ? 0 : refused(set, "the object is not in the set");
+	return member ? 0 : poll_set_refused(set, "the object is not in the set");
 }
 
-static int poll_close(struct fid *fid)
+static int poll_set_poll_close(struct fid *fid)
 {
 	struct poll_set *set = wf_container_of(fid, struct poll_set, fid.fid);
 	struct wf_domain *domain = set->domain;
@@ -185,13 +190,13 @@ static int poll_close(struct fid *fid)
 }
 
 static struct fi_ops poll_fid_ops =
-	WF_FID_OPS(poll_close, wf_absent_bind, wf_absent_control);
+	WF_FID_OPS(poll_set_poll_close, wf_absent_bind, wf_absent_control);
 
 static struct fi_ops_poll poll_ops = {
 	.size = sizeof(struct fi_ops_poll),
-	.poll = poll_poll,
-	.poll_add = poll_add,
-	.poll_del = poll_del,
+	.poll = poll_set_poll_poll,
+	.poll_add = poll_set_poll_add,
+	.poll_del = poll_set_poll_del,
 };
 
 int wf_poll_open(

@@ -4,57 +4,58 @@
 #include "objects/eq/eq.h"
 #include "objects/poll/ready.h"
 
-static struct wf_eq *eq_of(struct fid *fid)
+static struct wf_eq *ready_eq_of(struct fid *fid)
 {
 	return wf_container_of(fid, struct wf_eq, fid.fid);
 }
 
-static struct wf_cq *cq_of(struct fid *fid)
+static struct wf_cq *ready_cq_of(struct fid *fid)
 {
 	return wf_container_of(fid, struct wf_cq, fid.fid);
 }
 
-static struct wf_cntr *cntr_of(struct fid *fid)
+static struct wf_cntr *ready_cntr_of(struct fid *fid)
 {
 	return wf_container_of(fid, struct wf_cntr, fid.fid);
 }
 
-static bool eq_readable(struct fid *fid)
+static bool ready_eq_readable(struct fid *fid)
 {
-	return wf_eq_readable(eq_of(fid));
+	return wf_eq_readable(ready_eq_of(fid));
 }
 
-static bool cq_readable(struct fid *fid)
+static bool ready_cq_readable(struct fid *fid)
 {
-	return wf_cq_readable(cq_of(fid));
+	return wf_cq_readable(ready_cq_of(fid));
 }
 
 /* A counter with @needs_polling set is never safe to sleep on: no descriptor reports
  * its changes. */
-static bool cntr_changed(struct fid *fid)
+static bool ready_cntr_changed(struct fid *fid)
 {
-	return wf_cntr_changed(cntr_of(fid)) ||
-	       atomic_load_explicit(&cntr_of(fid)->needs_polling, memory_order_relaxed);
+	return wf_cntr_changed(ready_cntr_of(fid)) ||
+	       atomic_load_explicit(
+		       &ready_cntr_of(fid)->needs_polling, memory_order_relaxed);
 }
 
 bool wf_ready_of(struct fid *fid, struct wf_ready *ret_ready)
 {
 	switch (fid->fclass) {
 	case FI_CLASS_EQ:
-		*ret_ready = (struct wf_ready){ .wait = &eq_of(fid)->wait,
-			.progress = &eq_of(fid)->progress,
-			.readable = eq_readable };
-		return !eq_of(fid)->owner;
+		*ret_ready = (struct wf_ready){ .wait = &ready_eq_of(fid)->wait,
+			.progress = &ready_eq_of(fid)->progress,
+			.readable = ready_eq_readable };
+		return !ready_eq_of(fid)->owner;
 	case FI_CLASS_CQ:
-		*ret_ready = (struct wf_ready){ .wait = &cq_of(fid)->wait,
-			.progress = &cq_of(fid)->progress,
-			.readable = cq_readable };
-		return cq_of(fid)->owner == &cq_of(fid)->self;
+		*ret_ready = (struct wf_ready){ .wait = &ready_cq_of(fid)->wait,
+			.progress = &ready_cq_of(fid)->progress,
+			.readable = ready_cq_readable };
+		return ready_cq_of(fid)->owner == &ready_cq_of(fid)->self;
 	case FI_CLASS_CNTR:
-		*ret_ready = (struct wf_ready){ .wait = &cntr_of(fid)->wait,
-			.progress = &cntr_of(fid)->progress,
-			.readable = cntr_changed };
-		return cntr_of(fid)->owner == &cntr_of(fid)->self;
+		*ret_ready = (struct wf_ready){ .wait = &ready_cntr_of(fid)->wait,
+			.progress = &ready_cntr_of(fid)->progress,
+			.readable = ready_cntr_changed };
+		return ready_cntr_of(fid)->owner == &ready_cntr_of(fid)->self;
 	default:
 		return false;
 	}

@@ -87,7 +87,8 @@ static struct fi_ops_wait wait_set_ops = {
 	.wait = wait_set_wait,
 };
 
-static int check_attr(const struct wf_fabric *fabric, const struct fi_wait_attr *attr)
+static int wait_set_check_attr(
+	const struct wf_fabric *fabric, const struct fi_wait_attr *attr)
 {
 	if (!attr)
 		return -FI_EINVAL;
@@ -118,7 +119,7 @@ int wf_wait_set_open(
 
 	if (!ret_wait)
 		return -FI_EINVAL;
-	err = check_attr(fabric, attr);
+	err = wait_set_check_attr(fabric, attr);
 	if (err)
 		return err;
 	set = calloc(1, sizeof(*set));

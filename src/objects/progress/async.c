@@ -28,7 +28,7 @@ static struct {
 	uint64_t tick_ns; /* nanoseconds until the next look */
 } async = { .lock = PTHREAD_MUTEX_INITIALIZER };
 
-static struct wf_async_item *item_of(struct wf_list *link)
+static struct wf_async_item *async_item_of(struct wf_list *link)
 {
 	return wf_list_entry(link, struct wf_async_item, link);
 }
@@ -67,7 +67,7 @@ static bool async_is_wanted(const struct wf_async_item *item)
 	return atomic_load_explicit(&item->wanted, memory_order_relaxed);
 }
 
-static bool async_run(struct wf_async_item *item)
+static bool progress_async_run(struct wf_async_item *item)
 {
 	bool left = true;
 
@@ -114,7 +114,7 @@ static bool async_serve(struct wf_async_item *item)
 		return true;
 	async.running = item;
 	(void)pthread_mutex_unlock(&async.lock);
-	left = async_run(item);
+	left = progress_async_run(item);
 	(void)pthread_mutex_lock(&async.lock);
 	async.running = NULL;
 	(void)pthread_cond_broadcast(&async.ran);
@@ -137,7 +137,7 @@ static void async_serve_all(void)
 	while ((link = wf_list_pop(&async.items))) {
 		/* Listed while it is run, so that wf_async_forget finds it. */
 		wf_list_push(&seen, link);
-		if (!async_serve(item_of(link)))
+		if (!async_serve(async_item_of(link)))
 			wf_list_remove(link);
 	}
 	while ((link = wf_list_pop(&seen)))

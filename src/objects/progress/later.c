@@ -24,7 +24,7 @@ void wf_later_add(struct wf_later *later, struct wf_list *item)
 	wf_later_wake(later);
 }
 
-static struct wf_list *pop(struct wf_later *later)
+static struct wf_list *later_pop(struct wf_later *later)
 {
 	struct wf_list *item;
 
@@ -36,11 +36,11 @@ static struct wf_list *pop(struct wf_later *later)
 	return item;
 }
 
-static bool run_all(struct wf_later *later)
+static bool later_run_all(struct wf_later *later)
 {
 	struct wf_list *item;
 
-	while ((item = pop(later))) {
+	while ((item = later_pop(later))) {
 		if (later->run(later, item))
 			continue;
 		wf_lock(&later->lock);
@@ -60,7 +60,7 @@ void wf_later_run_slow(struct wf_later *later)
 		 * releases the lock: below. */
 		if (!wf_trylock(&later->run_lock))
 			return;
-		done = run_all(later);
+		done = later_run_all(later);
 		wf_unlock(&later->run_lock);
 		/* Full fence: a thread whose trylock failed stored @is_ready before
 		 * that, so the load below sees it. */
@@ -73,12 +73,12 @@ static struct wf_later *later_of(struct wf_progress *item)
 	return wf_container_of(item, struct wf_later, progress);
 }
 
-static void item_run(struct wf_progress *item)
+static void later_item_run(struct wf_progress *item)
 {
 	wf_later_run(later_of(item));
 }
 
-static int item_wait_fd(struct wf_progress *item)
+static int later_item_wait_fd(struct wf_progress *item)
 {
 	struct wf_later *later = later_of(item);
 	int none = -1, fd = atomic_load(&later->fd);
@@ -96,7 +96,7 @@ static int item_wait_fd(struct wf_progress *item)
 
 /* An entry that cannot run yet keeps all sleepers awake: no event is known that says
  * when it can. */
-static bool item_arm(struct wf_progress *item)
+static bool later_item_arm(struct wf_progress *item)
 {
 	struct wf_later *later = later_of(item);
 	uint64_t count;
@@ -127,9 +127,9 @@ int wf_later_init(
 	atomic_init(&later->fd, -1);
 	later->run = run;
 	later->progress = (struct wf_progress){
-		.run = item_run,
-		.wait_fd = item_wait_fd,
-		.arm = item_arm,
+		.run = later_item_run,
+		.wait_fd = later_item_wait_fd,
+		.arm = later_item_arm,
 	};
 	return 0;
 }

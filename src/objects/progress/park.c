@@ -25,20 +25,20 @@ enum {
 	EVENTS_MAX = 64,
 };
 
-static void put(
+static void park_put(
 	struct wf_progress_list *list, struct wf_progress_ref *ref, unsigned int at)
 {
 	list->refs[at] = ref;
 	ref->at = at;
 }
 
-static void swap(struct wf_progress_ref *ref, unsigned int at)
+static void park_swap(struct wf_progress_ref *ref, unsigned int at)
 {
 	struct wf_progress_list *list = ref->list;
 	struct wf_progress_ref *other = list->refs[at];
 
-	put(list, other, ref->at);
-	put(list, ref, at);
+	park_put(list, other, ref->at);
+	park_put(list, ref, at);
 }
 
 void wf_progress_unpark_item(struct wf_progress_ref *ref)
@@ -46,7 +46,7 @@ void wf_progress_unpark_item(struct wf_progress_ref *ref)
 	struct wf_progress_list *list = ref->list;
 
 	if (ref->at >= list->awake)
-		swap(ref, list->awake++);
+		park_swap(ref, list->awake++);
 }
 
 void wf_progress_push_woken(struct wf_progress_ref *ref)
@@ -87,15 +87,15 @@ void wf_progress_forget(struct wf_progress_ref *ref)
 		(void)epoll_ctl(
 			list->epfd, EPOLL_CTL_DEL, wf_progress_fd(ref->item), NULL);
 	if (ref->at < list->awake)
-		swap(ref, --list->awake);
-	put(list, list->refs[--list->count], ref->at);
+		park_swap(ref, --list->awake);
+	park_put(list, list->refs[--list->count], ref->at);
 	/* One item always stays awake (see progress.h). */
 	if (!list->awake && list->count)
 		wf_progress_unpark_item(list->refs[0]);
 }
 
 /* Report one readiness event of the item, then none until it is parked again. */
-static int watch(struct wf_progress_list *list, struct wf_progress_ref *ref)
+static int park_watch(struct wf_progress_list *list, struct wf_progress_ref *ref)
 {
 	struct epoll_event event = { .events = EPOLLIN | EPOLLONESHOT,
 		.data.ptr = ref };
@@ -127,13 +127,13 @@ bool wf_progress_park(struct wf_progress_list *list, unsigned int at)
 		return false;
 	atomic_fetch_or_explicit(
 		&item->state, WF_PROGRESS_PARKED, memory_order_relaxed);
-	if (!item->arm(item) || watch(list, ref))
+	if (!item->arm(item) || park_watch(list, ref))
 		return false;
-	swap(ref, --list->awake);
+	park_swap(ref, --list->awake);
 	return true;
 }
 
-static void poll_parked(struct wf_progress_list *list)
+static void park_poll_parked(struct wf_progress_list *list)
 {
 	struct epoll_event events[EVENTS_MAX];
 	int n = wf_sys_epoll_wait(list->epfd, events, EVENTS_MAX, 0);
@@ -153,5 +153,5 @@ void wf_progress_unpark(struct wf_progress_list *list)
 	if (list->runs < RUNS_PER_POLL && !list->poll_next && tick == list->tick)
 		return;
 	list->tick = tick;
-	poll_parked(list);
+	park_poll_parked(list);
 }

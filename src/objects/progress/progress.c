@@ -17,7 +17,7 @@
  */
 static pthread_mutex_t chain_lock = PTHREAD_MUTEX_INITIALIZER;
 
-static void link_ref(struct wf_progress_ref *ref)
+static void progress_link_ref(struct wf_progress_ref *ref)
 {
 	pthread_mutex_lock(&chain_lock);
 	ref->next = ref->item->refs;
@@ -25,7 +25,7 @@ static void link_ref(struct wf_progress_ref *ref)
 	pthread_mutex_unlock(&chain_lock);
 }
 
-static void unlink_ref(struct wf_progress_ref *ref)
+static void progress_unlink_ref(struct wf_progress_ref *ref)
 {
 	struct wf_progress_ref **at = &ref->item->refs;
 
@@ -36,7 +36,7 @@ static void unlink_ref(struct wf_progress_ref *ref)
 	pthread_mutex_unlock(&chain_lock);
 }
 
-static struct wf_progress_ref *find(
+static struct wf_progress_ref *progress_find(
 	struct wf_progress_list *list, const struct wf_progress *item)
 {
 	struct wf_progress_ref *ref;
@@ -70,7 +70,7 @@ int wf_progress_list_init(
 	return wf_lock_init(&list->lock, kind);
 }
 
-static int watch_fd(struct wf_fds *fds, struct wf_progress_ref *ref)
+static int progress_watch_fd(struct wf_fds *fds, struct wf_progress_ref *ref)
 {
 	int fd = ref->item->wait_fd(ref->item);
 	int err = fd < 0 ? fd : wf_fds_add(fds, fd);
@@ -81,17 +81,17 @@ static int watch_fd(struct wf_fds *fds, struct wf_progress_ref *ref)
 }
 
 /* Give the item's descriptors to @wait, if a thread can sleep on descriptors there. */
-static int watch(struct wf_wait *wait, struct wf_progress_ref *ref)
+static int progress_watch(struct wf_wait *wait, struct wf_progress_ref *ref)
 {
 	struct wf_fds *fds = wait ? wf_wait_fds(wait) : NULL;
 
 	ref->fd = -1;
 	if (fds && ref->item->wait_fds)
 		return wf_fds_follow(&ref->fds, ref->item->wait_fds(ref->item), fds);
-	return fds && ref->item->wait_fd ? watch_fd(fds, ref) : 0;
+	return fds && ref->item->wait_fd ? progress_watch_fd(fds, ref) : 0;
 }
 
-static void unwatch(struct wf_wait *wait, struct wf_progress_ref *ref)
+static void progress_unwatch(struct wf_wait *wait, struct wf_progress_ref *ref)
 {
 	wf_fds_unfollow(&ref->fds);
 	if (ref->fd >= 0)
@@ -102,8 +102,8 @@ static void unwatch(struct wf_wait *wait, struct wf_progress_ref *ref)
 void wf_progress_list_done(struct wf_progress_list *list)
 {
 	for (unsigned int i = 0; i < list->count; i++) {
-		unwatch(list->wait, list->refs[i]);
-		unlink_ref(list->refs[i]);
+		progress_unwatch(list->wait, list->refs[i]);
+		progress_unlink_ref(list->refs[i]);
 		free(list->refs[i]);
 	}
 	free(list->refs);
@@ -112,7 +112,7 @@ void wf_progress_list_done(struct wf_progress_list *list)
 	wf_lock_done(&list->lock);
 }
 
-static bool make_space(struct wf_progress_list *list)
+static bool progress_make_space(struct wf_progress_list *list)
 {
 	unsigned int capacity = list->capacity ? 2 * list->capacity : 4;
 	struct wf_progress_ref **refs;
@@ -128,7 +128,7 @@ static bool make_space(struct wf_progress_list *list)
 }
 
 /* @lock is held. */
-static int append(struct wf_progress_list *list, struct wf_progress *item)
+static int progress_append(struct wf_progress_list *list, struct wf_progress *item)
 {
 	struct wf_progress_ref *ref = calloc(1, sizeof(*ref));
 	int err = -FI_ENOMEM;
@@ -138,15 +138,15 @@ static int append(struct wf_progress_list *list, struct wf_progress *item)
 	ref->item = item;
 	ref->list = list;
 	ref->uses = 1;
-	if (!make_space(list))
+	if (!progress_make_space(list))
 		goto err_free;
-	err = watch(list->wait, ref);
+	err = progress_watch(list->wait, ref);
 	if (err)
 		goto err_free;
 	ref->at = list->count++;
 	list->refs[ref->at] = ref;
 	wf_progress_unpark_item(ref);
-	link_ref(ref);
+	progress_link_ref(ref);
 	return 0;
 
 err_free:
@@ -160,11 +160,11 @@ int wf_progress_list_add(struct wf_progress_list *list, struct wf_progress *item
 	int err = 0;
 
 	wf_lock(&list->lock);
-	ref = find(list, item);
+	ref = progress_find(list, item);
 	if (ref)
 		ref->uses++;
 	else
-		err = append(list, item);
+		err = progress_append(list, item);
 	wf_unlock(&list->lock);
 	/* A thread that sleeps on the wait has not armed the new item: wake it. */
 	if (!err && list->wait)
@@ -177,10 +177,10 @@ void wf_progress_list_del(struct wf_progress_list *list, struct wf_progress *ite
 	struct wf_progress_ref *ref;
 
 	wf_lock(&list->lock);
-	ref = find(list, item);
+	ref = progress_find(list, item);
 	if (ref && !--ref->uses) {
-		unwatch(list->wait, ref);
-		unlink_ref(ref);
+		progress_unwatch(list->wait, ref);
+		progress_unlink_ref(ref);
 		wf_progress_forget(ref);
 		free(ref);
 	}
@@ -194,13 +194,13 @@ int wf_progress_list_set_wait(struct wf_progress_list *list, struct wf_wait *wai
 
 	wf_lock(&list->lock);
 	for (i = 0; i < list->count; i++)
-		unwatch(list->wait, list->refs[i]);
+		progress_unwatch(list->wait, list->refs[i]);
 	list->wait = wait;
 	for (i = 0; i < list->count && !err; i++)
-		err = watch(wait, list->refs[i]);
+		err = progress_watch(wait, list->refs[i]);
 	if (err) {
 		for (i = 0; i < list->count; i++)
-			unwatch(wait, list->refs[i]);
+			progress_unwatch(wait, list->refs[i]);
 		list->wait = NULL;
 	}
 	wf_unlock(&list->lock);

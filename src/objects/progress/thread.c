@@ -42,7 +42,7 @@ static void *thread_main(void *arg)
 }
 
 /* Block all signals in the thread: the application's handlers run in its own. */
-static int spawn(struct wf_progress_thread *thread)
+static int thread_spawn(struct wf_progress_thread *thread)
 {
 	sigset_t all, before;
 	int err;
@@ -76,7 +76,7 @@ int wf_progress_thread_start(
 	err = wf_progress_list_set_wait(list, &thread->wait);
 	if (err)
 		goto err_wait;
-	err = spawn(thread);
+	err = thread_spawn(thread);
 	if (err)
 		goto err_list;
 	*ret_thread = thread;

@@ -17,7 +17,7 @@ static const uint64_t ACCESS_BITS = FI_SEND | FI_RECV | FI_READ | FI_WRITE |
 				    FI_REMOTE_READ | FI_REMOTE_WRITE | FI_COLLECTIVE |
 				    FI_MSG | FI_TAGGED | FI_RMA | FI_ATOMIC;
 
-static uint64_t caps_of(const struct wf_domain *domain)
+static uint64_t attr_caps_of(const struct wf_domain *domain)
 {
 	return domain->info->caps | domain->info->domain_attr->caps;
 }
@@ -52,7 +52,7 @@ void wf_mr_attr_read(const struct wf_domain *domain, const struct fi_mr_attr *at
 	struct fi_mr_attr *ret_attr)
 {
 	uint32_t version = domain->api_version;
-	bool hmem = caps_of(domain) & FI_HMEM;
+	bool hmem = attr_caps_of(domain) & FI_HMEM;
 
 	*ret_attr = (struct fi_mr_attr){
 		.mr_iov = attr->mr_iov,
@@ -81,21 +81,21 @@ void wf_mr_attr_read(const struct wf_domain *domain, const struct fi_mr_attr *at
 	}
 }
 
-static int refused(const struct wf_domain *domain, int err, const char *why)
+static int attr_refused(const struct wf_domain *domain, int err, const char *why)
 {
 	FI_WARN(domain->prov->fi, FI_LOG_MR, "registration refused: %s\n", why);
 	return err;
 }
 
-static int check_flags(
+static int attr_check_flags(
 	const struct wf_domain *domain, const struct fi_mr_attr *attr, uint64_t flags)
 {
-	uint64_t possible = caps_of(domain) & (FI_RMA_EVENT | FI_RMA_PMEM);
+	uint64_t possible = attr_caps_of(domain) & (FI_RMA_EVENT | FI_RMA_PMEM);
 
-	if (caps_of(domain) & FI_HMEM)
+	if (attr_caps_of(domain) & FI_HMEM)
 		possible |= FI_HMEM_HOST_ALLOC | FI_HMEM_DEVICE_ONLY;
 	if (flags & FI_MR_DMABUF && attr->base_mr)
-		return refused(domain, -FI_EINVAL,
+		return attr_refused(domain, -FI_EINVAL,
 			"a dmabuf cannot be part of another region");
 	if (!(flags & ~possible))
 		return 0;
@@ -105,7 +105,7 @@ static int check_flags(
 	return -FI_EBADFLAGS;
 }
 
-static bool is_page_size(size_t size)
+static bool attr_is_page_size(size_t size)
 {
 	char path[80];
 
@@ -116,24 +116,27 @@ static bool is_page_size(size_t size)
 	return size % 1024 == 0 && access(path, F_OK) == 0;
 }
 
-static int check_memory(const struct wf_domain *domain, const struct fi_mr_attr *attr)
+static int attr_check_memory(
+	const struct wf_domain *domain, const struct fi_mr_attr *attr)
 {
 	if (attr->iface != FI_HMEM_SYSTEM)
-		return refused(domain, -FI_ENOSYS,
+		return attr_refused(domain, -FI_ENOSYS,
 			"device memory asked for, only FI_HMEM_SYSTEM possible");
 	if (attr->hmem_data)
-		return refused(domain, -FI_EINVAL, "hmem_data must be NULL");
-	if (attr->page_size && !is_page_size(attr->page_size))
-		return refused(domain, -FI_EINVAL, "page_size is none of the system's");
+		return attr_refused(domain, -FI_EINVAL, "hmem_data must be NULL");
+	if (attr->page_size && !attr_is_page_size(attr->page_size))
+		return attr_refused(
+			domain, -FI_EINVAL, "page_size is none of the system's");
 	return 0;
 }
 
-static int check_pieces(const struct wf_domain *domain, const struct fi_mr_attr *attr)
+static int attr_check_pieces(
+	const struct wf_domain *domain, const struct fi_mr_attr *attr)
 {
 	size_t limit = domain->info->domain_attr->mr_iov_limit, total = 0;
 
 	if (!attr->mr_iov || !attr->iov_count)
-		return refused(domain, -FI_EINVAL, "no memory is given");
+		return attr_refused(domain, -FI_EINVAL, "no memory is given");
 	if (attr->iov_count > WF_MAX(limit, (size_t)1)) {
 		FI_WARN(domain->prov->fi, FI_LOG_MR,
 			"registration refused: %zu pieces asked for, %zu possible\n",
@@ -145,14 +148,14 @@ static int check_pieces(const struct wf_domain *domain, const struct fi_mr_attr 
 
 		if (iov->iov_len > UINTPTR_MAX - (uintptr_t)iov->iov_base ||
 			iov->iov_len > SIZE_MAX - total)
-			return refused(
+			return attr_refused(
 				domain, -FI_EINVAL, "a piece leaves the address space");
 		total += iov->iov_len;
 	}
 	return 0;
 }
 
-static int check_key(const struct wf_domain *domain, const struct fi_mr_attr *attr)
+static int attr_check_key(const struct wf_domain *domain, const struct fi_mr_attr *attr)
 {
 	uint64_t max = wf_mr_max_key(domain);
 
@@ -165,7 +168,8 @@ static int check_key(const struct wf_domain *domain, const struct fi_mr_attr *at
 	return -FI_EKEYREJECTED;
 }
 
-static int check_auth_key(const struct wf_domain *domain, const struct fi_mr_attr *attr)
+static int attr_check_auth_key(
+	const struct wf_domain *domain, const struct fi_mr_attr *attr)
 {
 	size_t size = domain->info->domain_attr->auth_key_size;
 
@@ -174,7 +178,7 @@ static int check_auth_key(const struct wf_domain *domain, const struct fi_mr_att
 	else if (!attr->auth_key_size)
 		return 0;
 	if (attr->auth_key_size != size || !attr->auth_key)
-		return refused(domain, -FI_EINVAL,
+		return attr_refused(domain, -FI_EINVAL,
 			"the authorization key is not one of the domain's size");
 	return 0;
 }
@@ -184,16 +188,16 @@ int wf_mr_attr_check(
 {
 	int err;
 
-	err = check_flags(domain, attr, flags);
+	err = attr_check_flags(domain, attr, flags);
 	if (!err)
-		err = check_pieces(domain, attr);
+		err = attr_check_pieces(domain, attr);
 	if (!err && attr->offset)
-		err = refused(domain, -FI_EINVAL, "offset must be 0");
+		err = attr_refused(domain, -FI_EINVAL, "offset must be 0");
 	if (!err && attr->access & ~ACCESS_BITS)
-		err = refused(domain, -FI_EINVAL, "unknown access bits");
+		err = attr_refused(domain, -FI_EINVAL, "unknown access bits");
 	if (!err)
-		err = check_memory(domain, attr);
+		err = attr_check_memory(domain, attr);
 	if (!err)
-		err = check_auth_key(domain, attr);
-	return err ? err : check_key(domain, attr);
+		err = attr_check_auth_key(domain, attr);
+	return err ? err : attr_check_key(domain, attr);
 }

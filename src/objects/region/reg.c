@@ -7,7 +7,7 @@
 
 /* The registration calls: each reads and checks its attributes, then registers. */
 
-static int register_region(struct wf_domain *domain, const struct fi_mr_attr *attr,
+static int reg_register_region(struct wf_domain *domain, const struct fi_mr_attr *attr,
 	uint64_t flags, struct fid_mr **ret_mr)
 {
 	int (*reg)(struct wf_domain *, const struct fi_mr_attr *, uint64_t,
@@ -20,25 +20,25 @@ static int register_region(struct wf_domain *domain, const struct fi_mr_attr *at
 		   : wf_mr_register(domain, attr, flags, ret_mr);
 }
 
-static bool is_domain(const struct fid *fid)
+static bool reg_is_domain(const struct fid *fid)
 {
 	return fid && fid->fclass == FI_CLASS_DOMAIN;
 }
 
-static int mr_regattr(struct fid *fid, const struct fi_mr_attr *attr, uint64_t flags,
-	struct fid_mr **ret_mr)
+static int reg_mr_regattr(struct fid *fid, const struct fi_mr_attr *attr,
+	uint64_t flags, struct fid_mr **ret_mr)
 {
 	struct wf_domain *domain;
 	struct fi_mr_attr known;
 
-	if (!is_domain(fid) || !attr || !ret_mr)
+	if (!reg_is_domain(fid) || !attr || !ret_mr)
 		return -FI_EINVAL;
 	domain = wf_container_of(fid, struct wf_domain, fid.fid);
 	wf_mr_attr_read(domain, attr, &known);
-	return register_region(domain, &known, flags, ret_mr);
+	return reg_register_region(domain, &known, flags, ret_mr);
 }
 
-static int mr_regv(struct fid *fid, const struct iovec *iov, size_t count,
+static int reg_mr_regv(struct fid *fid, const struct iovec *iov, size_t count,
 	uint64_t access, uint64_t offset, uint64_t key, uint64_t flags,
 	struct fid_mr **ret_mr, void *context)
 {
@@ -51,26 +51,26 @@ static int mr_regv(struct fid *fid, const struct iovec *iov, size_t count,
 		.context = context,
 	};
 
-	if (!is_domain(fid) || !ret_mr)
+	if (!reg_is_domain(fid) || !ret_mr)
 		return -FI_EINVAL;
-	return register_region(
+	return reg_register_region(
 		wf_container_of(fid, struct wf_domain, fid.fid), &attr, flags, ret_mr);
 }
 
-static int mr_reg(struct fid *fid, const void *buf, size_t len, uint64_t access,
+static int region_reg_mr(struct fid *fid, const void *buf, size_t len, uint64_t access,
 	uint64_t offset, uint64_t key, uint64_t flags, struct fid_mr **mr,
 	void *context)
 {
 	const struct iovec iov = { .iov_base = (void *)(uintptr_t)buf, .iov_len = len };
 
-	return mr_regv(fid, &iov, 1, access, offset, key, flags, mr, context);
+	return reg_mr_regv(fid, &iov, 1, access, offset, key, flags, mr, context);
 }
 
 struct fi_ops_mr wf_mr_ops = {
 	.size = sizeof(struct fi_ops_mr),
-	.reg = mr_reg,
-	.regv = mr_regv,
-	.regattr = mr_regattr,
+	.reg = region_reg_mr,
+	.regv = reg_mr_regv,
+	.regattr = reg_mr_regattr,
 };
 
 int wf_mr_check_subregions(const struct wf_domain *domain, const atomic_int *parts)
@@ -87,7 +87,7 @@ int wf_mr_check_subregions(const struct wf_domain *domain, const atomic_int *par
 
 /* True if the domain's mr_mode requires FI_RMA_EVENT at the registration and the region
  * lacks it; otherwise a counter can be bound to any region. */
-static bool lacks_rma_event(const struct wf_domain *domain, uint64_t mr_flags)
+static bool reg_lacks_rma_event(const struct wf_domain *domain, uint64_t mr_flags)
 {
 	return domain->info->domain_attr->mr_mode & FI_MR_RMA_EVENT &&
 	       !(mr_flags & FI_RMA_EVENT);
@@ -108,7 +108,7 @@ int wf_mr_check_bind(const struct wf_domain *domain, uint64_t mr_flags,
 			(unsigned long long)flags);
 		return -FI_EBADFLAGS;
 	}
-	if (bound || cntr->domain != domain || lacks_rma_event(domain, mr_flags)) {
+	if (bound || cntr->domain != domain || reg_lacks_rma_event(domain, mr_flags)) {
 		FI_WARN(domain->prov->fi, FI_LOG_MR,
 			"bind refused: one counter of the same domain, to a region "
 			"registered with FI_RMA_EVENT\n");

@@ -23,14 +23,14 @@
 
 static const uint64_t REMOTE = FI_REMOTE_READ | FI_REMOTE_WRITE;
 
-static struct wf_mr *mr_of_fid(struct fid *fid)
+static struct wf_mr *region_mr_of_fid(struct fid *fid)
 {
 	return wf_container_of(fid, struct wf_mr, fid.fid);
 }
 
-static int mr_close(struct fid *fid)
+static int region_mr_close(struct fid *fid)
 {
-	struct wf_mr *mr = mr_of_fid(fid);
+	struct wf_mr *mr = region_mr_of_fid(fid);
 	struct wf_domain *domain = mr->domain;
 	int err = wf_mr_check_subregions(domain, &mr->refs);
 
@@ -50,7 +50,7 @@ static int mr_close(struct fid *fid)
 	return 0;
 }
 
-static int bind_cntr(struct wf_mr *mr, struct wf_cntr *cntr, uint64_t flags)
+static int region_bind_cntr(struct wf_mr *mr, struct wf_cntr *cntr, uint64_t flags)
 {
 	int err = wf_mr_check_bind(mr->domain, mr->flags, mr->cntr, cntr, flags);
 
@@ -64,9 +64,9 @@ static int bind_cntr(struct wf_mr *mr, struct wf_cntr *cntr, uint64_t flags)
 	return 0;
 }
 
-static int mr_bind(struct fid *fid, struct fid *bfid, uint64_t flags)
+static int region_mr_bind(struct fid *fid, struct fid *bfid, uint64_t flags)
 {
-	struct wf_mr *mr = mr_of_fid(fid);
+	struct wf_mr *mr = region_mr_of_fid(fid);
 	const struct fi_provider *prov = mr->domain->prov->fi;
 
 	if (!bfid)
@@ -77,7 +77,7 @@ static int mr_bind(struct fid *fid, struct fid *bfid, uint64_t flags)
 	}
 	switch (bfid->fclass) {
 	case FI_CLASS_CNTR:
-		return bind_cntr(
+		return region_bind_cntr(
 			mr, wf_container_of(bfid, struct wf_cntr, fid.fid), flags);
 	case FI_CLASS_EP:
 	case FI_CLASS_SEP:
@@ -92,7 +92,7 @@ static int mr_bind(struct fid *fid, struct fid *bfid, uint64_t flags)
 	}
 }
 
-static int mr_enable(struct wf_mr *mr)
+static int region_mr_enable(struct wf_mr *mr)
 {
 	wf_mr_map_enable(&mr->domain->mr_map, mr);
 	return 0;
@@ -101,7 +101,7 @@ static int mr_enable(struct wf_mr *mr)
 /* The CPU sees every change of the mapping, so FI_REFRESH only checks its arguments.
  * @modify comes from the inline function fi_mr_refresh, which sets only the fields read
  * below. */
-static int mr_refresh(struct wf_mr *mr, const struct fi_mr_modify *modify)
+static int region_mr_refresh(struct wf_mr *mr, const struct fi_mr_modify *modify)
 {
 	if (!modify || !modify->attr.mr_iov || !modify->attr.iov_count)
 		return -FI_EINVAL;
@@ -155,15 +155,15 @@ int wf_mr_map_raw(struct wf_domain *domain, const struct fi_mr_map_raw *map)
 	return 0;
 }
 
-static int mr_control(struct fid *fid, int command, void *arg)
+static int region_mr_control(struct fid *fid, int command, void *arg)
 {
-	struct wf_mr *mr = mr_of_fid(fid);
+	struct wf_mr *mr = region_mr_of_fid(fid);
 
 	switch (command) {
 	case FI_ENABLE:
-		return mr_enable(mr);
+		return region_mr_enable(mr);
 	case FI_REFRESH:
-		return mr_refresh(mr, arg);
+		return region_mr_refresh(mr, arg);
 	case FI_GET_RAW_MR:
 		return wf_mr_give_raw(mr->domain, mr->fid.key, mr->base, arg);
 	default:
@@ -171,17 +171,18 @@ static int mr_control(struct fid *fid, int command, void *arg)
 	}
 }
 
-static struct fi_ops mr_fid_ops = WF_FID_OPS(mr_close, mr_bind, mr_control);
+static struct fi_ops mr_fid_ops =
+	WF_FID_OPS(region_mr_close, region_mr_bind, region_mr_control);
 
 void wf_mr_hide(struct fid_mr *fid)
 {
 	if (fid->fid.ops == &mr_fid_ops)
-		mr_of_fid(&fid->fid)->no_events = true;
+		region_mr_of_fid(&fid->fid)->no_events = true;
 }
 
 /* The region that contains the new sub-region; NULL if @attr asks for none. */
-static int find_base(const struct wf_domain *domain, const struct fi_mr_attr *attr,
-	struct wf_mr **ret_base)
+static int region_find_base(const struct wf_domain *domain,
+	const struct fi_mr_attr *attr, struct wf_mr **ret_base)
 {
 	struct wf_mr *base = NULL;
 
@@ -201,7 +202,7 @@ static int find_base(const struct wf_domain *domain, const struct fi_mr_attr *at
 	return 0;
 }
 
-static int fill(struct wf_mr *mr, struct wf_domain *domain,
+static int region_fill(struct wf_mr *mr, struct wf_domain *domain,
 	const struct fi_mr_attr *attr, uint64_t flags)
 {
 	size_t size = attr->iov_count * sizeof(*mr->iov);
@@ -232,7 +233,7 @@ static int fill(struct wf_mr *mr, struct wf_domain *domain,
 }
 
 /* @choose: the map chooses the key. */
-static int insert(struct wf_domain *domain, struct wf_mr *mr, bool choose)
+static int region_insert(struct wf_domain *domain, struct wf_mr *mr, bool choose)
 {
 	int err;
 
@@ -246,21 +247,21 @@ static int insert(struct wf_domain *domain, struct wf_mr *mr, bool choose)
 	return err;
 }
 
-static int register_region(struct wf_domain *domain, const struct fi_mr_attr *attr,
+static int region_register(struct wf_domain *domain, const struct fi_mr_attr *attr,
 	uint64_t flags, bool choose, struct fid_mr **ret_mr)
 {
 	struct wf_mr *mr, *base;
-	int err = find_base(domain, attr, &base);
+	int err = region_find_base(domain, attr, &base);
 
 	if (err)
 		return err;
 	mr = calloc(1, sizeof(*mr));
 	if (!mr)
 		return -FI_ENOMEM;
-	err = fill(mr, domain, attr, flags);
+	err = region_fill(mr, domain, attr, flags);
 	if (err)
 		goto err_free;
-	err = insert(domain, mr, choose);
+	err = region_insert(domain, mr, choose);
 	if (err)
 		goto err_iov;
 	if (base)
@@ -280,11 +281,11 @@ err_free:
 int wf_mr_register(struct wf_domain *domain, const struct fi_mr_attr *attr,
 	uint64_t flags, struct fid_mr **ret_mr)
 {
-	return register_region(domain, attr, flags, wf_mr_chooses_key(domain), ret_mr);
+	return region_register(domain, attr, flags, wf_mr_chooses_key(domain), ret_mr);
 }
 
 int wf_mr_register_as(struct wf_domain *domain, const struct fi_mr_attr *attr,
 	uint64_t flags, struct fid_mr **ret_mr)
 {
-	return register_region(domain, attr, flags, false, ret_mr);
+	return region_register(domain, attr, flags, false, ret_mr);
 }

@@ -20,7 +20,7 @@ void wf_srx_report_failed(
 		sink->ops->fail(sink, entry->peer.flags, &cq_entry);
 }
 
-static void withdraw(struct wf_srx *srx, struct wf_srx_entry *entry, int err)
+static void cancel_withdraw(struct wf_srx *srx, struct wf_srx_entry *entry, int err)
 {
 	if (wf_srx_is_multi(entry)) {
 		entry->err = err;
@@ -42,20 +42,21 @@ bool wf_srx_cancel(struct wf_srx *srx, void *context)
 	if (!entry)
 		entry = wf_srx_find_posted(srx, FI_TAGGED, context);
 	if (entry)
-		withdraw(srx, entry, FI_ECANCELED);
+		cancel_withdraw(srx, entry, FI_ECANCELED);
 	return entry;
 }
 
-static void flush_engine(struct wf_srx *srx, struct wf_match *engine, int err)
+static void cancel_flush_engine(struct wf_srx *srx, struct wf_match *engine, int err)
 {
 	struct wf_list list;
 
 	wf_match_list_posted(engine, &list);
-	wf_match_foreach_listed(match, &list) withdraw(srx, wf_srx_matched(match), err);
+	wf_match_foreach_listed(match, &list)
+		cancel_withdraw(srx, wf_srx_matched(match), err);
 }
 
 void wf_srx_flush(struct wf_srx *srx, int err)
 {
-	flush_engine(srx, &srx->msg, err);
-	flush_engine(srx, &srx->tag, err);
+	cancel_flush_engine(srx, &srx->msg, err);
+	cancel_flush_engine(srx, &srx->tag, err);
 }

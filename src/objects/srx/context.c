@@ -40,33 +40,36 @@ void wf_srx_contexts_done(struct wf_srx *srx)
 	srx->contexts = NULL;
 }
 
-static struct wf_match_table *table_of(struct wf_srx_contexts *contexts, uint64_t type)
+static struct wf_match_table *context_table_of(
+	struct wf_srx_contexts *contexts, uint64_t type)
 {
 	return type & FI_TAGGED ? &contexts->tag : &contexts->msg;
 }
 
-static uint64_t key_of(const void *context)
+static uint64_t context_key_of(const void *context)
 {
 	return (uint64_t)(uintptr_t)context;
 }
 
-static uint32_t hash_of(
+static uint32_t context_hash_of(
 	const struct wf_match_table *table, const struct wf_match_node *node)
 {
 	return wf_match_table_hash(table, node->tag, node->addr);
 }
 
-static bool index_add(struct wf_srx_contexts *contexts, struct wf_srx_entry *entry)
+static bool context_index_add(
+	struct wf_srx_contexts *contexts, struct wf_srx_entry *entry)
 {
-	struct wf_match_table *table = table_of(contexts, entry->peer.flags);
+	struct wf_match_table *table = context_table_of(contexts, entry->peer.flags);
 	struct indexed *indexed = wf_pool_get(&contexts->nodes);
 
 	if (!indexed)
 		return false;
 	indexed->entry = entry;
-	indexed->node.tag = key_of(entry->peer.context);
+	indexed->node.tag = context_key_of(entry->peer.context);
 	indexed->node.addr = WF_MATCH_ANY;
-	wf_match_table_add(table, &indexed->node, hash_of(table, &indexed->node));
+	wf_match_table_add(
+		table, &indexed->node, context_hash_of(table, &indexed->node));
 	entry->peer.owner_context = indexed;
 	entry->peer.flags |= WF_SRX_INDEXED;
 	return true;
@@ -74,16 +77,18 @@ static bool index_add(struct wf_srx_contexts *contexts, struct wf_srx_entry *ent
 
 void wf_srx_index_remove(struct wf_srx *srx, struct wf_srx_entry *entry)
 {
-	struct wf_match_table *table = table_of(srx->contexts, entry->peer.flags);
+	struct wf_match_table *table =
+		context_table_of(srx->contexts, entry->peer.flags);
 	struct indexed *indexed = entry->peer.owner_context;
 
-	wf_match_table_remove(table, &indexed->node, hash_of(table, &indexed->node));
+	wf_match_table_remove(
+		table, &indexed->node, context_hash_of(table, &indexed->node));
 	wf_pool_put(&srx->contexts->nodes, indexed);
 	entry->peer.owner_context = NULL;
 	entry->peer.flags &= ~WF_SRX_INDEXED;
 }
 
-static void unmark(struct wf_match *match)
+static void context_unmark(struct wf_match *match)
 {
 	struct wf_list list;
 
@@ -97,29 +102,29 @@ static void unmark(struct wf_match *match)
 	}
 }
 
-static void drop(struct wf_srx *srx)
+static void context_drop(struct wf_srx *srx)
 {
-	unmark(&srx->msg);
-	unmark(&srx->tag);
+	context_unmark(&srx->msg);
+	context_unmark(&srx->tag);
 	wf_srx_contexts_done(srx);
 	wf_srx_settle_posts(srx);
 }
 
-static bool add_all(struct wf_srx_contexts *contexts, struct wf_match *match)
+static bool context_add_all(struct wf_srx_contexts *contexts, struct wf_match *match)
 {
 	struct wf_list list;
 
 	wf_match_list_posted(match, &list);
 	wf_match_foreach_listed(posted, &list)
 	{
-		if (!index_add(contexts, wf_srx_matched(posted)))
+		if (!context_index_add(contexts, wf_srx_matched(posted)))
 			return false;
 	}
 	return true;
 }
 
 /* False: no memory, there is no index. */
-static bool make(struct wf_srx *srx)
+static bool context_make(struct wf_srx *srx)
 {
 	struct wf_srx_contexts *contexts = calloc(1, sizeof(*contexts));
 
@@ -129,8 +134,9 @@ static bool make(struct wf_srx *srx)
 	wf_match_table_init(&contexts->tag, NULL, 0, false);
 	wf_pool_init(&contexts->nodes, sizeof(struct indexed));
 	srx->contexts = contexts;
-	if (!add_all(contexts, &srx->msg) || !add_all(contexts, &srx->tag)) {
-		drop(srx);
+	if (!context_add_all(contexts, &srx->msg) ||
+		!context_add_all(contexts, &srx->tag)) {
+		context_drop(srx);
 		return false;
 	}
 	wf_srx_settle_posts(srx);
@@ -139,13 +145,13 @@ static bool make(struct wf_srx *srx)
 
 void wf_srx_index_post(struct wf_srx *srx, struct wf_srx_entry *entry)
 {
-	if (!srx->contexts->posts_left || !index_add(srx->contexts, entry))
-		drop(srx);
+	if (!srx->contexts->posts_left || !context_index_add(srx->contexts, entry))
+		context_drop(srx);
 	else
 		srx->contexts->posts_left--;
 }
 
-static struct wf_srx_entry *scan(struct wf_match *match, const void *context)
+static struct wf_srx_entry *context_scan(struct wf_match *match, const void *context)
 {
 	struct wf_list list;
 
@@ -164,11 +170,11 @@ struct wf_srx_entry *wf_srx_find_posted(
 	struct wf_match_table *table;
 	struct wf_match_node *node;
 
-	if (!srx->contexts && !make(srx))
-		return scan(wf_srx_engine(srx, type), context);
+	if (!srx->contexts && !context_make(srx))
+		return context_scan(wf_srx_engine(srx, type), context);
 	/* Making the index anew takes time in proportion to the receives. */
 	srx->contexts->posts_left = WF_MAX(FEW_POSTS, 2 * srx->posted);
-	table = table_of(srx->contexts, type);
-	node = wf_match_table_find(table, key_of(context), WF_MATCH_ANY);
+	table = context_table_of(srx->contexts, type);
+	node = wf_match_table_find(table, context_key_of(context), WF_MATCH_ANY);
 	return node ? wf_container_of(node, struct indexed, node)->entry : NULL;
 }

@@ -11,7 +11,7 @@
  * A multi-receive buffer yields a slice, in a new entry. If nothing matches, *ret_found
  * is false and the result is an empty entry for the message. NULL: no memory.
  */
-static inline struct wf_srx_entry *take_posted(struct wf_srx *srx, uint64_t type,
+static inline struct wf_srx_entry *match_take_posted(struct wf_srx *srx, uint64_t type,
 	uint64_t tag, const struct fi_peer_match_attr *attr, bool *ret_found)
 {
 	struct wf_match *engine = wf_srx_engine(srx, type);
@@ -40,21 +40,21 @@ static inline struct wf_srx_entry *take_posted(struct wf_srx *srx, uint64_t type
 
 /* A receive got its message: add port->forced, FI_COMPLETION or 0, to its flags. Not to
  * deferred work and transfers of a peer, which report their end by other means. */
-static inline void add_forced(
+static inline void match_add_forced(
 	const struct wf_srx_port *port, struct fi_peer_rx_entry *peer)
 {
 	if (wf_likely(!(peer->flags & (WF_OP_WORK | FI_PEER_TRANSFER))))
 		peer->flags |= port->forced;
 }
 
-static inline int get(struct fid_peer_srx *fid, uint64_t type, uint64_t tag,
+static inline int match_get(struct fid_peer_srx *fid, uint64_t type, uint64_t tag,
 	const struct fi_peer_match_attr *attr, struct fi_peer_rx_entry **ret_entry)
 {
 	const struct wf_srx_port *port = wf_srx_port_of(fid);
 	struct wf_srx_entry *entry;
 	bool found;
 
-	entry = take_posted(port->srx, type, tag, attr, &found);
+	entry = match_take_posted(port->srx, type, tag, attr, &found);
 	if (wf_unlikely(!entry))
 		return -FI_ENOMEM;
 	entry->peer.srx = fid;
@@ -62,7 +62,7 @@ static inline int get(struct fid_peer_srx *fid, uint64_t type, uint64_t tag,
 	entry->peer.msg_size = attr->msg_size;
 	entry->peer.tag = tag;
 	if (found)
-		add_forced(port, &entry->peer);
+		match_add_forced(port, &entry->peer);
 	*ret_entry = &entry->peer;
 	return found ? 0 : -FI_ENOENT;
 }
@@ -70,13 +70,13 @@ static inline int get(struct fid_peer_srx *fid, uint64_t type, uint64_t tag,
 int wf_srx_own_get_msg(struct fid_peer_srx *fid, struct fi_peer_match_attr *attr,
 	struct fi_peer_rx_entry **ret_entry)
 {
-	return get(fid, FI_MSG, 0, attr, ret_entry);
+	return match_get(fid, FI_MSG, 0, attr, ret_entry);
 }
 
 int wf_srx_own_get_tag(struct fid_peer_srx *fid, struct fi_peer_match_attr *attr,
 	struct fi_peer_rx_entry **ret_entry)
 {
-	return get(fid, FI_TAGGED, attr->tag, attr, ret_entry);
+	return match_get(fid, FI_TAGGED, attr->tag, attr, ret_entry);
 }
 
 void wf_srx_own_free_entry(struct fi_peer_rx_entry *peer)
@@ -98,7 +98,7 @@ void wf_srx_own_free_entry(struct fi_peer_rx_entry *peer)
 
 /* The transport could not deliver the message of @peer: write the error entry with the
  * source that @peer has. */
-static void fail(struct wf_srx_sink *sink, struct fi_peer_rx_entry *peer, int err)
+static void match_fail(struct wf_srx_sink *sink, struct fi_peer_rx_entry *peer, int err)
 {
 	const uint64_t flags = FI_MSG | FI_TAGGED | FI_RECV | FI_REMOTE_CQ_DATA;
 	struct fi_cq_err_entry entry = {
@@ -123,13 +123,13 @@ void wf_srx_start_entry(struct wf_srx *srx, struct wf_srx_entry *entry)
 	struct fi_ops_srx_peer *ops = peer->srx->peer_ops;
 	int ret;
 
-	add_forced(port, peer);
+	match_add_forced(port, peer);
 	ret = peer->flags & FI_TAGGED ? ops->start_tag(peer) : ops->start_msg(peer);
 	if (wf_likely(ret >= 0))
 		return;
 	wf_srx_log(srx, FI_LOG_WARN, "a message could not be received: %s\n",
 		fi_strerror(-ret));
-	fail(port->sink, peer, -ret);
+	match_fail(port->sink, peer, -ret);
 }
 
 void wf_srx_discard_entry(struct wf_srx_entry *entry)

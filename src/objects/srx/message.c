@@ -24,7 +24,7 @@ struct separate {
 	size_t size;   /* bytes of the block */
 };
 
-static struct foreign *foreign_of(struct wf_srx_unexpected *unexp)
+static struct foreign *message_foreign_of(struct wf_srx_unexpected *unexp)
 {
 	return wf_container_of(unexp, struct foreign, unexp);
 }
@@ -34,7 +34,7 @@ static struct wf_srx_message *message_of(struct wf_srx_unexpected *unexp)
 	return wf_container_of(unexp, struct wf_srx_message, unexp);
 }
 
-static struct separate *separate_of(struct wf_srx_unexpected *unexp)
+static struct separate *message_separate_of(struct wf_srx_unexpected *unexp)
 {
 	return (struct separate *)(void *)(unexp->words + unexp->has_data +
 					   unexp->is_long);
@@ -46,12 +46,13 @@ struct wf_srx_origin *wf_srx_origin(const struct fi_peer_rx_entry *entry)
 
 	if (wf_likely(unexp->origin))
 		return wf_srx_port_of(entry->srx)->srx->origins.at[unexp->origin];
-	return foreign_of(unexp)->origin;
+	return message_foreign_of(unexp)->origin;
 }
 
 /* A message with @size bytes of payload memory behind @words 64-bit words, or in a
  * block of its own if the sum is too large. NULL: no memory. */
-static struct wf_srx_unexpected *own_new(struct wf_srx *srx, size_t words, size_t size)
+static struct wf_srx_unexpected *message_own_new(
+	struct wf_srx *srx, size_t words, size_t size)
 {
 	size_t len = words * sizeof(uint64_t);
 	bool is_separate = size > WF_SIZES_HANDLE_MAX - len;
@@ -87,7 +88,7 @@ bool wf_srx_enlarge(
 			: malloc(size);
 	if (!separate.payload)
 		return false;
-	memcpy(separate_of(unexp), &separate, sizeof(separate));
+	memcpy(message_separate_of(unexp), &separate, sizeof(separate));
 	unexp->separate = true;
 	return true;
 }
@@ -95,12 +96,12 @@ bool wf_srx_enlarge(
 void wf_srx_message_free(struct wf_srx *srx, struct wf_srx_unexpected *unexp)
 {
 	if (wf_unlikely(unexp->separate))
-		wf_sizes_put(&srx->messages, separate_of(unexp)->payload,
-			separate_of(unexp)->size);
+		wf_sizes_put(&srx->messages, message_separate_of(unexp)->payload,
+			message_separate_of(unexp)->size);
 	wf_sizes_put_handled(message_of(unexp));
 }
 
-static void queue(struct wf_srx *srx, const struct fi_peer_rx_entry *peer,
+static void message_queue(struct wf_srx *srx, const struct fi_peer_rx_entry *peer,
 	struct wf_srx_unexpected *unexp)
 {
 	wf_match_queue(wf_srx_engine(srx, peer->flags),
@@ -112,18 +113,18 @@ static void queue(struct wf_srx *srx, const struct fi_peer_rx_entry *peer,
 int wf_srx_own_keep(struct fi_peer_rx_entry *peer)
 {
 	struct wf_srx *srx = wf_srx_port_of(peer->srx)->srx;
-	struct wf_srx_unexpected *unexp = own_new(srx, 1, 0);
+	struct wf_srx_unexpected *unexp = message_own_new(srx, 1, 0);
 
 	if (wf_unlikely(!unexp))
 		return -FI_ENOMEM;
 	unexp->kept = true;
 	unexp->words[0] = (uint64_t)(uintptr_t)wf_srx_entry_of(peer);
-	queue(srx, peer, unexp);
+	message_queue(srx, peer, unexp);
 	return 0;
 }
 
 /* Free the entry, or make it the spare one for wf_srx_drain. */
-static void give_up(struct wf_srx *srx, struct wf_srx_entry *entry)
+static void message_give_up(struct wf_srx *srx, struct wf_srx_entry *entry)
 {
 	if (srx->reserve)
 		wf_pool_put(&srx->pool, entry);
@@ -131,13 +132,14 @@ static void give_up(struct wf_srx *srx, struct wf_srx_entry *entry)
 		srx->reserve = entry;
 }
 
-static struct wf_srx_unexpected *own_save(
+static struct wf_srx_unexpected *message_own_save(
 	struct fi_peer_rx_entry *peer, struct wf_srx_origin *origin, size_t size)
 {
 	struct wf_srx *srx = wf_srx_port_of(peer->srx)->srx;
 	bool has_data = peer->flags & FI_REMOTE_CQ_DATA;
 	bool is_long = peer->msg_size > UINT32_MAX;
-	struct wf_srx_unexpected *unexp = own_new(srx, has_data + is_long, size);
+	struct wf_srx_unexpected *unexp =
+		message_own_new(srx, has_data + is_long, size);
 
 	if (wf_unlikely(!unexp))
 		return NULL;
@@ -153,13 +155,13 @@ static struct wf_srx_unexpected *own_save(
 		unexp->words[0] = peer->cq_data;
 	if (is_long)
 		unexp->words[has_data] = peer->msg_size;
-	queue(srx, peer, unexp);
-	give_up(srx, wf_srx_entry_of(peer));
+	message_queue(srx, peer, unexp);
+	message_give_up(srx, wf_srx_entry_of(peer));
 	return unexp;
 }
 
 /* The owner of the imported context keeps the entry. */
-static struct wf_srx_unexpected *foreign_save(uint64_t type,
+static struct wf_srx_unexpected *message_foreign_save(uint64_t type,
 	struct fi_peer_rx_entry *peer, struct wf_srx_origin *origin, size_t size)
 {
 	const struct fi_ops_srx_owner *ops = peer->srx->owner_ops;
@@ -189,14 +191,15 @@ struct wf_srx_unexpected *wf_srx_save(uint64_t type, struct fi_peer_rx_entry *en
 	struct wf_srx_origin *origin, size_t size)
 {
 	assert(origin->fid == entry->srx);
-	return wf_srx_is_own(entry->srx) ? own_save(entry, origin, size)
-					 : foreign_save(type, entry, origin, size);
+	return wf_srx_is_own(entry->srx)
+		       ? message_own_save(entry, origin, size)
+		       : message_foreign_save(type, entry, origin, size);
 }
 
 bool wf_srx_grow(struct fid_peer_srx *fid, struct wf_srx_unexpected *unexp, size_t size)
 {
 	struct wf_srx *srx = wf_srx_port_of(fid)->srx;
-	struct separate *separate = separate_of(unexp);
+	struct separate *separate = message_separate_of(unexp);
 	void *payload;
 
 	assert(unexp->separate && size >= separate->size);
@@ -214,8 +217,8 @@ void wf_srx_release(struct wf_srx_origin *origin, struct wf_srx_unexpected *unex
 
 	if (wf_unlikely(!unexp->origin)) {
 		if (unexp->separate)
-			free(separate_of(unexp)->payload);
-		free(foreign_of(unexp));
+			free(message_separate_of(unexp)->payload);
+		free(message_foreign_of(unexp));
 		origin->count--;
 		return;
 	}

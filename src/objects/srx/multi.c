@@ -13,13 +13,13 @@
  * Only a message that is longer than a whole buffer is truncated.
  */
 
-static size_t buffer_len(const struct wf_srx_entry *buffer)
+static size_t multi_buffer_len(const struct wf_srx_entry *buffer)
 {
 	return buffer->peer.count ? buffer->iov[0].iov_len : 0;
 }
 
 /* @fid: handle that the last message came through, or NULL. */
-static void end(
+static void multi_end(
 	struct wf_srx *srx, struct wf_srx_entry *buffer, struct fid_peer_srx *fid)
 {
 	struct wf_srx_sink *sink = wf_srx_reporter(srx, fid);
@@ -31,11 +31,11 @@ static void end(
 	wf_pool_put(&srx->pool, buffer);
 }
 
-static void unref(
+static void multi_unref(
 	struct wf_srx *srx, struct wf_srx_entry *buffer, struct fid_peer_srx *fid)
 {
 	if (!--buffer->slices)
-		end(srx, buffer, fid);
+		multi_end(srx, buffer, fid);
 }
 
 void wf_srx_multi_retire(struct wf_srx *srx, struct wf_srx_entry *buffer)
@@ -44,15 +44,15 @@ void wf_srx_multi_retire(struct wf_srx *srx, struct wf_srx_entry *buffer)
 		wf_srx_unpost(srx, buffer);
 	buffer->queued = false;
 	buffer->open = false;
-	unref(srx, buffer, NULL);
+	multi_unref(srx, buffer, NULL);
 }
 
 void wf_srx_multi_put(struct wf_srx *srx, struct wf_srx_entry *slice)
 {
-	unref(srx, slice->parent, slice->peer.srx);
+	multi_unref(srx, slice->parent, slice->peer.srx);
 }
 
-static void cut_slice(const struct wf_srx *srx, struct wf_srx_entry *buffer,
+static void multi_cut_slice(const struct wf_srx *srx, struct wf_srx_entry *buffer,
 	struct wf_srx_entry *entry, size_t len)
 {
 	struct wf_op op = {
@@ -77,14 +77,14 @@ static void cut_slice(const struct wf_srx *srx, struct wf_srx_entry *buffer,
 bool wf_srx_multi_take(struct wf_srx *srx, struct wf_srx_entry *buffer,
 	struct wf_srx_entry *entry, size_t size)
 {
-	size_t left = buffer_len(buffer) - buffer->used;
+	size_t left = multi_buffer_len(buffer) - buffer->used;
 
 	if (size > left && buffer->used) {
 		wf_srx_multi_retire(srx, buffer);
 		return false;
 	}
-	cut_slice(srx, buffer, entry, WF_MIN(size, left));
-	left = buffer_len(buffer) - buffer->used;
+	multi_cut_slice(srx, buffer, entry, WF_MIN(size, left));
+	left = multi_buffer_len(buffer) - buffer->used;
 	if (left < WF_MAX(buffer->min, 1))
 		wf_srx_multi_retire(srx, buffer);
 	return true;
@@ -92,7 +92,7 @@ bool wf_srx_multi_take(struct wf_srx *srx, struct wf_srx_entry *buffer,
 
 /* Unexpected messages go first, as many as fit. If there is no memory for another
  * slice, the buffer ends with the messages that it has. */
-static void fill(
+static void multi_fill(
 	struct wf_srx *srx, struct wf_srx_entry *buffer, const struct wf_op *op)
 {
 	uint64_t type = buffer->peer.flags & (FI_MSG | FI_TAGGED);
@@ -143,12 +143,12 @@ ssize_t wf_srx_multi_post(struct wf_srx *srx, const struct wf_op *op)
 	/* One while the buffer is open, one until the end of this function. */
 	buffer->slices = 2;
 
-	fill(srx, buffer, op);
+	multi_fill(srx, buffer, op);
 	if (buffer->open) {
 		wf_srx_enqueue_any(srx, wf_srx_engine(srx, buffer->peer.flags), buffer,
 			op->tag, op->ignore, buffer->peer.addr);
 		buffer->queued = true;
 	}
-	unref(srx, buffer, NULL);
+	multi_unref(srx, buffer, NULL);
 	return 0;
 }

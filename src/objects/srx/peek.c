@@ -16,7 +16,7 @@
  * peek receives nothing, so no counter counts it.
  */
 
-static ssize_t no_endpoint(const struct wf_srx *srx)
+static ssize_t peek_no_endpoint(const struct wf_srx *srx)
 {
 	wf_srx_log(srx, FI_LOG_WARN,
 		"peek refused: no endpoint uses the receive context, so there is no CQ "
@@ -24,7 +24,7 @@ static ssize_t no_endpoint(const struct wf_srx *srx)
 	return -FI_EOPBADSTATE;
 }
 
-static ssize_t answer(struct wf_srx_sink *sink, const struct wf_op *op,
+static ssize_t peek_answer(struct wf_srx_sink *sink, const struct wf_op *op,
 	const struct fi_peer_rx_entry *peer)
 {
 	const uint64_t flags = FI_TAGGED | FI_RECV | FI_REMOTE_CQ_DATA;
@@ -40,7 +40,7 @@ static ssize_t answer(struct wf_srx_sink *sink, const struct wf_op *op,
 		peer->addr);
 }
 
-static ssize_t answer_none(struct wf_srx_sink *sink, const struct wf_op *op)
+static ssize_t peek_answer_none(struct wf_srx_sink *sink, const struct wf_op *op)
 {
 	struct fi_cq_err_entry entry = {
 		.op_context = op->context,
@@ -56,7 +56,7 @@ static ssize_t answer_none(struct wf_srx_sink *sink, const struct wf_op *op)
 
 /* If the message of @view is a head (heads.h), let @view describe the message that it
  * stands for. -FI_EAGAIN: nothing is known of that yet. */
-static int describe(const struct wf_srx_port *port, struct fi_peer_rx_entry *view)
+static int peek_describe(const struct wf_srx_port *port, struct fi_peer_rx_entry *view)
 {
 	if (wf_likely(!port->heads) || view->msg_size ||
 		!(view->flags & FI_REMOTE_CQ_DATA))
@@ -64,7 +64,7 @@ static int describe(const struct wf_srx_port *port, struct fi_peer_rx_entry *vie
 	return port->heads->ops->describe(port->heads, view);
 }
 
-static void discard(struct wf_srx_entry *entry)
+static void peek_discard(struct wf_srx_entry *entry)
 {
 	struct wf_srx_heads *heads = wf_srx_port_of(entry->peer.srx)->heads;
 	bool maybe_head =
@@ -78,74 +78,74 @@ static void discard(struct wf_srx_entry *entry)
 
 /* Take @msg out of the unexpected queue: drop it (FI_DISCARD) or reserve it (FI_CLAIM).
  */
-static void take_away(struct wf_srx *srx, uint32_t msg, struct wf_srx_entry *blank,
+static void peek_take_away(struct wf_srx *srx, uint32_t msg, struct wf_srx_entry *blank,
 	const struct wf_op *op)
 {
 	struct wf_srx_entry *entry = wf_srx_take(srx, &srx->tag, msg, blank);
 
 	if (op->flags & FI_DISCARD)
-		discard(entry);
+		peek_discard(entry);
 	else
 		wf_srx_claim(srx, entry, op->context);
 }
 
-static ssize_t peeked(struct wf_srx *srx, uint32_t msg, const struct wf_op *op)
+static ssize_t peek_peeked(struct wf_srx *srx, uint32_t msg, const struct wf_op *op)
 {
 	struct fi_peer_rx_entry view = wf_srx_view(srx, msg, FI_TAGGED);
 	struct wf_srx_entry *blank = NULL;
 	ssize_t ret;
 
-	if (describe(wf_srx_port_of(view.srx), &view))
-		return answer_none(wf_srx_reporter(srx, NULL), op);
+	if (peek_describe(wf_srx_port_of(view.srx), &view))
+		return peek_answer_none(wf_srx_reporter(srx, NULL), op);
 	if (op->flags & (FI_CLAIM | FI_DISCARD)) {
 		blank = wf_srx_new_entry(srx, FI_TAGGED);
 		if (!blank)
 			return -FI_ENOMEM;
 	}
-	ret = answer(wf_srx_reporter(srx, view.srx), op, &view);
+	ret = peek_answer(wf_srx_reporter(srx, view.srx), op, &view);
 	if (ret < 0) {
 		if (blank)
 			wf_pool_put(&srx->pool, blank);
 		return ret;
 	}
 	if (blank)
-		take_away(srx, msg, blank, op);
+		peek_take_away(srx, msg, blank, op);
 	return 0;
 }
 
-static ssize_t peek(struct wf_srx *srx, const struct wf_op *op)
+static ssize_t srx_peek(struct wf_srx *srx, const struct wf_op *op)
 {
 	struct wf_srx_sink *sink = wf_srx_reporter(srx, NULL);
 	uint32_t msg;
 
 	if (!sink)
-		return no_endpoint(srx);
+		return peek_no_endpoint(srx);
 	msg = wf_match_find_unexpected(
 		&srx->tag, op->tag, op->ignore, wf_srx_source(srx, op));
 	if (!msg)
-		return answer_none(sink, op);
-	return peeked(srx, msg, op);
+		return peek_answer_none(sink, op);
+	return peek_peeked(srx, msg, op);
 }
 
-static ssize_t drop_claimed(
+static ssize_t peek_drop_claimed(
 	struct wf_srx *srx, struct wf_srx_entry *entry, const struct wf_op *op)
 {
 	const struct wf_srx_port *port = wf_srx_port_of(entry->peer.srx);
 	struct fi_peer_rx_entry view = entry->peer;
-	ssize_t ret = describe(port, &view);
+	ssize_t ret = peek_describe(port, &view);
 
 	if (ret)
 		return ret;
 	if ((op->flags | port->forced) & FI_COMPLETION)
-		ret = answer(port->sink, op, &view);
+		ret = peek_answer(port->sink, op, &view);
 	if (ret < 0)
 		return ret;
 	wf_srx_unclaim(srx, entry);
-	discard(entry);
+	peek_discard(entry);
 	return 0;
 }
 
-static ssize_t claim(struct wf_srx *srx, const struct wf_op *op)
+static ssize_t peek_claim(struct wf_srx *srx, const struct wf_op *op)
 {
 	struct wf_srx_entry *entry = wf_srx_find_claimed(srx, op->context);
 
@@ -156,7 +156,7 @@ static ssize_t claim(struct wf_srx *srx, const struct wf_op *op)
 		return -FI_EINVAL;
 	}
 	if (op->flags & FI_DISCARD)
-		return drop_claimed(srx, entry, op);
+		return peek_drop_claimed(srx, entry, op);
 	wf_srx_unclaim(srx, entry);
 	wf_srx_set_buffers(srx, entry, op);
 	wf_srx_start_entry(srx, entry);
@@ -167,9 +167,9 @@ ssize_t wf_srx_peek(struct wf_srx *srx, const struct wf_op *op)
 {
 	assert(!(op->flags & WF_OP_WORK));
 	if (op->flags & FI_PEEK)
-		return peek(srx, op);
+		return srx_peek(srx, op);
 	if (op->flags & FI_CLAIM)
-		return claim(srx, op);
+		return peek_claim(srx, op);
 	wf_srx_log(srx, FI_LOG_WARN, "FI_DISCARD needs FI_PEEK or FI_CLAIM\n");
 	return -FI_EINVAL;
 }

@@ -37,7 +37,7 @@ void wf_srx_move_buffers(const struct wf_srx *srx, struct wf_srx_entry *entry,
 	wf_srx_set_buffers(srx, entry, &op);
 }
 
-static ssize_t post(struct wf_srx *srx, const struct wf_op *op)
+static ssize_t srx_post(struct wf_srx *srx, const struct wf_op *op)
 {
 	struct wf_match *engine = wf_srx_engine(srx, wf_srx_type(op));
 	uint64_t addr = wf_srx_source(srx, op);
@@ -63,14 +63,14 @@ static ssize_t post(struct wf_srx *srx, const struct wf_op *op)
 
 /* With FI_EXACT_DIRECTED_RECV a call of the application must name a source, except one
  * that takes a reserved message. */
-static bool lacks_source(const struct wf_srx *srx, const struct wf_op *op)
+static bool post_lacks_source(const struct wf_srx *srx, const struct wf_op *op)
 {
 	return srx->exact && op->addr == FI_ADDR_UNSPEC &&
 	       !(op->flags & FI_PEER_TRANSFER) &&
 	       (op->flags & (FI_PEEK | FI_CLAIM)) != FI_CLAIM;
 }
 
-static ssize_t no_source(const struct wf_srx *srx)
+static ssize_t post_no_source(const struct wf_srx *srx)
 {
 	wf_srx_log(srx, FI_LOG_WARN,
 		"receive refused: FI_EXACT_DIRECTED_RECV needs a source, "
@@ -79,7 +79,7 @@ static ssize_t no_source(const struct wf_srx *srx)
 }
 
 /* Let the endpoints that share @srx poll for messages. */
-static void move_data(struct wf_srx *srx)
+static void post_move_data(struct wf_srx *srx)
 {
 	struct wf_srx_sink *last = NULL;
 
@@ -104,20 +104,20 @@ ssize_t wf_srx_post(struct wf_srx *srx, const struct wf_op *op)
 	const uint64_t looking = FI_PEEK | FI_CLAIM | FI_DISCARD;
 	ssize_t ret;
 
-	if (wf_unlikely(lacks_source(srx, op)))
-		return no_source(srx);
+	if (wf_unlikely(post_lacks_source(srx, op)))
+		return post_no_source(srx);
 	/* An application that peeks until a message comes reads an answer from the CQ
 	 * each time, and reading available entries makes no progress: make some here.
 	 */
 	if (wf_unlikely(op->flags & FI_PEEK && op->kind == WF_OP_TRECV))
-		move_data(srx);
+		post_move_data(srx);
 	wf_lock(srx->lock);
 	if (wf_unlikely(op->flags & looking && op->kind == WF_OP_TRECV))
 		ret = wf_srx_peek(srx, op);
 	else if (wf_unlikely(op->flags & FI_MULTI_RECV))
 		ret = wf_srx_multi_post(srx, op);
 	else
-		ret = post(srx, op);
+		ret = srx_post(srx, op);
 	wf_unlock(srx->lock);
 	return ret;
 }

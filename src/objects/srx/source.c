@@ -11,7 +11,7 @@ typedef fi_addr_t (*get_addr_fn)(struct fi_peer_rx_entry *);
 
 /* Call @get_addr for the source of @msg. A peer provider that keeps a pointer to the
  * message's entry gets that entry, because it may read private members behind it. */
-static uint64_t ask(
+static uint64_t srx_source_ask(
 	const struct wf_srx *srx, uint32_t msg, uint64_t type, get_addr_fn get_addr)
 {
 	struct fi_peer_rx_entry *kept = wf_srx_kept(srx, msg);
@@ -25,7 +25,7 @@ static uint64_t ask(
 
 /* A slice of @buffer for a message of @size bytes; NULL: it does not fit, or no memory.
  */
-static struct wf_srx_entry *slice_of(
+static struct wf_srx_entry *source_slice_of(
 	struct wf_srx *srx, struct wf_srx_entry *buffer, uint64_t type, size_t size)
 {
 	struct wf_srx_entry *slice = wf_srx_new_entry(srx, type);
@@ -44,7 +44,7 @@ static struct wf_srx_entry *slice_of(
 
 /* The source of @msg became known: a directed receive posted earlier may match it. (An
  * undirected one would have matched before.) */
-static void deliver(
+static void source_deliver(
 	struct wf_srx *srx, struct wf_match *engine, uint64_t type, uint32_t msg)
 {
 	const struct fi_peer_rx_entry view = wf_srx_view(srx, msg, type);
@@ -57,14 +57,14 @@ static void deliver(
 			return;
 		posted = wf_srx_matched(match);
 		if (wf_srx_is_multi(posted))
-			posted = slice_of(srx, posted, type, view.msg_size);
+			posted = source_slice_of(srx, posted, type, view.msg_size);
 		else
 			wf_srx_unpost(srx, posted);
 	}
 	wf_srx_start_entry(srx, wf_srx_take(srx, engine, msg, posted));
 }
 
-static void resolve_engine(struct wf_srx *srx, uint64_t type,
+static void source_resolve_engine(struct wf_srx *srx, uint64_t type,
 	const struct fid_peer_srx *fid, get_addr_fn get_addr)
 {
 	struct wf_match *engine = wf_srx_engine(srx, type);
@@ -75,11 +75,11 @@ static void resolve_engine(struct wf_srx *srx, uint64_t type,
 
 		if (wf_srx_fid_of(srx, msg) != fid)
 			continue;
-		addr = ask(srx, msg, type, get_addr);
+		addr = srx_source_ask(srx, msg, type, get_addr);
 		if (addr == WF_MATCH_ANY)
 			continue;
 		wf_match_resolve(engine, msg, addr);
-		deliver(srx, engine, type, msg);
+		source_deliver(srx, engine, type, msg);
 	}
 }
 
@@ -88,8 +88,8 @@ void wf_srx_own_foreach_unspec(struct fid_peer_srx *fid, get_addr_fn get_addr)
 	struct wf_srx *srx = wf_srx_port_of(fid)->srx;
 
 	wf_lock(srx->lock);
-	resolve_engine(srx, FI_MSG, fid, get_addr);
-	resolve_engine(srx, FI_TAGGED, fid, get_addr);
+	source_resolve_engine(srx, FI_MSG, fid, get_addr);
+	source_resolve_engine(srx, FI_TAGGED, fid, get_addr);
 	wf_srx_foreach_claimed(entry, srx)
 	{
 		if (entry->peer.srx == fid && entry->peer.addr == FI_ADDR_UNSPEC)
@@ -108,7 +108,7 @@ struct question {
 	const void *arg; /* argument of @changed */
 };
 
-static bool concerns(
+static bool source_concerns(
 	const struct question *q, const struct fid_peer_srx *fid, fi_addr_t addr)
 {
 	return fid == q->fid && addr != FI_ADDR_UNSPEC &&
@@ -117,7 +117,8 @@ static bool concerns(
 
 /* Forget the sources that are no longer valid. A sender whose address was inserted at
  * its old index meanwhile is resolved afterwards, as a new sender is. */
-static void ask_engine(struct wf_srx *srx, uint64_t type, const struct question *q)
+static void source_ask_engine(
+	struct wf_srx *srx, uint64_t type, const struct question *q)
 {
 	struct wf_match *engine = wf_srx_engine(srx, type);
 
@@ -127,8 +128,8 @@ static void ask_engine(struct wf_srx *srx, uint64_t type, const struct question 
 	{
 		uint64_t addr = wf_match_addr(wf_match_message_at(engine, msg));
 
-		if (concerns(q, wf_srx_fid_of(srx, msg), addr) &&
-			ask(srx, msg, type, q->get_addr) != addr)
+		if (source_concerns(q, wf_srx_fid_of(srx, msg), addr) &&
+			srx_source_ask(srx, msg, type, q->get_addr) != addr)
 			wf_match_forget(engine, msg);
 	}
 }
@@ -140,14 +141,14 @@ void wf_srx_recheck_sources(struct fid_peer_srx *fid, get_addr_fn get_addr,
 	const struct question q = { fid, get_addr, changed, arg };
 
 	wf_lock(srx->lock);
-	ask_engine(srx, FI_MSG, &q);
-	ask_engine(srx, FI_TAGGED, &q);
+	source_ask_engine(srx, FI_MSG, &q);
+	source_ask_engine(srx, FI_TAGGED, &q);
 	wf_srx_foreach_claimed(entry, srx)
 	{
-		if (concerns(&q, entry->peer.srx, entry->peer.addr))
+		if (source_concerns(&q, entry->peer.srx, entry->peer.addr))
 			entry->peer.addr = get_addr(&entry->peer);
 	}
-	resolve_engine(srx, FI_MSG, fid, get_addr);
-	resolve_engine(srx, FI_TAGGED, fid, get_addr);
+	source_resolve_engine(srx, FI_MSG, fid, get_addr);
+	source_resolve_engine(srx, FI_TAGGED, fid, get_addr);
 	wf_unlock(srx->lock);
 }

@@ -10,10 +10,10 @@
  */
 
 static_assert(offsetof(struct wf_srx_entry, match.node.tag) % 16 == 0,
-	"see wf_match_node and entry_size");
+	"see wf_match_node and srx_entry_size");
 
 /* A multiple of 16 bytes, so that all entries are aligned as wf_match_node wants. */
-static size_t entry_size(size_t iov_limit)
+static size_t srx_entry_size(size_t iov_limit)
 {
 	size_t size = sizeof(struct wf_srx_entry) +
 		      iov_limit * (sizeof(struct iovec) + sizeof(void *));
@@ -43,7 +43,7 @@ void wf_srx_init_with(
 	wf_sizes_init(&srx->messages, sizeof(struct wf_srx_message));
 	wf_match_init(&srx->msg, &srx->messages.handles);
 	wf_match_init(&srx->tag, &srx->messages.handles);
-	wf_pool_init(&srx->pool, entry_size(srx->iov_limit));
+	wf_pool_init(&srx->pool, srx_entry_size(srx->iov_limit));
 	wf_match_table_init(&srx->claims, NULL, 0, false);
 	wf_list_init(&srx->claimed);
 	wf_list_init(&srx->ports);
@@ -97,7 +97,7 @@ void wf_srx_export(
 
 /* Discard @msg. This needs an entry: srx->reserve, or the entry that was freed when the
  * message before was discarded. */
-static void discard_message(
+static void srx_discard_message(
 	struct wf_srx *srx, struct wf_match *engine, uint64_t type, uint32_t msg)
 {
 	struct wf_srx_entry *entry = srx->reserve;
@@ -116,14 +116,14 @@ static void discard_message(
 	srx->reserve = wf_pool_get(&srx->pool);
 }
 
-static void discard_queue(
+static void srx_discard_queue(
 	struct wf_srx *srx, uint64_t type, const struct wf_srx_port *port)
 {
 	struct wf_match *engine = wf_srx_engine(srx, type);
 
 	wf_match_foreach_unexpected(
 		msg, engine) if (wf_srx_fid_of(srx, msg) == &port->fid)
-		discard_message(srx, engine, type, msg);
+		srx_discard_message(srx, engine, type, msg);
 }
 
 void wf_srx_drain(struct wf_srx_port *port)
@@ -132,8 +132,8 @@ void wf_srx_drain(struct wf_srx_port *port)
 
 	wf_lock(srx->lock);
 	wf_list_remove(&port->link);
-	discard_queue(srx, FI_MSG, port);
-	discard_queue(srx, FI_TAGGED, port);
+	srx_discard_queue(srx, FI_MSG, port);
+	srx_discard_queue(srx, FI_TAGGED, port);
 	wf_srx_foreach_claimed(entry, srx)
 	{
 		if (entry->peer.srx != &port->fid)

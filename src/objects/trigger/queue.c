@@ -2,7 +2,7 @@
 #include "objects/trigger/queue.h"
 
 /* Take @work out of its counter's list. The lock of @ready is held. */
-static void end_wait(struct wf_work *work)
+static void queue_end_wait(struct wf_work *work)
 {
 	struct wf_cntr *cntr = work->cntr;
 
@@ -36,7 +36,7 @@ void wf_trigger_fire(struct wf_cntr *cntr)
 			break;
 		if (work->threshold > successes && !work->deferred)
 			continue;
-		end_wait(work);
+		queue_end_wait(work);
 		wf_list_push(&triggers->ready.list, &work->link);
 		any = true;
 	}
@@ -47,7 +47,7 @@ void wf_trigger_fire(struct wf_cntr *cntr)
 		wf_later_wake(&triggers->ready);
 }
 
-static bool start(struct wf_later *ready, struct wf_list *link)
+static bool queue_start(struct wf_later *ready, struct wf_list *link)
 {
 	(void)ready;
 	return wf_work_of(link)->start(wf_work_of(link)) != -FI_EAGAIN;
@@ -55,7 +55,7 @@ static bool start(struct wf_later *ready, struct wf_list *link)
 
 int wf_triggers_init(struct wf_triggers *triggers)
 {
-	int ret = wf_later_init(&triggers->ready, start);
+	int ret = wf_later_init(&triggers->ready, queue_start);
 
 	if (ret)
 		return ret;
@@ -72,7 +72,7 @@ void wf_triggers_done(struct wf_triggers *triggers)
 
 /* Add the progress item to the counter's list and to the domain's: from now on reading
  * the counter starts ready operations. */
-static int watch(struct wf_domain *domain, struct wf_cntr *cntr)
+static int queue_watch(struct wf_domain *domain, struct wf_cntr *cntr)
 {
 	struct wf_progress *item = &domain->triggers.ready.progress;
 	int ret = 0;
@@ -108,7 +108,7 @@ void wf_trigger_forget(struct wf_cntr *cntr)
 
 /* Insert by threshold; operations of the same threshold keep their order of arrival.
  * The search starts at the end, where most belong. */
-static void insert(struct wf_cntr *cntr, struct wf_work *work)
+static void queue_insert(struct wf_cntr *cntr, struct wf_work *work)
 {
 	struct wf_list *pos = cntr->work.prev;
 
@@ -121,7 +121,7 @@ int wf_trigger_wait(struct wf_domain *domain, struct wf_work *work)
 {
 	struct wf_triggers *triggers = &domain->triggers;
 	struct wf_cntr *cntr = work->cntr;
-	int ret = watch(domain, cntr);
+	int ret = queue_watch(domain, cntr);
 
 	if (ret)
 		return ret;
@@ -130,7 +130,7 @@ int wf_trigger_wait(struct wf_domain *domain, struct wf_work *work)
 	atomic_fetch_add_explicit(&cntr->refs, 1, memory_order_relaxed);
 	if (wf_list_empty(&cntr->work))
 		wf_list_push(&triggers->cntrs, &cntr->work_link);
-	insert(cntr, work);
+	queue_insert(cntr, work);
 	atomic_store(&cntr->has_work, true);
 	wf_unlock(&triggers->ready.lock);
 	wf_trigger_fire(cntr);
@@ -176,7 +176,7 @@ void wf_trigger_take(struct wf_triggers *triggers,
 		{
 			if (!wanted(wf_work_of(link), arg))
 				continue;
-			end_wait(wf_work_of(link));
+			queue_end_wait(wf_work_of(link));
 			wf_list_push(ret_taken, link);
 		}
 	}

@@ -3,7 +3,7 @@
 
 /* The application's access to a wait object: FI_GETWAIT and FI_GETWAITOBJ. */
 
-static int get_wait(struct wf_wait *wait, void *arg)
+static int control_get_wait(struct wf_wait *wait, void *arg)
 {
 	struct fi_mutex_cond *pair = arg;
 
@@ -18,7 +18,7 @@ static int get_wait(struct wf_wait *wait, void *arg)
 		pair->cond = &wait->cond;
 		return 0;
 	case FI_WAIT_SET:
-		return get_wait(&wait->set->wait, arg);
+		return control_get_wait(&wait->set->wait, arg);
 	default:
 		return -FI_ENODATA;
 	}
@@ -31,7 +31,7 @@ int wf_wait_control(struct wf_wait *wait, int command, void *arg)
 	if (!arg)
 		return -FI_EINVAL;
 	if (command == FI_GETWAIT)
-		return get_wait(wait, arg);
+		return control_get_wait(wait, arg);
 	*(enum fi_wait_obj *)arg = wait->obj;
 	return 0;
 }

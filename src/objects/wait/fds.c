@@ -33,7 +33,7 @@ void wf_fds_done(struct wf_fds *fds)
 }
 
 /* @lock is held, here and below. */
-static int watch(const struct wf_fds *fds, int fd)
+static int fds_watch(const struct wf_fds *fds, int fd)
 {
 	struct epoll_event event = { .events = EPOLLIN, .data.fd = fd };
 
@@ -42,13 +42,13 @@ static int watch(const struct wf_fds *fds, int fd)
 	return epoll_ctl(fds->epfd, EPOLL_CTL_ADD, fd, &event) ? -errno : 0;
 }
 
-static void unwatch(const struct wf_fds *fds, int fd)
+static void fds_unwatch(const struct wf_fds *fds, int fd)
 {
 	if (fds->epfd >= 0)
 		(void)epoll_ctl(fds->epfd, EPOLL_CTL_DEL, fd, NULL);
 }
 
-static int open_set(struct wf_fds *fds)
+static int fds_open_set(struct wf_fds *fds)
 {
 	int ret = 0;
 
@@ -56,7 +56,7 @@ static int open_set(struct wf_fds *fds)
 	if (fds->epfd < 0)
 		return -errno;
 	for (size_t i = 0; i < fds->count && !ret; i++)
-		ret = watch(fds, fds->fds[i].fd);
+		ret = fds_watch(fds, fds->fds[i].fd);
 	if (!ret)
 		return 0;
 	wf_fds_close(fds->epfd);
@@ -70,14 +70,14 @@ int wf_fds_open(struct wf_fds *fds)
 
 	(void)pthread_mutex_lock(&fds->lock);
 	if (fds->epfd < 0)
-		ret = open_set(fds);
+		ret = fds_open_set(fds);
 	if (!ret)
 		ret = fds->epfd;
 	(void)pthread_mutex_unlock(&fds->lock);
 	return ret;
 }
 
-static struct wf_fd *find(struct wf_fds *fds, int fd)
+static struct wf_fd *fds_find(struct wf_fds *fds, int fd)
 {
 	for (size_t i = 0; i < fds->count; i++) {
 		if (fds->fds[i].fd == fd)
@@ -86,7 +86,7 @@ static struct wf_fd *find(struct wf_fds *fds, int fd)
 	return NULL;
 }
 
-static bool make_space(struct wf_fds *fds)
+static bool fds_make_space(struct wf_fds *fds)
 {
 	size_t capacity = fds->capacity ? 2 * fds->capacity : 4;
 	struct wf_fd *more;
@@ -102,14 +102,14 @@ static bool make_space(struct wf_fds *fds)
 }
 
 /* Take @fd back from the followers before @end. */
-static void tell_del(struct wf_fds *fds, int fd, const struct wf_list *end)
+static void fds_tell_del(struct wf_fds *fds, int fd, const struct wf_list *end)
 {
 	for (struct wf_list *at = fds->followed.next; at != end; at = at->next)
 		wf_fds_del(wf_list_entry(at, struct wf_fds_link, link)->to, fd);
 }
 
 /* Give @fd to all followers, or to none. */
-static int tell_add(struct wf_fds *fds, int fd)
+static int fds_tell_add(struct wf_fds *fds, int fd)
 {
 	int ret;
 
@@ -117,30 +117,30 @@ static int tell_add(struct wf_fds *fds, int fd)
 	{
 		ret = wf_fds_add(wf_list_entry(at, struct wf_fds_link, link)->to, fd);
 		if (ret) {
-			tell_del(fds, fd, at);
+			fds_tell_del(fds, fd, at);
 			return ret;
 		}
 	}
 	return 0;
 }
 
-static int add(struct wf_fds *fds, int fd)
+static int fds_add(struct wf_fds *fds, int fd)
 {
-	struct wf_fd *known = find(fds, fd);
+	struct wf_fd *known = fds_find(fds, fd);
 	int ret;
 
 	if (known) {
 		known->uses++;
 		return 0;
 	}
-	if (!make_space(fds))
+	if (!fds_make_space(fds))
 		return -FI_ENOMEM;
-	ret = watch(fds, fd);
+	ret = fds_watch(fds, fd);
 	if (ret)
 		return ret;
-	ret = tell_add(fds, fd);
+	ret = fds_tell_add(fds, fd);
 	if (ret) {
-		unwatch(fds, fd);
+		fds_unwatch(fds, fd);
 		return ret;
 	}
 	fds->fds[fds->count++] = (struct wf_fd){ .fd = fd, .uses = 1 };
@@ -153,19 +153,19 @@ int wf_fds_add(struct wf_fds *fds, int fd)
 	int ret;
 
 	(void)pthread_mutex_lock(&fds->lock);
-	ret = add(fds, fd);
+	ret = fds_add(fds, fd);
 	(void)pthread_mutex_unlock(&fds->lock);
 	return ret;
 }
 
-static void del(struct wf_fds *fds, int fd)
+static void fds_del(struct wf_fds *fds, int fd)
 {
-	struct wf_fd *known = find(fds, fd);
+	struct wf_fd *known = fds_find(fds, fd);
 
 	if (!known || --known->uses)
 		return;
-	tell_del(fds, fd, &fds->followed);
-	unwatch(fds, fd);
+	fds_tell_del(fds, fd, &fds->followed);
+	fds_unwatch(fds, fd);
 	*known = fds->fds[--fds->count];
 	fds->change_index++;
 }
@@ -173,25 +173,25 @@ static void del(struct wf_fds *fds, int fd)
 void wf_fds_del(struct wf_fds *fds, int fd)
 {
 	(void)pthread_mutex_lock(&fds->lock);
-	del(fds, fd);
+	fds_del(fds, fd);
 	(void)pthread_mutex_unlock(&fds->lock);
 }
 
 /* Take the first @count descriptors of @from back from @to. */
-static void take_back(const struct wf_fds *from, struct wf_fds *to, size_t count)
+static void fds_take_back(const struct wf_fds *from, struct wf_fds *to, size_t count)
 {
 	while (count--)
 		wf_fds_del(to, from->fds[count].fd);
 }
 
-static int hand_over(const struct wf_fds *from, struct wf_fds *to)
+static int fds_hand_over(const struct wf_fds *from, struct wf_fds *to)
 {
 	int ret;
 
 	for (size_t i = 0; i < from->count; i++) {
 		ret = wf_fds_add(to, from->fds[i].fd);
 		if (ret) {
-			take_back(from, to, i);
+			fds_take_back(from, to, i);
 			return ret;
 		}
 	}
@@ -206,7 +206,7 @@ int wf_fds_follow(struct wf_fds_link *link, struct wf_fds *from, struct wf_fds *
 		return 0;
 	*link = (struct wf_fds_link){ .from = from, .to = to };
 	(void)pthread_mutex_lock(&from->lock);
-	ret = hand_over(from, to);
+	ret = fds_hand_over(from, to);
 	if (!ret)
 		wf_list_push(&from->followed, &link->link);
 	(void)pthread_mutex_unlock(&from->lock);
@@ -223,12 +223,12 @@ void wf_fds_unfollow(struct wf_fds_link *link)
 		return;
 	(void)pthread_mutex_lock(&from->lock);
 	wf_list_remove(&link->link);
-	take_back(from, link->to, from->count);
+	fds_take_back(from, link->to, from->count);
 	(void)pthread_mutex_unlock(&from->lock);
 	link->from = NULL;
 }
 
-static int list(const struct wf_fds *fds, struct fi_wait_pollfd *ret)
+static int fds_list(const struct wf_fds *fds, struct fi_wait_pollfd *ret)
 {
 	size_t capacity = ret->nfds;
 
@@ -248,7 +248,7 @@ int wf_fds_list(struct wf_fds *fds, struct fi_wait_pollfd *ret)
 	int err;
 
 	(void)pthread_mutex_lock(&fds->lock);
-	err = list(fds, ret);
+	err = fds_list(fds, ret);
 	(void)pthread_mutex_unlock(&fds->lock);
 	return err;
 }

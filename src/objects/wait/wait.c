@@ -37,12 +37,12 @@
  * drains earlier signals, and sleeps only if the object is empty after that.
  */
 
-static bool has_fds(enum fi_wait_obj obj)
+static bool wait_has_fds(enum fi_wait_obj obj)
 {
 	return obj == FI_WAIT_FD || obj == FI_WAIT_POLLFD;
 }
 
-static int open_fds(struct wf_wait *wait)
+static int wait_open_fds(struct wf_wait *wait)
 {
 	int ret;
 
@@ -60,7 +60,7 @@ static int open_fds(struct wf_wait *wait)
 	return ret;
 }
 
-static int init_mutex(struct wf_wait *wait)
+static int wait_init_mutex(struct wf_wait *wait)
 {
 	pthread_mutexattr_t attr;
 	int err;
@@ -93,20 +93,20 @@ int wf_wait_init(struct wf_wait *wait, enum fi_wait_obj obj, struct fid_wait *se
 	/* A member of a set always passes signals on: the sleepers arm the set only. A
 	 * descriptor may be polled by an application that never calls fi_trywait: the
 	 * first signal then stays readable. */
-	atomic_init(&wait->armed, obj == FI_WAIT_SET || has_fds(obj));
+	atomic_init(&wait->armed, obj == FI_WAIT_SET || wait_has_fds(obj));
 	atomic_init(&wait->unread, false);
 	atomic_init(&wait->signals, 0);
 	wait->signal_fd = -1;
 	wf_list_init(&wait->link);
 
-	err = init_mutex(wait);
+	err = wait_init_mutex(wait);
 	if (err)
 		return err;
 	err = -pthread_cond_init(&wait->cond, NULL);
 	if (err)
 		goto err_mutex;
-	if (has_fds(obj)) {
-		err = open_fds(wait);
+	if (wait_has_fds(obj)) {
+		err = wait_open_fds(wait);
 		if (err)
 			goto err_cond;
 	}
@@ -162,11 +162,11 @@ struct wf_fds *wf_wait_fds(struct wf_wait *wait)
 {
 	if (wait->obj == FI_WAIT_SET)
 		wait = &wait->set->wait;
-	return has_fds(wait->obj) ? &wait->fds : NULL;
+	return wait_has_fds(wait->obj) ? &wait->fds : NULL;
 }
 
 /* @mutex is held. */
-static void drain(struct wf_wait *wait)
+static void wait_drain(struct wf_wait *wait)
 {
 	uint64_t value;
 
@@ -180,13 +180,13 @@ uint64_t wf_wait_arm(struct wf_wait *wait)
 {
 	uint64_t ticket;
 
-	if (!has_fds(wait->obj) && wait->obj != FI_WAIT_MUTEX_COND)
+	if (!wait_has_fds(wait->obj) && wait->obj != FI_WAIT_MUTEX_COND)
 		return 0;
 	/* A signal that this load misses only makes the next sleep return at once. */
 	if (atomic_load_explicit(&wait->unread, memory_order_relaxed)) {
 		(void)pthread_mutex_lock(&wait->mutex);
 		if (!wait->polling)
-			drain(wait);
+			wait_drain(wait);
 		(void)pthread_mutex_unlock(&wait->mutex);
 	}
 	ticket = atomic_load_explicit(&wait->signals, memory_order_relaxed); /* S1 */
@@ -218,7 +218,7 @@ out:
 	(void)pthread_mutex_unlock(&wait->mutex);
 }
 
-static void unlock(void *arg)
+static void wait_unlock(void *arg)
 {
 	struct wf_wait *wait = arg;
 
@@ -233,7 +233,7 @@ static void wait_cond(struct wf_wait *wait, uint64_t deadline_ns)
 		.tv_nsec = (long)(deadline_ns % 1000000000u),
 	};
 
-	pthread_cleanup_push(unlock, wait);
+	pthread_cleanup_push(wait_unlock, wait);
 	/* The condition keeps the default clock, which an application expects. */
 	if (deadline_ns == UINT64_MAX)
 		(void)pthread_cond_wait(&wait->cond, &wait->mutex);
@@ -244,18 +244,18 @@ static void wait_cond(struct wf_wait *wait, uint64_t deadline_ns)
 }
 
 /* Returns with @mutex held. One of the woken sleepers polls next. */
-static void stop_polling(struct wf_wait *wait)
+static void wait_stop_polling(struct wf_wait *wait)
 {
 	(void)pthread_mutex_lock(&wait->mutex);
 	wait->polling = false;
-	drain(wait);
+	wait_drain(wait);
 	(void)pthread_cond_broadcast(&wait->cond);
 }
 
-static void cancel_polling(void *arg)
+static void wait_cancel_polling(void *arg)
 {
-	stop_polling(arg);
-	unlock(arg);
+	wait_stop_polling(arg);
+	wait_unlock(arg);
 }
 
 /* @mutex is held, but not while asleep. True: a descriptor is readable. */
@@ -266,14 +266,14 @@ static bool wait_fds(struct wf_wait *wait, uint64_t deadline_ns)
 
 	wait->polling = true;
 	(void)pthread_mutex_unlock(&wait->mutex);
-	pthread_cleanup_push(cancel_polling, wait);
+	pthread_cleanup_push(wait_cancel_polling, wait);
 	n = epoll_wait(wait->fds.epfd, &event, 1, wf_remaining_ms(deadline_ns));
 	pthread_cleanup_pop(0);
-	stop_polling(wait);
+	wait_stop_polling(wait);
 	return n > 0;
 }
 
-static bool outdated(struct wf_wait *wait, uint64_t ticket)
+static bool wait_outdated(struct wf_wait *wait, uint64_t ticket)
 {
 	return atomic_load_explicit(&wait->signals, memory_order_relaxed) != ticket;
 }
@@ -282,13 +282,13 @@ int wf_wait_sleep(struct wf_wait *wait, uint64_t ticket, uint64_t deadline_ns)
 {
 	bool readable = false, polled = false;
 
-	if (!has_fds(wait->obj) && wait->obj != FI_WAIT_MUTEX_COND) {
+	if (!wait_has_fds(wait->obj) && wait->obj != FI_WAIT_MUTEX_COND) {
 		pthread_testcancel();
 		(void)sched_yield();
 		return wf_expired(deadline_ns) ? -FI_EAGAIN : 0;
 	}
 	(void)pthread_mutex_lock(&wait->mutex);
-	while (!polled && !outdated(wait, ticket) && !wf_expired(deadline_ns)) {
+	while (!polled && !wait_outdated(wait, ticket) && !wf_expired(deadline_ns)) {
 		if (wait->polling || wait->obj == FI_WAIT_MUTEX_COND) {
 			wait_cond(wait, deadline_ns);
 		} else {
@@ -296,7 +296,7 @@ int wf_wait_sleep(struct wf_wait *wait, uint64_t ticket, uint64_t deadline_ns)
 			polled = true;
 		}
 	}
-	readable |= outdated(wait, ticket);
+	readable |= wait_outdated(wait, ticket);
 	(void)pthread_mutex_unlock(&wait->mutex);
 	return readable ? 0 : -FI_EAGAIN;
 }

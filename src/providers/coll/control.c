@@ -32,7 +32,8 @@ struct coll_control {
 	struct wf_list link; /* link in coll_ep.controls or coll_ep.answers */
 };
 
-static void send_done(struct coll_xfer *xfer, int err, size_t len, fi_addr_t src)
+static void control_send_done(
+	struct coll_xfer *xfer, int err, size_t len, fi_addr_t src)
 {
 	struct coll_control *control = xfer->user;
 	struct coll_group *group = control->group;
@@ -52,8 +53,8 @@ static void send_done(struct coll_xfer *xfer, int err, size_t len, fi_addr_t src
 }
 
 /* @list: coll_ep.controls or coll_ep.answers. */
-static void send_message(struct coll_ep *ep, struct wf_list *list, fi_addr_t addr,
-	const struct message *message, struct coll_group *group)
+static void control_send_message(struct coll_ep *ep, struct wf_list *list,
+	fi_addr_t addr, const struct message *message, struct coll_group *group)
 {
 	struct coll_control *control = calloc(1, sizeof(*control));
 	struct coll_xfer *xfer;
@@ -62,7 +63,7 @@ static void send_message(struct coll_ep *ep, struct wf_list *list, fi_addr_t add
 	if (!control)
 		return;
 	xfer = &control->xfer;
-	coll_xfer_init(xfer, ep, send_done, control);
+	coll_xfer_init(xfer, ep, control_send_done, control);
 	control->message = *message;
 	control->group = group;
 	xfer->addr = addr;
@@ -76,10 +77,10 @@ static void send_message(struct coll_ep *ep, struct wf_list *list, fi_addr_t add
 		group->probe = control;
 	ret = coll_xfer_post(xfer);
 	if (ret)
-		send_done(xfer, ret, 0, FI_ADDR_NOTAVAIL);
+		control_send_done(xfer, ret, 0, FI_ADDR_NOTAVAIL);
 }
 
-static struct message message_of(
+static struct message control_message_of(
 	const struct coll_group *group, uint32_t rank, uint16_t kind, int err)
 {
 	return (struct message){
@@ -101,18 +102,19 @@ void coll_control_probe(struct coll_group *group, uint32_t rank)
 	 */
 	if (group->probe || rank >= group->members)
 		return;
-	message = message_of(group, rank, CONTROL_PROBE, 0);
-	send_message(group->ep, &group->ep->controls, group->member[rank].addr,
+	message = control_message_of(group, rank, CONTROL_PROBE, 0);
+	control_send_message(group->ep, &group->ep->controls, group->member[rank].addr,
 		&message, group);
 }
 
 void coll_control_abort(struct coll_group *group, int err)
 {
 	for (uint32_t rank = 0; rank < group->members; rank++) {
-		struct message message = message_of(group, rank, CONTROL_ABORT, err);
+		struct message message =
+			control_message_of(group, rank, CONTROL_ABORT, err);
 
 		if (rank != group->rank)
-			send_message(group->ep, &group->ep->controls,
+			control_send_message(group->ep, &group->ep->controls,
 				group->member[rank].addr, &message, NULL);
 	}
 }
@@ -125,7 +127,7 @@ void coll_control_forget(struct coll_group *group)
 }
 
 /* Find the group of @message, if its sender is a member. */
-static struct coll_group *group_of(
+static struct coll_group *control_group_of(
 	const struct coll_ep *ep, const struct message *message, fi_addr_t src)
 {
 	uint32_t from = le32toh(message->from), to = le32toh(message->to);
@@ -141,13 +143,13 @@ static struct coll_group *group_of(
 }
 
 /* The negative fi_errno in a message of another member. */
-static int read_err(uint16_t err)
+static int control_read_err(uint16_t err)
 {
 	return err && err < FI_ERRNO_MAX ? -(int)err : -FI_ECONNRESET;
 }
 
 /* Is an answer to @addr under way? */
-static bool is_answering(const struct coll_ep *ep, fi_addr_t addr)
+static bool control_is_answering(const struct coll_ep *ep, fi_addr_t addr)
 {
 	wf_list_foreach(link, &ep->answers)
 	{
@@ -163,7 +165,7 @@ static bool is_answering(const struct coll_ep *ep, fi_addr_t addr)
 /* The sender of a probe waits in a group that does not exist, or has failed: answer
  * with an abort. One at a time for each sender, which may be a process that sends many
  * probes and reads nothing. A member whose probe gets no answer sends the next one. */
-static void answer(struct coll_ep *ep, const struct message *probe,
+static void control_answer(struct coll_ep *ep, const struct message *probe,
 	const struct coll_group *group, fi_addr_t src)
 {
 	struct message message = {
@@ -177,11 +179,12 @@ static void answer(struct coll_ep *ep, const struct message *probe,
 
 	if (group)
 		src = group->member[le32toh(probe->from)].addr;
-	if (src != FI_ADDR_NOTAVAIL && !is_answering(ep, src))
-		send_message(ep, &ep->answers, src, &message, NULL);
+	if (src != FI_ADDR_NOTAVAIL && !control_is_answering(ep, src))
+		control_send_message(ep, &ep->answers, src, &message, NULL);
 }
 
-static void receive(struct coll_ep *ep, const struct message *message, fi_addr_t src)
+static void control_receive(
+	struct coll_ep *ep, const struct message *message, fi_addr_t src)
 {
 	struct coll_group *group;
 
@@ -192,23 +195,24 @@ static void receive(struct coll_ep *ep, const struct message *message, fi_addr_t
 			"a control message of an address in no AV is dropped\n");
 		return;
 	}
-	group = group_of(ep, message, src);
+	group = control_group_of(ep, message, src);
 	switch (le16toh(message->kind)) {
 	case CONTROL_PROBE:
 		/* A group that is unknown to this member may still be joined later. */
 		if (group ? group->state == COLL_FAILED : message->secret != 0)
-			answer(ep, message, group, src);
+			control_answer(ep, message, group, src);
 		break;
 	case CONTROL_ABORT:
 		if (group)
-			coll_group_fail(group, read_err(le16toh(message->err)));
+			coll_group_fail(group, control_read_err(le16toh(message->err)));
 		break;
 	default:
 		break;
 	}
 }
 
-static void recv_done(struct coll_xfer *xfer, int err, size_t len, fi_addr_t src)
+static void control_recv_done(
+	struct coll_xfer *xfer, int err, size_t len, fi_addr_t src)
 {
 	struct coll_control *control = xfer->user;
 	struct coll_ep *ep = xfer->ep;
@@ -219,7 +223,7 @@ static void recv_done(struct coll_xfer *xfer, int err, size_t len, fi_addr_t src
 		free(control);
 	}
 	if (!err && len == sizeof(message))
-		receive(ep, &message, src);
+		control_receive(ep, &message, src);
 }
 
 int coll_control_open(struct coll_ep *ep)
@@ -233,7 +237,7 @@ int coll_control_open(struct coll_ep *ep)
 	if (!control)
 		return -FI_ENOMEM;
 	wf_list_init(&control->link);
-	coll_xfer_init(&control->xfer, ep, recv_done, control);
+	coll_xfer_init(&control->xfer, ep, control_recv_done, control);
 	control->xfer.is_recv = true;
 	control->xfer.addr = FI_ADDR_UNSPEC;
 	control->xfer.tag = coll_tag(COLL_TAG_CONTROL);
@@ -254,7 +258,7 @@ void coll_control_withdraw(struct coll_ep *ep)
 		wf_list_remove(&ep->control->xfer.all);
 }
 
-static void free_list(struct wf_list *list)
+static void control_free_list(struct wf_list *list)
 {
 	while (!wf_list_empty(list))
 		free(wf_list_entry(wf_list_pop(list), struct coll_control, link));
@@ -262,8 +266,8 @@ static void free_list(struct wf_list *list)
 
 void coll_control_free(struct coll_ep *ep)
 {
-	free_list(&ep->controls);
-	free_list(&ep->answers);
+	control_free_list(&ep->controls);
+	control_free_list(&ep->answers);
 }
 
 void coll_control_free_standing(struct coll_ep *ep)

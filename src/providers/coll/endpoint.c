@@ -25,14 +25,14 @@ enum {
 
 #define NO_DEADLINE (UINT64_MAX - 1)
 
-static bool is_moving(const struct coll_ep *ep)
+static bool endpoint_is_moving(const struct coll_ep *ep)
 {
 	return !wf_list_empty(&ep->pending) || !wf_list_empty(&ep->joined) ||
 	       !wf_list_empty(&ep->node_groups);
 }
 
 /* Are there operations or joins that may have to be probed or given up? */
-static bool is_waiting(const struct coll_ep *ep)
+static bool endpoint_is_waiting(const struct coll_ep *ep)
 {
 	return ep->in_flight || !wf_list_empty(&ep->joining) ||
 	       !wf_list_empty(&ep->ending);
@@ -46,7 +46,7 @@ void coll_ep_unlock(struct coll_ep *ep)
 		ep->has_ended_joins = false;
 		coll_join_next(ep);
 	}
-	is_busy = is_moving(ep) || is_waiting(ep);
+	is_busy = endpoint_is_moving(ep) || endpoint_is_waiting(ep);
 	atomic_store_explicit(
 		&ep->has_joined, !wf_list_empty(&ep->joined), memory_order_relaxed);
 	atomic_store_explicit(&ep->is_busy, is_busy, memory_order_relaxed);
@@ -57,7 +57,7 @@ void coll_ep_unlock(struct coll_ep *ep)
 	wf_unlock(&ep->ep.lock);
 }
 
-static void check(struct coll_ep *ep)
+static void endpoint_check(struct coll_ep *ep)
 {
 	uint64_t now_ns = wf_now_ns();
 
@@ -67,7 +67,7 @@ static void check(struct coll_ep *ep)
 
 /* Does an operation wait for messages of processes that may need this processor? The
  * node engine itself yields. The lock is held. */
-static bool has_to_yield(struct coll_ep *ep)
+static bool endpoint_has_to_yield(struct coll_ep *ep)
 {
 	if (ep->moves != ep->moves_before || !ep->in_flight || !ep->is_oversubscribed ||
 		!wf_list_empty(&ep->node_groups)) {
@@ -80,12 +80,12 @@ static bool has_to_yield(struct coll_ep *ep)
 	return ep->idle_runs == IDLE_RUNS;
 }
 
-static void run(struct wf_progress *item)
+static void endpoint_run(struct wf_progress *item)
 {
 	struct coll_ep *ep = coll_ep_of(wf_container_of(item, struct wf_ep, progress));
 	bool yields;
 
-	/* relaxed: a later run() loads the new value. */
+	/* relaxed: a later endpoint_run() loads the new value. */
 	if (!atomic_load_explicit(&ep->is_busy, memory_order_relaxed))
 		return;
 	if (!wf_trylock(&ep->ep.lock))
@@ -96,15 +96,15 @@ static void run(struct wf_progress *item)
 		coll_xfer_retry(ep);
 	coll_engine_progress(ep);
 	if (++ep->runs % RUNS_PER_CHECK == 0)
-		check(ep);
-	yields = has_to_yield(ep);
+		endpoint_check(ep);
+	yields = endpoint_has_to_yield(ep);
 	coll_ep_unlock(ep);
 	coll_report_joined(ep);
 	if (yields)
 		(void)sched_yield();
 }
 
-static int wait_fd(struct wf_progress *item)
+static int endpoint_wait_fd(struct wf_progress *item)
 {
 	struct coll_ep *ep = coll_ep_of(wf_container_of(item, struct wf_ep, progress));
 	int fd;
@@ -118,7 +118,7 @@ static int wait_fd(struct wf_progress *item)
 	return fd < 0 ? -FI_EMFILE : fd;
 }
 
-static bool arm(struct wf_progress *item)
+static bool endpoint_arm(struct wf_progress *item)
 {
 	struct coll_ep *ep = coll_ep_of(wf_container_of(item, struct wf_ep, progress));
 	bool may_sleep;
@@ -126,7 +126,7 @@ static bool arm(struct wf_progress *item)
 	wf_lock(&ep->ep.lock);
 	/* While operations are under way, the main provider has to run this item now
 	 * and then, for probes, whether or not a descriptor is readable. */
-	may_sleep = !is_moving(ep) && !is_waiting(ep);
+	may_sleep = !endpoint_is_moving(ep) && !endpoint_is_waiting(ep);
 	/* A main provider that asked for no descriptor only wants to know whether there
 	 * is work. */
 	ep->is_armed = may_sleep && ep->timer.fd >= 0;
@@ -137,19 +137,19 @@ static bool arm(struct wf_progress *item)
 }
 
 static const struct wf_progress item = {
-	.run = run,
-	.wait_fd = wait_fd,
-	.arm = arm,
+	.run = endpoint_run,
+	.wait_fd = endpoint_wait_fd,
+	.arm = endpoint_arm,
 };
 
-static ssize_t start(struct wf_ep *wf, struct wf_op *op)
+static ssize_t endpoint_start(struct wf_ep *wf, struct wf_op *op)
 {
 	(void)wf;
 	(void)op;
 	return -FI_ENOSYS;
 }
 
-static int enable(struct wf_ep *wf)
+static int coll_endpoint_enable(struct wf_ep *wf)
 {
 	if (wf->tx_cq && wf->av->peer)
 		return 0;
@@ -160,7 +160,7 @@ static int enable(struct wf_ep *wf)
 }
 
 /* Close the endpoint. The owner makes no more callbacks. */
-static void destroy(struct wf_ep *wf)
+static void coll_endpoint_destroy(struct wf_ep *wf)
 {
 	struct coll_ep *ep = coll_ep_of(wf);
 	bool is_kept;
@@ -178,56 +178,57 @@ static void destroy(struct wf_ep *wf)
 
 static const struct wf_xfer_ops xfer_ops = {
 	.lock_kind = WF_LOCK_SPIN,
-	.start = start,
-	.enable = enable,
+	.start = endpoint_start,
+	.enable = coll_endpoint_enable,
 	.item = &item,
-	.destroy = destroy,
+	.destroy = coll_endpoint_destroy,
 	.join = coll_join,
 	.collective = &coll_calls,
 };
 
-static int refuse(const char *why)
+static int endpoint_refuse(const char *why)
 {
 	coll_log(FI_LOG_WARN, FI_LOG_EP_CTRL, "endpoint refused: %s\n", why);
 	return -FI_EINVAL;
 }
 
 /* Can collectives use the owner's endpoint? 0 or a negative fi_errno. */
-static int check_owner(
+static int endpoint_check_owner(
 	const struct fi_info *info, const struct fi_peer_transfer_context *context)
 {
 	const struct fi_info *owner;
 
 	if (!(info->mode & FI_PEER_TRANSFER))
-		return refuse("info->mode lacks FI_PEER_TRANSFER");
+		return endpoint_refuse("info->mode lacks FI_PEER_TRANSFER");
 	if (!context || context->size < sizeof(*context) || !context->ep)
-		return refuse("the context is no struct fi_peer_transfer_context with "
-			      "an endpoint");
+		return endpoint_refuse(
+			"the context is no struct fi_peer_transfer_context with "
+			"an endpoint");
 	owner = context->info;
 	if (!owner)
 		return 0;
 	if (!(owner->caps & FI_TAGGED))
-		return refuse("the main endpoint has no tagged messages");
+		return endpoint_refuse("the main endpoint has no tagged messages");
 	if (owner->domain_attr && owner->domain_attr->mr_mode & FI_MR_LOCAL)
-		return refuse("the main endpoint needs memory descriptors");
+		return endpoint_refuse("the main endpoint needs memory descriptors");
 	return 0;
 }
 
 /* With user ids the sources are not indices. */
-static bool reports_sources(const struct fi_info *owner)
+static bool endpoint_reports_sources(const struct fi_info *owner)
 {
 	return owner->caps & FI_SOURCE && !(owner->caps & FI_AV_USER_ID) &&
 	       owner->caps & (FI_DIRECTED_RECV | FI_TAGGED_DIRECTED_RECV);
 }
 
-static void read_owner(struct coll_ep *ep, const struct fi_info *owner)
+static void endpoint_read_owner(struct coll_ep *ep, const struct fi_info *owner)
 {
 	ep->max_msg_size = SIZE_MAX;
 	if (!owner)
 		return;
 	if (owner->ep_attr && owner->ep_attr->max_msg_size)
 		ep->max_msg_size = owner->ep_attr->max_msg_size;
-	ep->has_sources = reports_sources(owner);
+	ep->has_sources = endpoint_reports_sources(owner);
 	ep->is_ordered =
 		owner->tx_attr && owner->rx_attr &&
 		owner->tx_attr->msg_order & owner->rx_attr->msg_order & FI_ORDER_SAS;
@@ -235,10 +236,11 @@ static void read_owner(struct coll_ep *ep, const struct fi_info *owner)
 		ep->probe_flags = FI_DELIVERY_COMPLETE;
 }
 
-static void init(struct coll_ep *ep, const struct fi_peer_transfer_context *context)
+static void coll_endpoint_init(
+	struct coll_ep *ep, const struct fi_peer_transfer_context *context)
 {
 	ep->owner = context->ep;
-	read_owner(ep, context->info);
+	endpoint_read_owner(ep, context->info);
 	wf_pool_init(&ep->xfers, sizeof(struct coll_xfer));
 	wf_pool_init(&ep->ops, sizeof(struct coll_op));
 	wf_list_init(&ep->spare_ops);
@@ -263,7 +265,7 @@ int coll_endpoint(struct wf_domain *domain, struct fi_info *info,
 	struct fi_peer_transfer_context *context = arg;
 	struct coll_ep *ep;
 	struct wf_ep *wf;
-	int ret = check_owner(info, context);
+	int ret = endpoint_check_owner(info, context);
 
 	(void)flags;
 	/* The context is valid during the call only. */
@@ -272,7 +274,7 @@ int coll_endpoint(struct wf_domain *domain, struct fi_info *info,
 	if (ret)
 		return ret;
 	ep = coll_ep_of(wf);
-	init(ep, context);
+	coll_endpoint_init(ep, context);
 	context->peer_ops = &coll_xfer_callbacks;
 	*ret_ep = &ep->ep.fid;
 	return 0;

@@ -7,7 +7,7 @@
 #include "providers/coll/exec.h"
 #include "providers/coll/reduce.h"
 
-static void log_choice(struct coll_group *group, const struct coll_args *args,
+static void engine_log_choice(struct coll_group *group, const struct coll_args *args,
 	const char *engine, const char *algo, const char *why)
 {
 	uint32_t bit = UINT32_C(1) << args->kind;
@@ -35,7 +35,7 @@ void coll_engine_tell_copy(void *arg, const struct coll_node_choice *choice)
 }
 
 /* Add an operation of @group to those that need the node engine, for @acts actions. */
-static void enter_node(struct coll_group *group, struct coll_op *op, size_t acts)
+static void engine_enter_node(struct coll_group *group, struct coll_op *op, size_t acts)
 {
 	op->node_acts = acts;
 	if (!acts)
@@ -46,7 +46,7 @@ static void enter_node(struct coll_group *group, struct coll_op *op, size_t acts
 }
 
 /* One of the operation's actions has ended. */
-static void leave_node(struct coll_op *op)
+static void engine_leave_node(struct coll_op *op)
 {
 	struct coll_group *group = op->group;
 
@@ -58,7 +58,7 @@ static void leave_node(struct coll_op *op)
 		wf_list_remove(&group->node_link);
 }
 
-static struct coll_op *first_in_node(const struct coll_group *group)
+static struct coll_op *engine_first_in_node(const struct coll_group *group)
 {
 	return wf_list_empty(&group->node_ops)
 		       ? NULL
@@ -69,7 +69,7 @@ int coll_engine_node(struct coll_op *op, const struct coll_args *args)
 {
 	int ret;
 
-	if (op->is_in_node || first_in_node(op->group) != op)
+	if (op->is_in_node || engine_first_in_node(op->group) != op)
 		return -FI_EAGAIN;
 	ret = coll_node_start(op->group->node, args);
 	if (ret < 0)
@@ -77,13 +77,13 @@ int coll_engine_node(struct coll_op *op, const struct coll_args *args)
 	op->is_in_node = true;
 	if (!ret)
 		return -FI_EAGAIN;
-	leave_node(op);
+	engine_leave_node(op);
 	return 0;
 }
 
 /* Operations by messages, with actions for the node engine if there are two levels. */
 
-static size_t count_node_acts(const struct coll_sched *sched)
+static size_t engine_count_node_acts(const struct coll_sched *sched)
 {
 	size_t count = 0;
 
@@ -92,17 +92,18 @@ static size_t count_node_acts(const struct coll_sched *sched)
 	return count;
 }
 
-static bool has_levels(const struct coll_group *group, const struct coll_args *args)
+static bool engine_has_levels(
+	const struct coll_group *group, const struct coll_args *args)
 {
 	return group->has_node && group->nodes.count > 1 &&
 	       coll_sched_has_levels(args->kind);
 }
 
-static int build(struct coll_op *op)
+static int engine_build(struct coll_op *op)
 {
 	struct coll_group *group = op->group;
 	const struct coll_args *args = &op->args;
-	bool levels = has_levels(group, args);
+	bool levels = engine_has_levels(group, args);
 	struct coll_args upper = levels ? coll_leader_args(args, &group->nodes) : *args;
 	enum coll_algo forced = coll_params.algo[args->kind];
 	enum coll_algo algo = coll_choose(&upper, forced);
@@ -115,13 +116,13 @@ static int build(struct coll_op *op)
 		ret = op->steps ? 0 : -FI_ENOMEM;
 	}
 	if (!ret)
-		log_choice(group, args, levels ? "node and p2p" : "p2p",
+		engine_log_choice(group, args, levels ? "node and p2p" : "p2p",
 			coll_algo_name(algo),
 			algo == forced ? "parameter" : "by size and members");
 	return ret;
 }
 
-static int start_p2p(struct coll_group *group, const struct coll_args *args,
+static int engine_start_p2p(struct coll_group *group, const struct coll_args *args,
 	struct coll_staging *stage, const struct coll_call *call)
 {
 	struct coll_op *op = coll_op_new(group, args, stage, call);
@@ -131,14 +132,14 @@ static int start_p2p(struct coll_group *group, const struct coll_args *args,
 		coll_stage_free(stage);
 		return -FI_ENOMEM;
 	}
-	ret = build(op);
+	ret = engine_build(op);
 	if (ret) {
 		coll_op_free(op);
 		return ret;
 	}
 	group->operations++;
 	wf_list_push(&group->ops, &op->link);
-	enter_node(group, op, count_node_acts(&op->sched));
+	engine_enter_node(group, op, engine_count_node_acts(&op->sched));
 	coll_exec_start(op);
 	return 0;
 }
@@ -146,7 +147,7 @@ static int start_p2p(struct coll_group *group, const struct coll_args *args,
 /* Operations of the node engine alone, which have no schedule. */
 
 /* Most operations end inside their call: they need no struct coll_op. */
-static void report_at_once(
+static void engine_report_at_once(
 	struct coll_ep *ep, struct coll_staging *stage, const struct coll_call *call)
 {
 	coll_stage_finish(stage);
@@ -156,16 +157,16 @@ static void report_at_once(
 }
 
 /* Let @op wait for the node engine, or until it is the first operation there. */
-static void wait_for_node(struct coll_op *op)
+static void engine_wait_for_node(struct coll_op *op)
 {
 	struct coll_group *group = op->group;
 
 	op->is_in_node = wf_list_empty(&group->node_ops);
 	wf_list_push(&group->ops, &op->link);
-	enter_node(group, op, 1);
+	engine_enter_node(group, op, 1);
 }
 
-static int start_node(struct coll_group *group, const struct coll_args *args,
+static int engine_start_node(struct coll_group *group, const struct coll_args *args,
 	struct coll_staging *stage, const struct coll_call *call)
 {
 	struct coll_op *op;
@@ -177,16 +178,17 @@ static int start_node(struct coll_group *group, const struct coll_args *args,
 		coll_stage_free(stage);
 		return -FI_ENOMEM;
 	}
-	log_choice(group, args, "node", "shared memory", "all members are local");
+	engine_log_choice(
+		group, args, "node", "shared memory", "all members are local");
 	if (wf_list_empty(&group->node_ops))
 		ret = coll_node_start(group->node, args);
 	if (ret > 0) {
-		report_at_once(group->ep, stage, call);
+		engine_report_at_once(group->ep, stage, call);
 		return 0;
 	}
 	op = coll_op_new(group, args, stage, call);
 	if (ret == 0) {
-		wait_for_node(op);
+		engine_wait_for_node(op);
 		return 0;
 	}
 	coll_op_free(op);
@@ -195,11 +197,11 @@ static int start_node(struct coll_group *group, const struct coll_args *args,
 }
 
 /* The action of the first operation in the node engine has ended. */
-static void ended(struct coll_group *group)
+static void engine_ended(struct coll_group *group)
 {
-	struct coll_op *op = first_in_node(group);
+	struct coll_op *op = engine_first_in_node(group);
 
-	leave_node(op);
+	engine_leave_node(op);
 	if (group->nodes.count == 1) {
 		coll_op_end(op, 0);
 		return;
@@ -210,9 +212,9 @@ static void ended(struct coll_group *group)
 
 /* Start the next operation, which waited until it was the first one. Its result is that
  * of coll_node_start; 0, too, if there is none or it waits for messages. */
-static int start_next(struct coll_group *group)
+static int engine_start_next(struct coll_group *group)
 {
-	struct coll_op *op = first_in_node(group);
+	struct coll_op *op = engine_first_in_node(group);
 	int ret;
 
 	if (!op || group->nodes.count > 1) {
@@ -225,19 +227,20 @@ static int start_next(struct coll_group *group)
 	return ret;
 }
 
-static void progress(struct coll_group *group)
+static void engine_progress(struct coll_group *group)
 {
-	struct coll_op *op = first_in_node(group);
+	struct coll_op *op = engine_first_in_node(group);
 	int ret;
 
 	if (!op) {
 		wf_list_remove(&group->node_link);
 		return;
 	}
-	ret = op->is_in_node ? coll_node_progress(group->node) : start_next(group);
+	ret = op->is_in_node ? coll_node_progress(group->node)
+			     : engine_start_next(group);
 	while (ret > 0) {
-		ended(group);
-		ret = group->state == COLL_OPEN ? start_next(group) : 0;
+		engine_ended(group);
+		ret = group->state == COLL_OPEN ? engine_start_next(group) : 0;
 	}
 	if (wf_unlikely(ret < 0))
 		coll_group_fail(group, ret);
@@ -246,11 +249,11 @@ static void progress(struct coll_group *group)
 void coll_engine_progress(struct coll_ep *ep)
 {
 	wf_list_foreach_safe(link, &ep->node_groups)
-		progress(wf_list_entry(link, struct coll_group, node_link));
+		engine_progress(wf_list_entry(link, struct coll_group, node_link));
 }
 
 /* Convert @call to arguments of the fast path. False: the long path has to check it. */
-static bool read_tiny(const struct coll_call *call, struct coll_node_tiny *ret)
+static bool engine_read_tiny(const struct coll_call *call, struct coll_node_tiny *ret)
 {
 	size_t size;
 
@@ -277,9 +280,10 @@ bool coll_engine_fast_path(struct coll_group *group, const struct coll_call *cal
 	 * operation for the next ones. */
 	if (group->state != COLL_OPEN || !group->has_node || group->nodes.count > 1 ||
 		group->in_flight || !(group->logged & UINT32_C(1) << call->kind) ||
-		!read_tiny(call, &tiny) || !coll_node_fast_path(group->node, &tiny))
+		!engine_read_tiny(call, &tiny) ||
+		!coll_node_fast_path(group->node, &tiny))
 		return false;
-	report_at_once(group->ep, NULL, call);
+	engine_report_at_once(group->ep, NULL, call);
 	return true;
 }
 
@@ -288,6 +292,6 @@ ssize_t coll_engine_start(struct coll_group *group, const struct coll_args *args
 {
 	if (group->has_node && group->nodes.count == 1 &&
 		coll_node_can(group->node, args))
-		return start_node(group, args, stage, call);
-	return start_p2p(group, args, stage, call);
+		return engine_start_node(group, args, stage, call);
+	return engine_start_p2p(group, args, stage, call);
 }

@@ -20,29 +20,30 @@ struct coll_exchange {
 	uint8_t blocks[]; /* blocks of this member and of the members after it */
 };
 
-static void step(struct coll_exchange *exchange);
+static void exchange_step(struct coll_exchange *exchange);
 
-static uint32_t count_of(const struct coll_exchange *exchange)
+static uint32_t exchange_count_of(const struct coll_exchange *exchange)
 {
 	uint32_t left = exchange->group->members - exchange->dist;
 
 	return WF_MIN(exchange->dist, left);
 }
 
-static uint32_t source_rank(const struct coll_exchange *exchange)
+static uint32_t exchange_source_rank(const struct coll_exchange *exchange)
 {
 	const struct coll_group *group = exchange->group;
 
 	return (uint32_t)(((uint64_t)group->rank + exchange->dist) % group->members);
 }
 
-static fi_addr_t source_of(const struct coll_exchange *exchange)
+static fi_addr_t exchange_source_of(const struct coll_exchange *exchange)
 {
-	return exchange->group->member[source_rank(exchange)].addr;
+	return exchange->group->member[exchange_source_rank(exchange)].addr;
 }
 
 /* The tag of the message from the member @from to the member @to. */
-static uint64_t tag_of(const struct coll_exchange *exchange, uint32_t from, uint32_t to)
+static uint64_t exchange_tag_of(
+	const struct coll_exchange *exchange, uint32_t from, uint32_t to)
 {
 	const struct coll_group *group = exchange->group;
 
@@ -52,7 +53,7 @@ static uint64_t tag_of(const struct coll_exchange *exchange, uint32_t from, uint
 }
 
 /* Free a stopped exchange that no transfer uses any more. */
-static void free_if_unused(struct coll_exchange *exchange)
+static void exchange_free_if_unused(struct coll_exchange *exchange)
 {
 	if (exchange->group || exchange->send || exchange->recv)
 		return;
@@ -60,30 +61,31 @@ static void free_if_unused(struct coll_exchange *exchange)
 	free(exchange);
 }
 
-static void free_recv(struct coll_xfer *xfer)
+static void exchange_free_recv(struct coll_xfer *xfer)
 {
 	free(xfer->buf);
 	coll_xfer_free(xfer);
 }
 
-static void fail(struct coll_exchange *exchange, int err)
+static void exchange_fail(struct coll_exchange *exchange, int err)
 {
 	if (exchange->group)
 		coll_group_fail(exchange->group, err);
 	else
-		free_if_unused(exchange);
+		exchange_free_if_unused(exchange);
 }
 
-static void advance(struct coll_exchange *exchange)
+static void exchange_advance(struct coll_exchange *exchange)
 {
 	if (exchange->send || exchange->recv)
 		return;
 	exchange->dist *= 2;
 	exchange->group->probed_ns = 0;
-	step(exchange);
+	exchange_step(exchange);
 }
 
-static void send_done(struct coll_xfer *xfer, int err, size_t len, fi_addr_t src)
+static void exchange_send_done(
+	struct coll_xfer *xfer, int err, size_t len, fi_addr_t src)
 {
 	struct coll_exchange *exchange = xfer->user;
 
@@ -92,30 +94,30 @@ static void send_done(struct coll_xfer *xfer, int err, size_t len, fi_addr_t src
 	coll_xfer_free(xfer);
 	exchange->send = NULL;
 	if (err || !exchange->group)
-		fail(exchange, err);
+		exchange_fail(exchange, err);
 	else
-		advance(exchange);
+		exchange_advance(exchange);
 }
 
 /* @data of @len bytes arrived from the member that the exchange waits for. */
-static void take(struct coll_exchange *exchange, const void *data, size_t len)
+static void exchange_take(struct coll_exchange *exchange, const void *data, size_t len)
 {
-	size_t expected = count_of(exchange) * exchange->len;
+	size_t expected = exchange_count_of(exchange) * exchange->len;
 
 	if (len != expected) {
 		coll_log(FI_LOG_WARN, FI_LOG_EP_CTRL,
 			"join failed: a record of %zu bytes came instead of %zu\n", len,
 			expected);
-		fail(exchange, -FI_EINVAL);
+		exchange_fail(exchange, -FI_EINVAL);
 		return;
 	}
 	memcpy(exchange->blocks + exchange->dist * exchange->len, data, len);
-	advance(exchange);
+	exchange_advance(exchange);
 }
 
 /* The exchange that waits for a message like the one that completed @xfer; NULL: none.
  */
-static struct coll_exchange *find_other(const struct coll_xfer *xfer)
+static struct coll_exchange *exchange_find_other(const struct coll_xfer *xfer)
 {
 	wf_list_foreach(link, &xfer->ep->exchanges)
 	{
@@ -123,14 +125,15 @@ static struct coll_exchange *find_other(const struct coll_xfer *xfer)
 			wf_list_entry(link, struct coll_exchange, link);
 
 		if (exchange->tag == xfer->tag &&
-			(!xfer->ep->has_sources || source_of(exchange) == xfer->addr))
+			(!xfer->ep->has_sources ||
+				exchange_source_of(exchange) == xfer->addr))
 			return exchange;
 	}
 	return NULL;
 }
 
 /* A receive for @exchange is posted, or NULL: its message has arrived. */
-static void set_recv(struct coll_exchange *exchange, struct coll_xfer *xfer)
+static void exchange_set_recv(struct coll_exchange *exchange, struct coll_xfer *xfer)
 {
 	exchange->recv = xfer;
 	if (!xfer) {
@@ -145,77 +148,79 @@ static void set_recv(struct coll_exchange *exchange, struct coll_xfer *xfer)
 
 /* A message completed @xfer, the receive of a stopped exchange. It may be for the next
  * group of the same members, whose receive is then cancelled instead. */
-static void save(struct coll_exchange *exchange, struct coll_xfer *xfer, size_t len)
+static void exchange_save(
+	struct coll_exchange *exchange, struct coll_xfer *xfer, size_t len)
 {
-	struct coll_exchange *other = find_other(xfer);
+	struct coll_exchange *other = exchange_find_other(xfer);
 	struct coll_xfer *spare = other ? other->recv : NULL;
 
 	exchange->recv = spare;
 	if (other) {
 		spare->user = exchange;
-		set_recv(other, NULL);
-		take(other, xfer->buf, len);
+		exchange_set_recv(other, NULL);
+		exchange_take(other, xfer->buf, len);
 		coll_xfer_cancel(spare);
 	} else {
-		free_if_unused(exchange);
+		exchange_free_if_unused(exchange);
 	}
-	free_recv(xfer);
+	exchange_free_recv(xfer);
 }
 
-static void recv_done(struct coll_xfer *xfer, int err, size_t len, fi_addr_t src)
+static void exchange_recv_done(
+	struct coll_xfer *xfer, int err, size_t len, fi_addr_t src)
 {
 	struct coll_exchange *exchange = xfer->user;
 
 	(void)src;
 	if (!err && !exchange->group) {
-		save(exchange, xfer, len);
+		exchange_save(exchange, xfer, len);
 		return;
 	}
-	set_recv(exchange, NULL);
+	exchange_set_recv(exchange, NULL);
 	if (err)
-		fail(exchange, err);
+		exchange_fail(exchange, err);
 	else
-		take(exchange, xfer->buf, len);
-	free_recv(xfer);
+		exchange_take(exchange, xfer->buf, len);
+	exchange_free_recv(xfer);
 }
 
-static int post_recv(struct coll_exchange *exchange)
+static int exchange_post_recv(struct coll_exchange *exchange)
 {
 	struct coll_ep *ep = exchange->group->ep;
-	struct coll_xfer *xfer = coll_xfer_new(ep, recv_done, exchange);
+	struct coll_xfer *xfer = coll_xfer_new(ep, exchange_recv_done, exchange);
 	int ret;
 
 	if (!xfer)
 		return -FI_ENOMEM;
 	xfer->is_recv = true;
-	xfer->addr = source_of(exchange);
+	xfer->addr = exchange_source_of(exchange);
 	xfer->tag = exchange->tag;
-	xfer->len = count_of(exchange) * exchange->len;
+	xfer->len = exchange_count_of(exchange) * exchange->len;
 	xfer->buf = malloc(xfer->len);
 	ret = xfer->buf ? coll_xfer_post(xfer) : -FI_ENOMEM;
 	if (ret) {
-		free_recv(xfer);
+		exchange_free_recv(xfer);
 		return ret;
 	}
-	set_recv(exchange, xfer);
+	exchange_set_recv(exchange, xfer);
 	return 0;
 }
 
-static int post_send(struct coll_exchange *exchange)
+static int exchange_post_send(struct coll_exchange *exchange)
 {
 	struct coll_group *group = exchange->group;
 	uint32_t to =
 		(uint32_t)(((uint64_t)group->rank + group->members - exchange->dist) %
 			   group->members);
-	struct coll_xfer *xfer = coll_xfer_new(group->ep, send_done, exchange);
+	struct coll_xfer *xfer = coll_xfer_new(group->ep, exchange_send_done, exchange);
 	int ret;
 
 	if (!xfer)
 		return -FI_ENOMEM;
 	xfer->addr = group->member[to].addr;
-	xfer->tag = tag_of(exchange, group->rank, to);
+	xfer->tag = exchange_tag_of(exchange, group->rank, to);
 	xfer->buf = exchange->blocks;
-	xfer->len = count_of(exchange) * exchange->len;
+	xfer->len = exchange_count_of(exchange) * exchange->len;
 	ret = coll_xfer_post(xfer);
 	if (ret)
 		coll_xfer_free(xfer);
@@ -225,14 +230,14 @@ static int post_send(struct coll_exchange *exchange)
 }
 
 /* Order the blocks by rank and pass them to @done. */
-static void finish(struct coll_exchange *exchange)
+static void exchange_finish(struct coll_exchange *exchange)
 {
 	struct coll_group *group = exchange->group;
 	size_t len = exchange->len, first = group->members - group->rank;
 	uint8_t *blocks = malloc(group->members * len);
 
 	if (!blocks) {
-		fail(exchange, -FI_ENOMEM);
+		exchange_fail(exchange, -FI_ENOMEM);
 		return;
 	}
 	memcpy(blocks + group->rank * len, exchange->blocks, first * len);
@@ -241,25 +246,26 @@ static void finish(struct coll_exchange *exchange)
 	exchange->group = NULL;
 	exchange->done(group, 0, blocks);
 	free(blocks);
-	free_if_unused(exchange);
+	exchange_free_if_unused(exchange);
 }
 
 /* Post the transfers of the next step, or finish. */
-static void step(struct coll_exchange *exchange)
+static void exchange_step(struct coll_exchange *exchange)
 {
 	struct coll_group *group = exchange->group;
 	int ret;
 
 	if (exchange->dist >= group->members) {
-		finish(exchange);
+		exchange_finish(exchange);
 		return;
 	}
-	exchange->tag = tag_of(exchange, source_rank(exchange), group->rank);
-	ret = post_send(exchange);
+	exchange->tag =
+		exchange_tag_of(exchange, exchange_source_rank(exchange), group->rank);
+	ret = exchange_post_send(exchange);
 	if (!ret)
-		ret = post_recv(exchange);
+		ret = exchange_post_recv(exchange);
 	if (ret)
-		fail(exchange, ret);
+		exchange_fail(exchange, ret);
 }
 
 int coll_exchange_start(struct coll_group *group, const void *mine, size_t len,
@@ -280,7 +286,7 @@ int coll_exchange_start(struct coll_group *group, const void *mine, size_t len,
 	memcpy(exchange->blocks, mine, len);
 	group->exchange = exchange;
 	group->probed_ns = 0;
-	step(exchange);
+	exchange_step(exchange);
 	return 0;
 }
 
@@ -301,7 +307,7 @@ void coll_exchange_stop(struct coll_group *group)
 	} else if (exchange->recv || exchange->send) {
 		coll_xfer_cancel(exchange->recv ? exchange->recv : exchange->send);
 	} else {
-		free_if_unused(exchange);
+		exchange_free_if_unused(exchange);
 	}
 }
 
@@ -309,7 +315,7 @@ uint32_t coll_exchange_awaits(const struct coll_group *group)
 {
 	const struct coll_exchange *exchange = group->exchange;
 
-	return source_rank(exchange);
+	return exchange_source_rank(exchange);
 }
 
 void coll_exchange_free(struct coll_ep *ep)

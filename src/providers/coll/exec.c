@@ -28,7 +28,7 @@ enum {
 };
 
 /* Get an operation with an empty schedule, or with the memory of an earlier one. */
-static struct coll_op *take_op(struct coll_ep *ep)
+static struct coll_op *exec_take_op(struct coll_ep *ep)
 {
 	struct wf_list *spare = wf_list_pop(&ep->spare_ops);
 	struct coll_op *op;
@@ -47,7 +47,7 @@ bool coll_op_reserve(struct coll_ep *ep)
 
 	if (wf_likely(!wf_list_empty(&ep->spare_ops)))
 		return true;
-	op = take_op(ep);
+	op = exec_take_op(ep);
 	if (op)
 		wf_list_insert_after(&ep->spare_ops, &op->link);
 	return op != NULL;
@@ -56,7 +56,7 @@ bool coll_op_reserve(struct coll_ep *ep)
 struct coll_op *coll_op_new(struct coll_group *group, const struct coll_args *args,
 	struct coll_staging *stage, const struct coll_call *call)
 {
-	struct coll_op *op = take_op(group->ep);
+	struct coll_op *op = exec_take_op(group->ep);
 
 	if (!op)
 		return NULL;
@@ -82,7 +82,7 @@ struct coll_op *coll_op_new(struct coll_group *group, const struct coll_args *ar
 	return op;
 }
 
-static void leave_group(struct coll_op *op)
+static void exec_leave_group(struct coll_op *op)
 {
 	wf_list_remove(&op->node_link);
 	if (op->group)
@@ -94,7 +94,7 @@ static void leave_group(struct coll_op *op)
 }
 
 /* Is the schedule's memory small enough to be kept for the next operation? */
-static bool is_worth_keeping(const struct coll_op *op)
+static bool exec_is_worth_keeping(const struct coll_op *op)
 {
 	return op->sched.temp_size + op->sched.partial_size <= KEPT_BYTES &&
 	       op->sched.capacity <= KEPT_ACTS;
@@ -104,11 +104,11 @@ void coll_op_free(struct coll_op *op)
 {
 	struct coll_ep *ep = op->ep;
 
-	leave_group(op);
+	exec_leave_group(op);
 	wf_list_remove(&op->link);
 	coll_stage_free(op->stage);
 	free(op->steps);
-	if (!is_worth_keeping(op)) {
+	if (!exec_is_worth_keeping(op)) {
 		coll_sched_done(&op->sched);
 		memset(&op->sched, 0, sizeof(op->sched));
 	}
@@ -123,13 +123,13 @@ void coll_op_free_spare(struct coll_ep *ep)
 		coll_sched_done(&wf_list_entry(link, struct coll_op, link)->sched);
 }
 
-static void report(struct coll_op *op, int err)
+static void exec_report(struct coll_op *op, int err)
 {
 	struct wf_ep *ep = &op->ep->ep;
 
 	if (!err)
 		coll_stage_finish(op->stage);
-	leave_group(op);
+	exec_leave_group(op);
 	if (err)
 		wf_ep_tx_err(ep, WF_CNTR_SEND, op->context, op->flags, FI_COLLECTIVE, 0,
 			-err);
@@ -140,11 +140,11 @@ static void report(struct coll_op *op, int err)
 
 void coll_op_end(struct coll_op *op, int err)
 {
-	report(op, err);
+	exec_report(op, err);
 	coll_op_free(op);
 }
 
-static void move_to_ending(struct coll_op *op)
+static void exec_move_to_ending(struct coll_op *op)
 {
 	wf_list_remove(&op->link);
 	wf_list_push(&op->ep->ending, &op->link);
@@ -158,14 +158,14 @@ void coll_exec_detach(struct coll_group *group)
 
 		wf_list_remove(&op->node_link);
 		op->group = NULL;
-		move_to_ending(op);
+		exec_move_to_ending(op);
 	}
 }
 
-static void run(struct coll_op *op);
+static void exec_run(struct coll_op *op);
 
 /* Does the message have the length in the schedule? 0 or a negative fi_errno. */
-static int check_len(const struct coll_xfer *xfer, size_t len)
+static int exec_check_len(const struct coll_xfer *xfer, size_t len)
 {
 	if (!xfer->is_recv || len == xfer->len)
 		return 0;
@@ -177,7 +177,7 @@ static int check_len(const struct coll_xfer *xfer, size_t len)
 }
 
 /* End an operation that has failed if no transfer is left. */
-static void end_if_idle(struct coll_op *op)
+static void exec_end_if_idle(struct coll_op *op)
 {
 	if (op->sends + op->recvs)
 		return;
@@ -187,14 +187,14 @@ static void end_if_idle(struct coll_op *op)
 		coll_op_end(op, op->err);
 }
 
-static void xfer_done(struct coll_xfer *xfer, int err, size_t len, fi_addr_t src)
+static void exec_xfer_done(struct coll_xfer *xfer, int err, size_t len, fi_addr_t src)
 {
 	struct coll_op *op = xfer->user;
 	bool is_recv = xfer->is_recv;
 
 	(void)src;
 	if (!err)
-		err = check_len(xfer, len);
+		err = exec_check_len(xfer, len);
 	coll_xfer_free(xfer);
 	/* While the transfer is counted, failing the group does not free the operation.
 	 */
@@ -206,24 +206,25 @@ static void xfer_done(struct coll_xfer *xfer, int err, size_t len, fi_addr_t src
 		op->sends--;
 	op->moved++;
 	if (op->err)
-		end_if_idle(op);
+		exec_end_if_idle(op);
 	else
-		run(op);
+		exec_run(op);
 }
 
 /* The step in the tag: the number of earlier messages of the operation between the two
  * members, in this direction. It is not needed if messages match in order. */
-static uint32_t next_step(struct coll_op *op, uint32_t peer, bool is_recv)
+static uint32_t exec_next_step(struct coll_op *op, uint32_t peer, bool is_recv)
 {
 	return op->steps ? op->steps[2 * peer + is_recv]++ : 0;
 }
 
-static int post(struct coll_op *op, uint32_t peer, bool is_recv, void *buf, size_t len)
+static int exec_post(
+	struct coll_op *op, uint32_t peer, bool is_recv, void *buf, size_t len)
 {
 	struct coll_group *group = op->group;
 	const struct coll_member *member = &group->member[peer];
-	uint32_t step = next_step(op, peer, is_recv);
-	struct coll_xfer *xfer = coll_xfer_new(op->ep, xfer_done, op);
+	uint32_t step = exec_next_step(op, peer, is_recv);
+	struct coll_xfer *xfer = coll_xfer_new(op->ep, exec_xfer_done, op);
 	int ret;
 
 	if (!xfer)
@@ -249,7 +250,7 @@ static int post(struct coll_op *op, uint32_t peer, bool is_recv, void *buf, size
 }
 
 /* Post an action, in messages no longer than the owner's limit. */
-static int transfer(struct coll_op *op, const struct coll_act *act)
+static int exec_transfer(struct coll_op *op, const struct coll_act *act)
 {
 	bool is_recv = act->kind == COLL_ACT_RECV;
 	char *buf = is_recv ? act->dst : (char *)(uintptr_t)act->src;
@@ -259,7 +260,7 @@ static int transfer(struct coll_op *op, const struct coll_act *act)
 	do {
 		size_t len = WF_MIN(left, op->ep->max_msg_size);
 
-		ret = post(op, act->peer, is_recv, buf, len);
+		ret = exec_post(op, act->peer, is_recv, buf, len);
 		buf += len;
 		left -= len;
 	} while (left && !ret);
@@ -267,12 +268,12 @@ static int transfer(struct coll_op *op, const struct coll_act *act)
 }
 
 /* Execute one action. -FI_EAGAIN: it waits for transfers. */
-static int execute(struct coll_op *op, const struct coll_act *act)
+static int exec_execute(struct coll_op *op, const struct coll_act *act)
 {
 	switch (act->kind) {
 	case COLL_ACT_SEND:
 	case COLL_ACT_RECV:
-		return transfer(op, act);
+		return exec_transfer(op, act);
 	case COLL_ACT_COPY:
 		memmove(act->dst, act->src, act->len);
 		return 0;
@@ -290,12 +291,12 @@ static int execute(struct coll_op *op, const struct coll_act *act)
 	return op->sends + op->recvs ? -FI_EAGAIN : 0;
 }
 
-static void run(struct coll_op *op)
+static void exec_run(struct coll_op *op)
 {
 	int ret = 0;
 
 	while (!ret && op->next < op->sched.count) {
-		ret = execute(op, &op->sched.act[op->next]);
+		ret = exec_execute(op, &op->sched.act[op->next]);
 		if (!ret)
 			op->next++;
 	}
@@ -309,12 +310,12 @@ static void run(struct coll_op *op)
 
 void coll_exec_start(struct coll_op *op)
 {
-	run(op);
+	exec_run(op);
 }
 
 void coll_exec_resume(struct coll_op *op)
 {
-	run(op);
+	exec_run(op);
 }
 
 void coll_exec_fail(struct coll_op *op, int err)
@@ -329,22 +330,22 @@ void coll_exec_fail(struct coll_op *op, int err)
 	wf_list_foreach_safe(link, &op->xfers)
 		coll_xfer_cancel(wf_list_entry(link, struct coll_xfer, link));
 	op->sends--;
-	end_if_idle(op);
+	exec_end_if_idle(op);
 }
 
 /* Report a failed operation if only sends are left, which do not end. */
-static void give_up(struct coll_op *op, uint64_t now_ns)
+static void exec_give_up(struct coll_op *op, uint64_t now_ns)
 {
 	if (op->is_reported || op->recvs ||
 		now_ns - op->failed_ns < 2 * coll_probe_ns())
 		return;
-	report(op, op->err);
-	move_to_ending(op);
+	exec_report(op, op->err);
+	exec_move_to_ending(op);
 }
 
 /* Probe the member that the operation waits for, if no transfer ended since the last
  * check. */
-static void probe(struct coll_op *op, uint64_t now_ns)
+static void exec_probe(struct coll_op *op, uint64_t now_ns)
 {
 	struct coll_xfer *xfer;
 
@@ -360,7 +361,7 @@ static void probe(struct coll_op *op, uint64_t now_ns)
 	coll_control_probe(op->group, coll_group_rank(op->group, xfer->addr));
 }
 
-static void watch(struct coll_group *group, uint64_t now_ns)
+static void exec_watch(struct coll_group *group, uint64_t now_ns)
 {
 	bool has_failed = group->state == COLL_FAILED;
 
@@ -369,9 +370,9 @@ static void watch(struct coll_group *group, uint64_t now_ns)
 		struct coll_op *op = wf_list_entry(link, struct coll_op, link);
 
 		if (op->err)
-			give_up(op, now_ns);
+			exec_give_up(op, now_ns);
 		else
-			probe(op, now_ns);
+			exec_probe(op, now_ns);
 		/* A probe that fails at once ends all operations. */
 		if (!has_failed && group->state == COLL_FAILED)
 			return;
@@ -381,7 +382,7 @@ static void watch(struct coll_group *group, uint64_t now_ns)
 void coll_exec_watch(struct coll_ep *ep, uint64_t now_ns)
 {
 	wf_list_foreach(link, &ep->groups)
-		watch(wf_list_entry(link, struct coll_group, link), now_ns);
+		exec_watch(wf_list_entry(link, struct coll_group, link), now_ns);
 	wf_list_foreach_safe(link, &ep->ending)
-		give_up(wf_list_entry(link, struct coll_op, link), now_ns);
+		exec_give_up(wf_list_entry(link, struct coll_op, link), now_ns);
 }

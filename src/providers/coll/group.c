@@ -20,14 +20,14 @@
  * endpoint's join, so that the address of a closed group is not that of a later one.
  */
 
-static uint32_t id_of(fi_addr_t addr)
+static uint32_t group_id_of(fi_addr_t addr)
 {
 	return addr & (COLL_GROUPS_MAX - 1);
 }
 
 struct coll_group *coll_group_at(const struct coll_ep *ep, fi_addr_t addr)
 {
-	struct coll_group *group = ep->ids ? ep->ids[id_of(addr)] : NULL;
+	struct coll_group *group = ep->ids ? ep->ids[group_id_of(addr)] : NULL;
 
 	return group && group->mc.fi_addr == addr ? group : NULL;
 }
@@ -40,7 +40,7 @@ struct coll_group *coll_group_by_secret(const struct coll_ep *ep, uint64_t secre
 	return group && group->secret == secret ? group : NULL;
 }
 
-static int by_addr(const void *a, const void *b, void *arg)
+static int group_by_addr(const void *a, const void *b, void *arg)
 {
 	const struct coll_member *member = arg;
 	fi_addr_t x = member[*(const uint32_t *)a].addr;
@@ -70,7 +70,7 @@ uint32_t coll_group_rank(const struct coll_group *group, fi_addr_t addr)
 }
 
 /* Order the ranks by address, unless each rank equals its address. False: no memory. */
-static bool index_members(struct coll_group *group)
+static bool group_index_members(struct coll_group *group)
 {
 	uint32_t same = 0;
 
@@ -83,18 +83,18 @@ static bool index_members(struct coll_group *group)
 		return false;
 	for (uint32_t i = 0; i < group->members; i++)
 		group->by_addr[i] = i;
-	qsort_r(group->by_addr, group->members, sizeof(*group->by_addr), by_addr,
+	qsort_r(group->by_addr, group->members, sizeof(*group->by_addr), group_by_addr,
 		group->member);
 	return true;
 }
 
-static int refuse(int err, const char *why)
+static int coll_group_refuse(int err, const char *why)
 {
 	coll_log(FI_LOG_WARN, FI_LOG_EP_CTRL, "join refused: %s\n", why);
 	return err;
 }
 
-static int read_members(struct coll_group *group, struct wf_av_set *set)
+static int group_read_members(struct coll_group *group, struct wf_av_set *set)
 {
 	size_t count = 0, capacity;
 	fi_addr_t *addr;
@@ -103,9 +103,10 @@ static int read_members(struct coll_group *group, struct wf_av_set *set)
 	if (ret && ret != -FI_ETOOSMALL)
 		return ret;
 	if (!count)
-		return refuse(-FI_EINVAL, "the AV set is empty");
+		return coll_group_refuse(-FI_EINVAL, "the AV set is empty");
 	if (count > COLL_MEMBERS_MAX)
-		return refuse(-FI_EINVAL, "the AV set has more than 2^20 members");
+		return coll_group_refuse(
+			-FI_EINVAL, "the AV set has more than 2^20 members");
 	addr = calloc(count, sizeof(*addr));
 	group->member = calloc(count, sizeof(*group->member));
 	capacity = count;
@@ -120,23 +121,23 @@ static int read_members(struct coll_group *group, struct wf_av_set *set)
 	return ret;
 }
 
-static int find_self(struct coll_group *group)
+static int group_find_self(struct coll_group *group)
 {
 	struct coll_ep *ep = group->ep;
 	struct fid_peer_av *av = ep->ep.av->peer;
 	fi_addr_t self = av->owner_ops->ep_addr(av, ep->owner);
 
-	if (!index_members(group))
+	if (!group_index_members(group))
 		return -FI_ENOMEM;
 	group->rank = self == FI_ADDR_NOTAVAIL ? group->members
 					       : coll_group_rank(group, self);
 	if (group->rank == group->members)
-		return refuse(-FI_EINVAL,
+		return coll_group_refuse(-FI_EINVAL,
 			"this endpoint is no member: its address is not in the AV set");
 	return 0;
 }
 
-static int open_ids(struct coll_ep *ep)
+static int group_open_ids(struct coll_ep *ep)
 {
 	if (ep->ids)
 		return 0;
@@ -148,10 +149,10 @@ static int open_ids(struct coll_ep *ep)
 
 /* Give the group an id, in ascending order, so that an id is reused late, and a secret.
  */
-static int take_id(struct coll_group *group)
+static int group_take_id(struct coll_group *group)
 {
 	struct coll_ep *ep = group->ep;
-	int ret = open_ids(ep);
+	int ret = group_open_ids(ep);
 	uint64_t random;
 
 	if (!ret && wf_sys_getrandom(&random, sizeof(random), 0) < 0)
@@ -171,7 +172,7 @@ static int take_id(struct coll_group *group)
 		group->mc.fi_addr = ++ep->joins << COLL_ID_BITS | id;
 		return 0;
 	}
-	return refuse(-FI_EAGAIN, "too many groups are open");
+	return coll_group_refuse(-FI_EAGAIN, "too many groups are open");
 }
 
 static void group_free(struct coll_group *group)
@@ -182,7 +183,7 @@ static void group_free(struct coll_group *group)
 	free(group);
 }
 
-static bool is_reported_elsewhere(const struct coll_group *group)
+static bool group_is_reported_elsewhere(const struct coll_group *group)
 {
 	const struct coll_ep *ep = group->ep;
 
@@ -190,7 +191,7 @@ static bool is_reported_elsewhere(const struct coll_group *group)
 }
 
 /* Detach what outlives the group, which ends by itself. */
-static void detach(struct coll_group *group)
+static void group_detach(struct coll_group *group)
 {
 	bool is_busy = group->state == COLL_JOINING || group->in_flight;
 
@@ -211,12 +212,12 @@ static int group_close(struct fid *fid)
 	struct coll_ep *ep = group->ep;
 
 	wf_lock(&ep->ep.lock);
-	while (is_reported_elsewhere(group)) {
+	while (group_is_reported_elsewhere(group)) {
 		wf_unlock(&ep->ep.lock);
 		(void)sched_yield();
 		wf_lock(&ep->ep.lock);
 	}
-	detach(group);
+	group_detach(group);
 	coll_ep_unlock(ep);
 	group_free(group);
 	/* release: the accesses to the endpoint happen before its fi_close. */
@@ -227,7 +228,7 @@ static int group_close(struct fid *fid)
 static struct fi_ops group_ops =
 	WF_FID_OPS(group_close, wf_absent_bind, wf_absent_control);
 
-static struct coll_group *group_new(
+static struct coll_group *coll_group_new(
 	struct coll_ep *ep, const struct fi_peer_mc_context *context)
 {
 	struct coll_group *group = calloc(1, sizeof(*group));
@@ -251,28 +252,28 @@ static struct coll_group *group_new(
 	return group;
 }
 
-static int check_join(const struct fi_collective_addr *addr, uint64_t flags,
+static int group_check_join(const struct fi_collective_addr *addr, uint64_t flags,
 	const struct fi_peer_mc_context *context)
 {
 	if ((flags & ~FI_COMPLETION) != (FI_COLLECTIVE | FI_PEER))
-		return refuse(-FI_EINVAL,
+		return coll_group_refuse(-FI_EINVAL,
 			"the flags have to be FI_COLLECTIVE and FI_PEER: only a main "
 			"provider joins");
 	if (!context || context->size < sizeof(*context) || !context->mc)
-		return refuse(
+		return coll_group_refuse(
 			-FI_EINVAL, "the context is no struct fi_peer_mc_context");
 	if (!addr || !addr->set || !wf_av_set_of(addr->set)->peer)
-		return refuse(-FI_EINVAL, "no imported AV set is given");
+		return coll_group_refuse(-FI_EINVAL, "no imported AV set is given");
 	return 0;
 }
 
-static int begin(struct coll_group *group)
+static int group_begin(struct coll_group *group)
 {
 	struct coll_ep *ep = group->ep;
 	int ret;
 
 	wf_lock(&ep->ep.lock);
-	ret = take_id(group);
+	ret = group_take_id(group);
 	if (!ret) {
 		wf_list_push(&ep->groups, &group->link);
 		coll_join_start(group);
@@ -287,18 +288,18 @@ int coll_join(struct wf_ep *wf, const void *addr, uint64_t flags,
 	const struct fi_collective_addr *where = addr;
 	struct coll_ep *ep = coll_ep_of(wf);
 	struct coll_group *group;
-	int ret = check_join(where, flags, context);
+	int ret = group_check_join(where, flags, context);
 
 	if (ret)
 		return ret;
-	group = group_new(ep, context);
+	group = coll_group_new(ep, context);
 	if (!group)
 		return -FI_ENOMEM;
-	ret = read_members(group, wf_av_set_of(where->set));
+	ret = group_read_members(group, wf_av_set_of(where->set));
 	if (!ret)
-		ret = find_self(group);
+		ret = group_find_self(group);
 	if (!ret)
-		ret = begin(group);
+		ret = group_begin(group);
 	if (ret) {
 		group_free(group);
 		return ret;

@@ -46,7 +46,7 @@ struct attached {
  * report the sources of messages, this applies to all groups of one size in which this
  * endpoint has the same rank.
  */
-static bool collide(const struct coll_group *a, const struct coll_group *b)
+static bool join_collide(const struct coll_group *a, const struct coll_group *b)
 {
 	if (a->members != b->members || a->rank != b->rank)
 		return false;
@@ -57,7 +57,7 @@ static bool collide(const struct coll_group *a, const struct coll_group *b)
 	return false;
 }
 
-static bool has_to_wait(const struct coll_group *group)
+static bool join_has_to_wait(const struct coll_group *group)
 {
 	wf_list_foreach(link, &group->ep->joining)
 	{
@@ -66,13 +66,13 @@ static bool has_to_wait(const struct coll_group *group)
 
 		if (before == group)
 			return false;
-		if (collide(before, group))
+		if (join_collide(before, group))
 			return true;
 	}
 	return false;
 }
 
-static int read_record(
+static int join_read_record(
 	struct coll_group *group, uint32_t rank, const struct record *record)
 {
 	uint64_t secret = le64toh(record->secret);
@@ -94,14 +94,14 @@ static int read_record(
 	return 0;
 }
 
-static void drop_node(struct coll_group *group)
+static void join_drop_node(struct coll_group *group)
 {
 	if (group->node)
 		coll_node_close(group->node);
 	group->node = NULL;
 }
 
-static void attached_done(struct coll_group *group, int err, const void *blocks)
+static void join_attached_done(struct coll_group *group, int err, const void *blocks)
 {
 	const struct attached *attached = blocks;
 
@@ -110,14 +110,14 @@ static void attached_done(struct coll_group *group, int err, const void *blocks)
 		if (attached[i].err)
 			group->has_node = false;
 	if (!group->has_node)
-		drop_node(group);
+		join_drop_node(group);
 	else if (group->node)
 		coll_node_settled(group->node);
 	coll_group_joined(group, err);
 }
 
 /* The cards of the members by rank. NULL: no memory. */
-static const struct coll_node_card **cards_of(
+static const struct coll_node_card **join_cards_of(
 	const struct coll_group *group, const struct record *records)
 {
 	const struct coll_node_card **cards =
@@ -131,15 +131,15 @@ static const struct coll_node_card **cards_of(
 
 /* Divide the group, and attach the memory of the members of this member's node.
  * *@ret_err: result of attaching, for the other members. */
-static int find_nodes(
+static int join_find_nodes(
 	struct coll_group *group, const struct record *records, int *ret_err)
 {
-	const struct coll_node_card **cards = cards_of(group, records);
+	const struct coll_node_card **cards = join_cards_of(group, records);
 	int ret = cards ? coll_nodes_divide(group, cards) : -FI_ENOMEM;
 
 	*ret_err = 0;
 	if (!ret && coll_nodes_is_alone(group))
-		drop_node(group);
+		join_drop_node(group);
 	else if (!ret)
 		*ret_err = coll_nodes_attach(group, cards);
 	free(cards);
@@ -148,7 +148,8 @@ static int find_nodes(
 
 /* Do members have cards, so that nodes are used? All members decide alike, from the
  * same records. */
-static bool is_divided(const struct coll_group *group, const struct record *records)
+static bool join_is_divided(
+	const struct coll_group *group, const struct record *records)
 {
 	for (uint32_t i = 0; i < group->members; i++)
 		if (records[i].has_card)
@@ -157,10 +158,10 @@ static bool is_divided(const struct coll_group *group, const struct record *reco
 }
 
 /* Find the nodes and tell the other members the result. */
-static int begin_second(struct coll_group *group, const struct record *records)
+static int join_begin_second(struct coll_group *group, const struct record *records)
 {
 	struct attached mine;
-	int err, ret = find_nodes(group, records, &err);
+	int err, ret = join_find_nodes(group, records, &err);
 
 	if (ret)
 		return ret;
@@ -169,11 +170,13 @@ static int begin_second(struct coll_group *group, const struct record *records)
 		return 0;
 	}
 	mine.err = htole32((uint32_t)-err);
-	return coll_exchange_start(group, &mine, sizeof(mine), true, attached_done);
+	return coll_exchange_start(
+		group, &mine, sizeof(mine), true, join_attached_done);
 }
 
 /* Determine whether members have to yield to each other. */
-static void note_oversubscribed(struct coll_group *group, const struct record *records)
+static void join_note_oversubscribed(
+	struct coll_group *group, const struct record *records)
 {
 	struct coll_locality *localities;
 
@@ -192,24 +195,24 @@ static void note_oversubscribed(struct coll_group *group, const struct record *r
 	free(localities);
 }
 
-static void records_done(struct coll_group *group, int err, const void *blocks)
+static void join_records_done(struct coll_group *group, int err, const void *blocks)
 {
 	const struct record *records = blocks;
 
 	group->is_ordered = true;
 	for (uint32_t i = 0; !err && i < group->members; i++)
-		err = read_record(group, i, &records[i]);
+		err = join_read_record(group, i, &records[i]);
 	if (!err)
-		note_oversubscribed(group, records);
-	if (!err && is_divided(group, records))
-		err = begin_second(group, records);
+		join_note_oversubscribed(group, records);
+	if (!err && join_is_divided(group, records))
+		err = join_begin_second(group, records);
 	else if (!err)
 		coll_group_joined(group, 0);
 	if (err)
 		coll_group_fail(group, err);
 }
 
-static void prepare_node(struct coll_group *group, struct record *record)
+static void join_prepare_node(struct coll_group *group, struct record *record)
 {
 	if (coll_params.engine == COLL_ENGINE_P2P || group->members < 2 ||
 		group->members > NODES_MAX)
@@ -223,7 +226,7 @@ static void prepare_node(struct coll_group *group, struct record *record)
 	record->has_card = htole32(group->node != NULL);
 }
 
-static void begin(struct coll_group *group)
+static void join_begin(struct coll_group *group)
 {
 	struct record record = {
 		.magic = htole32(RECORD_MAGIC),
@@ -236,11 +239,11 @@ static void begin(struct coll_group *group)
 	locality = coll_locality_own();
 	record.locality.processors = htole32(locality.processors);
 	record.locality.process = htole32(locality.process);
-	prepare_node(group, &record);
+	join_prepare_node(group, &record);
 	ret = coll_control_open(group->ep);
 	if (!ret)
 		ret = coll_exchange_start(
-			group, &record, sizeof(record), false, records_done);
+			group, &record, sizeof(record), false, join_records_done);
 	if (ret)
 		coll_group_fail(group, ret);
 }
@@ -248,18 +251,18 @@ static void begin(struct coll_group *group)
 void coll_join_start(struct coll_group *group)
 {
 	wf_list_push(&group->ep->joining, &group->join_link);
-	if (!has_to_wait(group))
-		begin(group);
+	if (!join_has_to_wait(group))
+		join_begin(group);
 }
 
-static struct coll_group *next_of(const struct coll_ep *ep)
+static struct coll_group *join_next_of(const struct coll_ep *ep)
 {
 	wf_list_foreach(link, &ep->joining)
 	{
 		struct coll_group *group =
 			wf_list_entry(link, struct coll_group, join_link);
 
-		if (!group->exchange && !has_to_wait(group))
+		if (!group->exchange && !join_has_to_wait(group))
 			return group;
 	}
 	return NULL;
@@ -269,8 +272,8 @@ void coll_join_next(struct coll_ep *ep)
 {
 	struct coll_group *group;
 
-	while ((group = next_of(ep)))
-		begin(group);
+	while ((group = join_next_of(ep)))
+		join_begin(group);
 }
 
 void coll_join_stop(struct coll_group *group)
@@ -278,7 +281,7 @@ void coll_join_stop(struct coll_group *group)
 	wf_list_remove(&group->join_link);
 	coll_exchange_stop(group);
 	if (!group->has_node)
-		drop_node(group);
+		join_drop_node(group);
 }
 
 struct coll_group *coll_join_find(const struct coll_ep *ep, uint32_t members,
@@ -303,7 +306,7 @@ struct coll_group *coll_join_find(const struct coll_ep *ep, uint32_t members,
 	return NULL;
 }
 
-static void probe(struct coll_group *group, uint64_t now_ns)
+static void join_probe(struct coll_group *group, uint64_t now_ns)
 {
 	if (!group->exchange)
 		return;
@@ -319,5 +322,5 @@ void coll_join_watch(struct coll_ep *ep, uint64_t now_ns)
 {
 	/* A probe that fails at once ends the join. */
 	wf_list_foreach_safe(link, &ep->joining)
-		probe(wf_list_entry(link, struct coll_group, join_link), now_ns);
+		join_probe(wf_list_entry(link, struct coll_group, join_link), now_ns);
 }

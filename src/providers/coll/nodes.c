@@ -3,7 +3,7 @@
 
 #include <stdlib.h>
 
-static uint32_t largest_node(void)
+static uint32_t nodes_largest_node(void)
 {
 	size_t size = coll_params.node_size;
 
@@ -19,10 +19,10 @@ struct maps {
 };
 
 /* The node of the member @rank, among those found so far; maps->count: none. */
-static uint32_t find(const struct maps *maps, uint32_t rank,
+static uint32_t nodes_find(const struct maps *maps, uint32_t rank,
 	const struct coll_node_card *const *cards)
 {
-	uint32_t limit = largest_node();
+	uint32_t limit = nodes_largest_node();
 
 	for (uint32_t node = 0; cards[rank] && node < maps->count; node++) {
 		const struct coll_node_card *card = cards[maps->first[node]];
@@ -34,10 +34,10 @@ static uint32_t find(const struct maps *maps, uint32_t rank,
 	return maps->count;
 }
 
-static void add(
+static void nodes_add(
 	struct maps *maps, uint32_t rank, const struct coll_node_card *const *cards)
 {
-	uint32_t node = find(maps, rank, cards);
+	uint32_t node = nodes_find(maps, rank, cards);
 
 	if (node == maps->count) {
 		maps->count++;
@@ -59,7 +59,7 @@ int coll_nodes_divide(
 	maps.first = maps.node_of + 2 * n;
 	maps.size = maps.node_of + 3 * n;
 	for (uint32_t rank = 0; rank < n; rank++)
-		add(&maps, rank, cards);
+		nodes_add(&maps, rank, cards);
 	group->node_maps = maps.node_of;
 	group->nodes = (struct coll_nodes){
 		.count = maps.count,

@@ -7,7 +7,7 @@
 
 /* The end of a join, its report to the main provider, and failures of groups. */
 
-static void open_or_fail(struct coll_group *group, int err)
+static void outcome_open_or_fail(struct coll_group *group, int err)
 {
 	group->err = err;
 	group->state = err ? COLL_FAILED : COLL_OPEN;
@@ -21,10 +21,10 @@ void coll_group_joined(struct coll_group *group, int err)
 	if (err)
 		coll_group_fail(group, err);
 	else
-		open_or_fail(group, 0);
+		outcome_open_or_fail(group, 0);
 }
 
-static void fail_ops(struct wf_list *ops, int err)
+static void outcome_fail_ops(struct wf_list *ops, int err)
 {
 	wf_list_foreach_safe(link, ops)
 		coll_exec_fail(wf_list_entry(link, struct coll_op, link), err);
@@ -53,14 +53,14 @@ void coll_group_fail(struct coll_group *group, int err)
 	coll_control_abort(group, err);
 	if (joins) {
 		coll_join_stop(group);
-		open_or_fail(group, err);
+		outcome_open_or_fail(group, err);
 		return;
 	}
 	coll_group_leave_node(group);
-	fail_ops(&group->ops, err);
+	outcome_fail_ops(&group->ops, err);
 }
 
-static void write_event(struct coll_ep *ep, struct fid_mc *mc, void *context)
+static void outcome_write_event(struct coll_ep *ep, struct fid_mc *mc, void *context)
 {
 	struct fi_eq_entry entry = { .fid = &mc->fid, .context = context };
 	struct wf_eq *eq = wf_ep_eq(&ep->ep);
@@ -75,7 +75,7 @@ static void write_event(struct coll_ep *ep, struct fid_mc *mc, void *context)
 
 /* Tell the main provider that a join has ended. The lock is released meanwhile, and
  * @group may be freed afterwards. */
-static void report(struct coll_ep *ep, struct coll_group *group)
+static void outcome_report(struct coll_ep *ep, struct coll_group *group)
 {
 	void (*joined)(void *, int) = group->joined;
 	void *context = group->join_context;
@@ -88,7 +88,7 @@ static void report(struct coll_ep *ep, struct coll_group *group)
 	if (joined)
 		joined(context, err);
 	else if (!err)
-		write_event(ep, mc, context);
+		outcome_write_event(ep, mc, context);
 	wf_lock(&ep->ep.lock);
 	ep->reporting = NULL;
 }
@@ -103,6 +103,6 @@ void coll_report_joined(struct coll_ep *ep)
 	wf_lock(&ep->ep.lock);
 	/* The thread that is reporting, perhaps this one, continues with the list. */
 	while (!ep->reporting && (link = wf_list_pop(&ep->joined)))
-		report(ep, wf_list_entry(link, struct coll_group, joined_link));
+		outcome_report(ep, wf_list_entry(link, struct coll_group, joined_link));
 	coll_ep_unlock(ep);
 }

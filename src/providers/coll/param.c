@@ -122,7 +122,7 @@ const char *coll_kind_name(enum fi_collective_op kind)
 	return kinds[kind].name;
 }
 
-static void tell(const char *param, const char *text, const char *possible)
+static void coll_param_tell(const char *param, const char *text, const char *possible)
 {
 	char var[64];
 
@@ -130,7 +130,7 @@ static void tell(const char *param, const char *text, const char *possible)
 		wf_notice_var(&coll_fi, param, var, sizeof(var)), text, possible);
 }
 
-static void read_engine(void)
+static void param_read_engine(void)
 {
 	int engine = COLL_ENGINE_AUTO;
 
@@ -143,7 +143,7 @@ static void read_engine(void)
 	coll_params.engine = (enum coll_engine)engine;
 }
 
-static void read_copy(void)
+static void param_read_copy(void)
 {
 	int copy = COLL_COPY_AUTO;
 
@@ -158,7 +158,7 @@ static void read_copy(void)
 }
 
 /* List the names of the algorithms of @kind, separated by commas. */
-static void list_algos(enum fi_collective_op kind, char *buf, size_t len)
+static void param_list_algos(enum fi_collective_op kind, char *buf, size_t len)
 {
 	size_t used = (size_t)snprintf(buf, len, "auto");
 
@@ -168,12 +168,12 @@ static void list_algos(enum fi_collective_op kind, char *buf, size_t len)
 				coll_algo_name((enum coll_algo)algo));
 }
 
-static void read_algo(enum fi_collective_op kind)
+static void param_read_algo(enum fi_collective_op kind)
 {
 	const char *param = kinds[kind].param;
 	char possible[256], *text;
 
-	list_algos(kind, possible, sizeof(possible));
+	param_list_algos(kind, possible, sizeof(possible));
 	(void)fi_param_define(&coll_fi, param, FI_PARAM_STRING,
 		"The algorithm of %s over messages: %s (default: auto)",
 		kinds[kind].name, possible);
@@ -186,10 +186,10 @@ static void read_algo(enum fi_collective_op kind)
 		coll_params.algo[kind] = (enum coll_algo)algo;
 		return;
 	}
-	tell(param, text, possible);
+	coll_param_tell(param, text, possible);
 }
 
-static void read_settings(
+static void param_read_settings(
 	struct coll_setting *settings, const struct setting_row *names, int count)
 {
 	char help[256];
@@ -207,10 +207,10 @@ static void read_settings(
 void coll_params_init(void)
 {
 	wf_params_read(&coll_fi, rows, WF_ARRAY_SIZE(rows));
-	read_settings(coll_node_settings, node_rows, COLL_NODE_SETTINGS);
-	read_settings(coll_sched_settings, p2p_rows, COLL_SCHED_SETTINGS);
-	read_engine();
-	read_copy();
+	param_read_settings(coll_node_settings, node_rows, COLL_NODE_SETTINGS);
+	param_read_settings(coll_sched_settings, p2p_rows, COLL_SCHED_SETTINGS);
+	param_read_engine();
+	param_read_copy();
 	for (int kind = 0; kind < COLL_KINDS; kind++)
-		read_algo((enum fi_collective_op)kind);
+		param_read_algo((enum fi_collective_op)kind);
 }

@@ -66,14 +66,14 @@ static const struct fi_info any_mode = INFO(0);
 static const struct fi_info *const templates[] = { &any_mode, NULL };
 
 /* An imported AV holds no addresses, so no address is ever read in this format. */
-static bool no_spelling(uint32_t *words, const void *addr)
+static bool provider_no_spelling(uint32_t *words, const void *addr)
 {
 	(void)words;
 	(void)addr;
 	return false;
 }
 
-static void print_nothing(const void *addr, char *buf, size_t len)
+static void provider_print_nothing(const void *addr, char *buf, size_t len)
 {
 	(void)addr;
 	if (len)
@@ -85,18 +85,18 @@ static const struct wf_av_format no_format = {
 	.addr_format = FI_FORMAT_UNSPEC,
 	.addr_len = sizeof(uint32_t),
 	.key_words = 1,
-	.spell = no_spelling,
-	.print = print_nothing,
+	.spell = provider_no_spelling,
+	.print = provider_print_nothing,
 };
 
-static const struct wf_av_format *av_format(const struct fi_info *unused)
+static const struct wf_av_format *provider_av_format(const struct fi_info *unused)
 {
 	(void)unused;
 	return &no_format;
 }
 
 /* An object of a provider that only serves a main provider must be imported. */
-static int need_peer(bool imported, const char *what, int err)
+static int provider_need_peer(bool imported, const char *what, int err)
 {
 	if (imported)
 		return 0;
@@ -105,27 +105,28 @@ static int need_peer(bool imported, const char *what, int err)
 	return err;
 }
 
-static int domain_init(struct wf_domain *domain, const struct fi_info *unused)
+static int provider_domain_init(struct wf_domain *domain, const struct fi_info *unused)
 {
-	int ret = need_peer(domain->peer, "domain", -FI_ENOSYS);
+	int ret = provider_need_peer(domain->peer, "domain", -FI_ENOSYS);
 
 	(void)unused;
 	return ret ? ret : coll_remains_init(domain);
 }
 
-static int av_opened(struct wf_av *av)
+static int provider_av_opened(struct wf_av *av)
 {
-	return need_peer(av->peer, "address vector", -FI_EINVAL);
+	return provider_need_peer(av->peer, "address vector", -FI_EINVAL);
 }
 
-static int cq_opened(struct wf_cq *cq)
+static int provider_cq_opened(struct wf_cq *cq)
 {
-	return need_peer(cq->owner != &cq->self, "completion queue", -FI_EINVAL);
+	return provider_need_peer(
+		cq->owner != &cq->self, "completion queue", -FI_EINVAL);
 }
 
-static int cntr_opened(struct wf_cntr *cntr)
+static int provider_cntr_opened(struct wf_cntr *cntr)
 {
-	return need_peer(cntr->owner != &cntr->self, "counter", -FI_EINVAL);
+	return provider_need_peer(cntr->owner != &cntr->self, "counter", -FI_EINVAL);
 }
 
 static const struct wf_prov coll_prov = {
@@ -134,19 +135,19 @@ static const struct wf_prov coll_prov = {
 	.default_fabric = COLL_NAME,
 	.default_domain = COLL_NAME,
 	.av_sets = true,
-	.domain_init = domain_init,
+	.domain_init = provider_domain_init,
 	.domain_done = coll_remains_done,
-	.cq_opened = cq_opened,
-	.cntr_opened = cntr_opened,
-	.av_format = av_format,
-	.av_opened = av_opened,
+	.cq_opened = provider_cq_opened,
+	.cntr_opened = provider_cntr_opened,
+	.av_format = provider_av_format,
+	.av_opened = provider_av_opened,
 	.endpoint = coll_endpoint,
 	.query_collective = coll_query,
 };
 
-static int getinfo(const struct wf_prov *prov, uint32_t version, const char *node,
-	const char *service, uint64_t flags, const struct fi_info *hints,
-	struct fi_info **ret_info)
+static int coll_provider_getinfo(const struct wf_prov *prov, uint32_t version,
+	const char *node, const char *service, uint64_t flags,
+	const struct fi_info *hints, struct fi_info **ret_info)
 {
 	(void)node;
 	(void)service;
@@ -160,4 +161,4 @@ static int getinfo(const struct wf_prov *prov, uint32_t version, const char *nod
 		prov, version, &answer, hints, COLL_NAME, COLL_NAME, ret_info);
 }
 
-WF_PROV_FRAME_NAMED(coll, COLL_NAME, getinfo, coll_params_init)
+WF_PROV_FRAME_NAMED(coll, COLL_NAME, coll_provider_getinfo, coll_params_init)

@@ -8,7 +8,8 @@
 
 /* For collectives that reduce nothing, callers pass FI_NOOP, FI_ATOMIC_READ or an
  * arbitrary operation, so the operation is checked only for reductions. */
-static size_t size_of(enum fi_collective_op coll, const struct fi_collective_attr *attr)
+static size_t query_size_of(
+	enum fi_collective_op coll, const struct fi_collective_attr *attr)
 {
 	size_t size = coll_type_size(attr->datatype);
 
@@ -27,7 +28,7 @@ int coll_query(struct wf_domain *domain, enum fi_collective_op coll,
 		return -FI_EINVAL;
 	if (coll > FI_GATHER)
 		return -FI_ENOSYS;
-	size = coll == FI_BARRIER ? 0 : size_of(coll, attr);
+	size = coll == FI_BARRIER ? 0 : query_size_of(coll, attr);
 	if (coll != FI_BARRIER && !size)
 		return -FI_ENOSYS;
 	attr->datatype_attr.size = size;

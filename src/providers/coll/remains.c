@@ -26,7 +26,7 @@ int coll_remains_init(struct wf_domain *domain)
 	return 0;
 }
 
-static void free_transfers(struct coll_ep *ep)
+static void remains_free_transfers(struct coll_ep *ep)
 {
 	coll_control_free(ep);
 	coll_exchange_free(ep);
@@ -46,7 +46,7 @@ void coll_remains_done(struct wf_domain *domain)
 		struct coll_ep *ep = wf_list_entry(link, struct coll_ep, remains_link);
 
 		if (ep->has_remains)
-			free_transfers(ep);
+			remains_free_transfers(ep);
 		coll_control_free_standing(ep);
 		free(ep);
 	}
@@ -61,7 +61,7 @@ bool coll_remains_keep(struct wf_domain *domain, struct coll_ep *ep)
 	coll_control_withdraw(ep);
 	ep->has_remains = !wf_list_empty(&ep->posted);
 	if (!ep->has_remains)
-		free_transfers(ep);
+		remains_free_transfers(ep);
 	if (!ep->has_remains && !ep->control)
 		return false;
 	(void)pthread_mutex_lock(&remains->lock);

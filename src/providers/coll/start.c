@@ -27,87 +27,87 @@ static const struct shape {
 	[FI_GATHER] = { .result_each = true, .result_at_root = true, .has_root = true },
 };
 
-static int refuse(const struct coll_call *call, int err, const char *why)
+static int start_refuse(const struct coll_call *call, int err, const char *why)
 {
 	coll_log(FI_LOG_WARN, FI_LOG_EP_DATA, "%s refused: %s\n",
 		coll_kind_name(call->kind), why);
 	return err;
 }
 
-static int check_type(const struct coll_call *call, struct coll_args *args)
+static int start_check_type(const struct coll_call *call, struct coll_args *args)
 {
 	if (call->kind == FI_BARRIER)
 		return 0;
 	args->size = coll_type_size(call->datatype);
 	if (!args->size)
-		return refuse(call, -FI_EOPNOTSUPP, "no such datatype");
+		return start_refuse(call, -FI_EOPNOTSUPP, "no such datatype");
 	if (coll_reduces(call->kind) && !coll_reduce(call->datatype, call->op))
-		return refuse(call, -FI_EOPNOTSUPP,
+		return start_refuse(call, -FI_EOPNOTSUPP,
 			"the operation is not possible with the datatype");
 	return 0;
 }
 
-static int check_root(const struct coll_group *group, const struct coll_call *call,
-	struct coll_args *args)
+static int start_check_root(const struct coll_group *group,
+	const struct coll_call *call, struct coll_args *args)
 {
 	if (!shapes[call->kind].has_root)
 		return 0;
 	args->root = coll_group_rank(group, call->root_addr);
 	if (args->root == group->members)
-		return refuse(
+		return start_refuse(
 			call, -FI_EINVAL, "root_addr is not the address of a member");
 	return 0;
 }
 
-static bool has_buf(const struct coll_args *args)
+static bool start_has_buf(const struct coll_args *args)
 {
 	return args->kind != FI_BARRIER &&
 	       (!shapes[args->kind].buf_at_root || args->rank == args->root);
 }
 
-static bool has_result(const struct coll_args *args)
+static bool start_has_result(const struct coll_args *args)
 {
 	return args->kind != FI_BARRIER &&
 	       (!shapes[args->kind].result_at_root || args->rank == args->root);
 }
 
 /* Number of elements in the whole buffer. */
-static size_t elements(const struct coll_args *args, bool each)
+static size_t start_elements(const struct coll_args *args, bool each)
 {
 	return each ? args->count * args->members : args->count;
 }
 
 /* Compute the count of a call in message form, whose vectors have all elements. */
-static int count_vectors(const struct coll_call *call, struct coll_args *args)
+static int start_count_vectors(const struct coll_call *call, struct coll_args *args)
 {
 	const struct shape *shape = &shapes[args->kind];
-	bool by_buf = has_buf(args), each = by_buf ? shape->buf_each : false;
+	bool by_buf = start_has_buf(args), each = by_buf ? shape->buf_each : false;
 	size_t sum = by_buf ? coll_ioc_count(call->bufv, call->buf_count)
 			    : coll_ioc_count(call->resultv, call->result_count);
 
 	if (sum == SIZE_MAX)
-		return refuse(call, -FI_EMSGSIZE, "too many elements");
+		return start_refuse(call, -FI_EMSGSIZE, "too many elements");
 	if (each && sum % args->members)
-		return refuse(call, -FI_EINVAL,
+		return start_refuse(call, -FI_EINVAL,
 			"the number of elements is no multiple of the members'");
 	args->count = each ? sum / args->members : sum;
 	return 0;
 }
 
-static int check_size(const struct coll_call *call, const struct coll_args *args)
+static int start_check_size(const struct coll_call *call, const struct coll_args *args)
 {
 	size_t bytes;
 
 	if (__builtin_mul_overflow(args->count, args->size, &bytes) ||
 		__builtin_mul_overflow(bytes, args->members, &bytes))
-		return refuse(call, -FI_EMSGSIZE, "too many elements");
+		return start_refuse(call, -FI_EMSGSIZE, "too many elements");
 	return 0;
 }
 
-static int stage_buf(const struct coll_call *call, struct coll_args *args,
+static int start_stage_buf(const struct coll_call *call, struct coll_args *args,
 	struct coll_staging *stage)
 {
-	size_t size = elements(args, shapes[args->kind].buf_each) * args->size;
+	size_t size = start_elements(args, shapes[args->kind].buf_each) * args->size;
 
 	if (call->bufv && call->buf_count == 1) {
 		args->buf = call->bufv->addr;
@@ -122,7 +122,7 @@ static int stage_buf(const struct coll_call *call, struct coll_args *args,
 }
 
 /* Copy the vector for the result. */
-static int keep_vector(
+static int start_keep_vector(
 	struct coll_staging *stage, const struct fi_ioc *ioc, size_t count)
 {
 	stage->resultv = calloc(count + 1, sizeof(*ioc));
@@ -134,13 +134,13 @@ static int keep_vector(
 	return 0;
 }
 
-static int stage_result(const struct coll_call *call, struct coll_args *args,
+static int start_stage_result(const struct coll_call *call, struct coll_args *args,
 	struct coll_staging *stage)
 {
-	size_t size = elements(args, shapes[args->kind].result_each) * args->size;
+	size_t size = start_elements(args, shapes[args->kind].result_each) * args->size;
 
 	if (coll_ioc_count(call->resultv, call->result_count) * args->size != size)
-		return refuse(
+		return start_refuse(
 			call, -FI_EINVAL, "the result has another number of elements");
 	if (call->result_count == 1) {
 		args->result = call->resultv->addr;
@@ -150,11 +150,11 @@ static int stage_result(const struct coll_call *call, struct coll_args *args,
 	if (!stage->result)
 		return -FI_ENOMEM;
 	args->result = stage->result;
-	return keep_vector(stage, call->resultv, call->result_count);
+	return start_keep_vector(stage, call->resultv, call->result_count);
 }
 
 /* A broadcast has a single vector, which is its result as well. */
-static int stage_broadcast(const struct coll_call *call, struct coll_args *args,
+static int start_stage_broadcast(const struct coll_call *call, struct coll_args *args,
 	struct coll_staging *stage)
 {
 	args->result = (void *)(uintptr_t)args->buf;
@@ -162,25 +162,25 @@ static int stage_broadcast(const struct coll_call *call, struct coll_args *args,
 		return 0;
 	stage->result = stage->buf;
 	stage->buf = NULL;
-	return keep_vector(stage, call->bufv, call->buf_count);
+	return start_keep_vector(stage, call->bufv, call->buf_count);
 }
 
-static int set_buffers(const struct coll_call *call, struct coll_args *args,
+static int start_set_buffers(const struct coll_call *call, struct coll_args *args,
 	struct coll_staging *stage)
 {
 	int ret = 0;
 
-	if (has_buf(args))
-		ret = stage_buf(call, args, stage);
+	if (start_has_buf(args))
+		ret = start_stage_buf(call, args, stage);
 	if (ret)
 		return ret;
 	if (args->kind == FI_BROADCAST)
-		return stage_broadcast(call, args, stage);
-	return has_result(args) ? stage_result(call, args, stage) : 0;
+		return start_stage_broadcast(call, args, stage);
+	return start_has_result(args) ? start_stage_result(call, args, stage) : 0;
 }
 
 /* Replace the vectors of the message form by buffers. */
-static int take_vectors(const struct coll_call *call, struct coll_args *args,
+static int start_take_vectors(const struct coll_call *call, struct coll_args *args,
 	struct coll_staging **ret_stage)
 {
 	struct coll_staging *stage = calloc(1, sizeof(*stage));
@@ -189,7 +189,7 @@ static int take_vectors(const struct coll_call *call, struct coll_args *args,
 	if (!stage)
 		return -FI_ENOMEM;
 	stage->size = args->size;
-	ret = set_buffers(call, args, stage);
+	ret = start_set_buffers(call, args, stage);
 	if (ret || !(stage->buf || stage->result)) {
 		coll_stage_free(stage);
 		return ret;
@@ -198,17 +198,19 @@ static int take_vectors(const struct coll_call *call, struct coll_args *args,
 	return 0;
 }
 
-static int check_buffers(const struct coll_call *call, const struct coll_args *args)
+static int start_check_buffers(
+	const struct coll_call *call, const struct coll_args *args)
 {
 	if (!args->count)
 		return 0;
-	if ((has_buf(args) && !args->buf) || (has_result(args) && !args->result))
-		return refuse(call, -FI_EINVAL, "a buffer is NULL");
+	if ((start_has_buf(args) && !args->buf) ||
+		(start_has_result(args) && !args->result))
+		return start_refuse(call, -FI_EINVAL, "a buffer is NULL");
 	return 0;
 }
 
 /* Check @call and fill @args. *@ret_stage: memory used instead of vectors, or NULL. */
-static int read_call(const struct coll_group *group, const struct coll_call *call,
+static int start_read_call(const struct coll_group *group, const struct coll_call *call,
 	struct coll_args *args, struct coll_staging **ret_stage)
 {
 	bool is_msg = call->bufv || call->resultv;
@@ -225,23 +227,23 @@ static int read_call(const struct coll_group *group, const struct coll_call *cal
 	};
 	if (call->kind == FI_BARRIER)
 		return 0;
-	ret = check_type(call, args);
+	ret = start_check_type(call, args);
 	if (!ret)
-		ret = check_root(group, call, args);
+		ret = start_check_root(group, call, args);
 	if (!ret && is_msg)
-		ret = count_vectors(call, args);
+		ret = start_count_vectors(call, args);
 	if (!ret)
-		ret = check_size(call, args);
+		ret = start_check_size(call, args);
 	if (ret)
 		return ret;
 	if (is_msg) {
-		ret = take_vectors(call, args, ret_stage);
+		ret = start_take_vectors(call, args, ret_stage);
 	} else {
-		args->buf = has_buf(args) ? call->buf : NULL;
-		args->result = has_result(args) ? call->result : NULL;
+		args->buf = start_has_buf(args) ? call->buf : NULL;
+		args->result = start_has_result(args) ? call->result : NULL;
 	}
 	if (!ret)
-		ret = check_buffers(call, args);
+		ret = start_check_buffers(call, args);
 	if (ret) {
 		coll_stage_free(*ret_stage);
 		*ret_stage = NULL;
@@ -249,18 +251,19 @@ static int read_call(const struct coll_group *group, const struct coll_call *cal
 	return ret;
 }
 
-static struct coll_group *find(
+static struct coll_group *start_find(
 	const struct coll_ep *ep, const struct coll_call *call, ssize_t *ret_err)
 {
 	struct coll_group *group = coll_group_at(ep, call->coll_addr);
 
 	if (!group)
-		*ret_err = refuse(
+		*ret_err = start_refuse(
 			call, -FI_EINVAL, "coll_addr is not the address of a group");
 	else if (group->state == COLL_FAILED)
 		*ret_err = group->err;
 	else if (group->state == COLL_JOINING)
-		*ret_err = refuse(call, -FI_EOPBADSTATE, "the group is not joined yet");
+		*ret_err = start_refuse(
+			call, -FI_EOPBADSTATE, "the group is not joined yet");
 	else if (group->in_flight >= COLL_OPS_MAX)
 		*ret_err = -FI_EAGAIN;
 	else
@@ -281,9 +284,9 @@ ssize_t coll_start(struct coll_ep *ep, const struct coll_call *call)
 		wf_unlock(&ep->ep.lock);
 		return 0;
 	}
-	group = find(ep, call, &ret);
+	group = start_find(ep, call, &ret);
 	if (group) {
-		ret = read_call(group, call, &args, &stage);
+		ret = start_read_call(group, call, &args, &stage);
 		if (!ret)
 			ret = coll_engine_start(group, &args, stage, call);
 	}

@@ -28,7 +28,7 @@ void coll_xfer_free(struct coll_xfer *xfer)
 	wf_pool_put_inline(&xfer->ep->xfers, xfer);
 }
 
-static ssize_t post(struct coll_xfer *xfer)
+static ssize_t xfer_post(struct coll_xfer *xfer)
 {
 	bool is_undirected = xfer->is_recv && !xfer->ep->has_sources;
 	struct iovec iov = { xfer->buf, xfer->len };
@@ -47,14 +47,14 @@ static ssize_t post(struct coll_xfer *xfer)
 
 /* A transfer waits behind pending ones, which keeps the order of messages between two
  * members. */
-static bool has_to_wait(const struct coll_xfer *xfer)
+static bool xfer_has_to_wait(const struct coll_xfer *xfer)
 {
 	return !wf_list_empty(&xfer->ep->pending) || xfer->ep->is_retrying;
 }
 
 int coll_xfer_post(struct coll_xfer *xfer)
 {
-	ssize_t ret = has_to_wait(xfer) ? -FI_EAGAIN : post(xfer);
+	ssize_t ret = xfer_has_to_wait(xfer) ? -FI_EAGAIN : xfer_post(xfer);
 
 	wf_list_remove(&xfer->all);
 	xfer->is_pending = ret == -FI_EAGAIN;
@@ -74,7 +74,7 @@ struct full {
 	bool for_recvs; /* The owner takes no receives either. */
 };
 
-static bool is_full(const struct full *full, const struct coll_xfer *xfer)
+static bool xfer_is_full(const struct full *full, const struct coll_xfer *xfer)
 {
 	if (xfer->is_recv)
 		return full->for_recvs;
@@ -86,11 +86,11 @@ static bool is_full(const struct full *full, const struct coll_xfer *xfer)
 	return false;
 }
 
-static void note_full(struct full *full, const struct coll_xfer *xfer)
+static void xfer_note_full(struct full *full, const struct coll_xfer *xfer)
 {
 	if (xfer->is_recv)
 		full->for_recvs = true;
-	else if (!is_full(full, xfer))
+	else if (!xfer_is_full(full, xfer))
 		full->addr[full->count++] = xfer->addr;
 }
 
@@ -107,10 +107,10 @@ void coll_xfer_retry(struct coll_ep *ep)
 	while (!wf_list_empty(&again)) {
 		struct coll_xfer *xfer =
 			wf_list_entry(wf_list_pop(&again), struct coll_xfer, all);
-		ssize_t ret = is_full(&full, xfer) ? -FI_EAGAIN : post(xfer);
+		ssize_t ret = xfer_is_full(&full, xfer) ? -FI_EAGAIN : xfer_post(xfer);
 
 		if (ret == -FI_EAGAIN) {
-			note_full(&full, xfer);
+			xfer_note_full(&full, xfer);
 			wf_list_push(&ep->pending, &xfer->all);
 			continue;
 		}
@@ -134,7 +134,8 @@ void coll_xfer_cancel(struct coll_xfer *xfer)
 	xfer->done(xfer, -FI_ECANCELED, 0, FI_ADDR_NOTAVAIL);
 }
 
-static void end(struct fid_ep *fid, void *context, int err, size_t len, fi_addr_t src)
+static void xfer_end(
+	struct fid_ep *fid, void *context, int err, size_t len, fi_addr_t src)
 {
 	struct coll_xfer *xfer = wf_container_of(
 		(struct fi_context2 *)context, struct coll_xfer, context);
@@ -148,22 +149,22 @@ static void end(struct fid_ep *fid, void *context, int err, size_t len, fi_addr_
 	coll_report_joined(ep);
 }
 
-static ssize_t complete(
+static ssize_t xfer_complete(
 	struct fid_ep *fid, struct fi_cq_tagged_entry *entry, fi_addr_t src)
 {
-	end(fid, entry->op_context, 0, entry->len, src);
+	xfer_end(fid, entry->op_context, 0, entry->len, src);
 	return 0;
 }
 
-static ssize_t comperr(struct fid_ep *fid, struct fi_cq_err_entry *entry)
+static ssize_t xfer_comperr(struct fid_ep *fid, struct fi_cq_err_entry *entry)
 {
-	end(fid, entry->op_context, entry->err ? -entry->err : -FI_EIO, entry->len,
+	xfer_end(fid, entry->op_context, entry->err ? -entry->err : -FI_EIO, entry->len,
 		FI_ADDR_NOTAVAIL);
 	return 0;
 }
 
 struct fi_ops_transfer_peer coll_xfer_callbacks = {
 	.size = sizeof(struct fi_ops_transfer_peer),
-	.complete = complete,
-	.comperr = comperr,
+	.complete = xfer_complete,
+	.comperr = xfer_comperr,
 };

@@ -26,7 +26,7 @@ static const size_t limits[MON_BUCKETS - 1] = {
 	4 << 20,
 };
 
-static unsigned int bucket_of(size_t len)
+static unsigned int count_bucket_of(size_t len)
 {
 	unsigned int bucket = 0;
 
@@ -35,15 +35,15 @@ static unsigned int bucket_of(size_t len)
 	return bucket;
 }
 
-static bool is_owned(const struct wf_list *item, const void *owner)
+static bool count_is_owned(const struct wf_list *item, const void *owner)
 {
 	return wf_list_entry(item, struct mon_block, link)->owner == owner;
 }
 
 /* file->lock is held. NULL: out of memory. */
-static struct mon_block *block_in(struct mon_file *file)
+static struct mon_block *count_block_in(struct mon_file *file)
 {
-	struct wf_list *item = wf_list_find(&file->blocks, is_owned, cached);
+	struct wf_list *item = wf_list_find(&file->blocks, count_is_owned, cached);
 	struct mon_block *block;
 
 	if (item)
@@ -57,49 +57,49 @@ static struct mon_block *block_in(struct mon_file *file)
 }
 
 /* The lock of a forked child may be held by a thread that it does not have. */
-static struct mon_block *find_block(struct mon_file *file)
+static struct mon_block *count_find_block(struct mon_file *file)
 {
 	unsigned int slot = file->id % CACHED;
 
 	if (mon_file_is_inherited(file))
 		return NULL;
 	(void)pthread_mutex_lock(&file->lock);
-	cached[slot].block = block_in(file);
+	cached[slot].block = count_block_in(file);
 	(void)pthread_mutex_unlock(&file->lock);
 	cached[slot].file_id = cached[slot].block ? file->id : 0;
 	return cached[slot].block;
 }
 
-static inline struct mon_block *block_of(struct mon_file *file)
+static inline struct mon_block *count_block_of(struct mon_file *file)
 {
 	unsigned int slot = file->id % CACHED;
 
 	return wf_likely(cached[slot].file_id == file->id) ? cached[slot].block
-							   : find_block(file);
+							   : count_find_block(file);
 }
 
-static inline void add(_Atomic uint64_t *counter, uint64_t n)
+static inline void count_add(_Atomic uint64_t *counter, uint64_t n)
 {
 	uint64_t old = atomic_load_explicit(counter, memory_order_relaxed);
 
 	atomic_store_explicit(counter, old + n, memory_order_relaxed);
 }
 
-static inline void add_to(
+static inline void count_add_to(
 	struct mon_block *block, enum mon_function function, size_t len)
 {
-	unsigned int bucket = bucket_of(len);
+	unsigned int bucket = count_bucket_of(len);
 
-	add(&block->cell[function][bucket].count, 1);
-	add(&block->cell[function][bucket].sum, len);
+	count_add(&block->cell[function][bucket].count, 1);
+	count_add(&block->cell[function][bucket].sum, len);
 }
 
 void mon_count_entry(struct mon_file *file, enum mon_function function, size_t len)
 {
-	struct mon_block *block = block_of(file);
+	struct mon_block *block = count_block_of(file);
 
 	if (wf_likely(block != NULL))
-		add_to(block, function, len);
+		count_add_to(block, function, len);
 }
 
 void mon_count(
@@ -110,10 +110,10 @@ void mon_count(
 
 	if (ret < 0)
 		return;
-	block = block_of(file);
+	block = count_block_of(file);
 	if (wf_unlikely(!block))
 		return;
-	add_to(block, function, len);
+	count_add_to(block, function, len);
 	calls = atomic_load_explicit(&block->calls, memory_order_relaxed) + 1;
 	if (wf_unlikely(calls >= file->tick_max)) {
 		calls = 0;

@@ -50,7 +50,7 @@ static struct mon_cq *cq_of(struct fid_cq *fid)
 	return wf_container_of(fid->ops, struct mon_cq, ops);
 }
 
-static void count_entry(const struct mon_cq *cq, const void *entry)
+static void cq_count_entry(const struct mon_cq *cq, const void *entry)
 {
 	/* All formats with flags begin like this one. */
 	const struct fi_cq_msg_entry *msg = entry;
@@ -64,13 +64,13 @@ static void count_entry(const struct mon_cq *cq, const void *entry)
 }
 
 /* A call returned @ret, and the entries in @buf. */
-static ssize_t count_read(const struct mon_cq *cq, enum mon_function function,
+static ssize_t cq_count_read(const struct mon_cq *cq, enum mon_function function,
 	const void *buf, ssize_t ret)
 {
 	size_t entries = ret > 0 ? (size_t)ret : 0;
 
 	for (size_t i = 0; cq->format.size && i < entries; i++)
-		count_entry(cq, (const char *)buf + i * cq->format.size);
+		cq_count_entry(cq, (const char *)buf + i * cq->format.size);
 	mon_count(cq->file, function, entries * cq->format.size, 0);
 	return ret;
 }
@@ -79,7 +79,7 @@ static ssize_t cq_read(struct fid_cq *fid, void *buf, size_t count)
 {
 	struct mon_cq *cq = cq_of(fid);
 
-	return count_read(cq, MON_CQ_READ, buf, cq->below->read(fid, buf, count));
+	return cq_count_read(cq, MON_CQ_READ, buf, cq->below->read(fid, buf, count));
 }
 
 static ssize_t cq_readfrom(
@@ -87,7 +87,7 @@ static ssize_t cq_readfrom(
 {
 	struct mon_cq *cq = cq_of(fid);
 
-	return count_read(cq, MON_CQ_READFROM, buf,
+	return cq_count_read(cq, MON_CQ_READFROM, buf,
 		cq->below->readfrom(fid, buf, count, src_addr));
 }
 
@@ -107,7 +107,7 @@ static ssize_t cq_sread(
 {
 	struct mon_cq *cq = cq_of(fid);
 
-	return count_read(cq, MON_CQ_SREAD, buf,
+	return cq_count_read(cq, MON_CQ_SREAD, buf,
 		cq->below->sread(fid, buf, count, cond, timeout));
 }
 
@@ -116,11 +116,11 @@ static ssize_t cq_sreadfrom(struct fid_cq *fid, void *buf, size_t count,
 {
 	struct mon_cq *cq = cq_of(fid);
 
-	return count_read(cq, MON_CQ_SREADFROM, buf,
+	return cq_count_read(cq, MON_CQ_SREADFROM, buf,
 		cq->below->sreadfrom(fid, buf, count, src_addr, cond, timeout));
 }
 
-static int cq_close(struct fid *fid)
+static int mon_cq_close(struct fid *fid)
 {
 	struct mon_cq *cq = wf_container_of(fid->ops, struct mon_cq, fid_ops);
 	int ret = cq->below_fid->close(fid);
@@ -130,7 +130,7 @@ static int cq_close(struct fid *fid)
 	return ret;
 }
 
-static void put(struct mon_cq *cq, struct fid_cq *fid)
+static void cq_put(struct mon_cq *cq, struct fid_cq *fid)
 {
 	cq->below = fid->ops;
 	cq->below_fid = fid->fid.ops;
@@ -141,7 +141,7 @@ static void put(struct mon_cq *cq, struct fid_cq *fid)
 	MON_REPLACE(&cq->ops, readerr, cq_readerr);
 	MON_REPLACE(&cq->ops, sread, cq_sread);
 	MON_REPLACE(&cq->ops, sreadfrom, cq_sreadfrom);
-	cq->fid_ops.close = cq_close;
+	cq->fid_ops.close = mon_cq_close;
 	fid->ops = &cq->ops;
 	fid->fid.ops = &cq->fid_ops;
 }
@@ -158,5 +158,5 @@ void mon_cq_put(struct fid_cq *fid, enum fi_cq_format format, struct mon_file *f
 	cq->file = file;
 	if ((size_t)format < WF_ARRAY_SIZE(formats))
 		cq->format = formats[format];
-	put(cq, fid);
+	cq_put(cq, fid);
 }

@@ -26,7 +26,7 @@ enum {
 /* Descriptor of the directory @name in @parent, which is made with @mode if it is
  * missing; or a negative errno. The mode is that of the parameter, whatever the umask.
  */
-static int open_dir(int parent, const char *name, mode_t mode)
+static int dir_open(int parent, const char *name, mode_t mode)
 {
 	bool made = !mkdirat(parent, name, S_IRWXU);
 	int err = made ? 0 : -errno, fd;
@@ -45,7 +45,7 @@ static int open_dir(int parent, const char *name, mode_t mode)
 }
 
 /* Other users must not be able to replace files in the directory. */
-static int check_owner(int fd, mode_t mode)
+static int dir_check_owner(int fd, mode_t mode)
 {
 	struct stat st;
 
@@ -56,11 +56,11 @@ static int check_owner(int fd, mode_t mode)
 	return 0;
 }
 
-static int open_own_dir(int parent, const char *name)
+static int dir_open_own(int parent, const char *name)
 {
 	mode_t mode = (mode_t)mon_params.dir_mode;
-	int fd = open_dir(parent, name, mode);
-	int err = fd < 0 ? fd : check_owner(fd, mode);
+	int fd = dir_open(parent, name, mode);
+	int err = fd < 0 ? fd : dir_check_owner(fd, mode);
 
 	if (err && fd >= 0)
 		(void)wf_sys_close(fd);
@@ -68,7 +68,7 @@ static int open_own_dir(int parent, const char *name)
 }
 
 /* A component of a path: without a slash, and neither hidden nor empty. */
-static void make_component(char *text)
+static void dir_make_component(char *text)
 {
 	if (!*text || *text == '.')
 		*text = '_';
@@ -77,42 +77,42 @@ static void make_component(char *text)
 			*text = '_';
 }
 
-static int open_host_dir(int user)
+static int dir_open_host(int user)
 {
 	char host[256] = "";
 
 	(void)gethostname(host, sizeof(host) - 1);
-	make_component(host);
-	return open_own_dir(user, host);
+	dir_make_component(host);
+	return dir_open_own(user, host);
 }
 
-static int open_user_dir(int base)
+static int dir_open_user(int base)
 {
 	char user[16];
 
 	(void)snprintf(user, sizeof(user), "%u", (unsigned int)geteuid());
-	return open_own_dir(base, user);
+	return dir_open_own(base, user);
 }
 
-static int open_dirs(const char **ret_what)
+static int dir_open_all(const char **ret_what)
 {
 	CLEANUP(wf_close) int base = -1, user = -1;
 	int dir;
 
 	*ret_what = "base directory";
-	base = open_dir(AT_FDCWD, mon_params.basepath, BASE_MODE);
+	base = dir_open(AT_FDCWD, mon_params.basepath, BASE_MODE);
 	if (base < 0)
 		return base;
 	*ret_what = "directory of the user, which must be safe from others";
-	user = open_user_dir(base);
+	user = dir_open_user(base);
 	if (user < 0)
 		return user;
 	*ret_what = "directory of the host, which must be safe from others";
-	dir = open_host_dir(user);
+	dir = dir_open_host(user);
 	return dir;
 }
 
-static void write_name(char *name, size_t size, const char *prov_name)
+static void dir_write_name(char *name, size_t size, const char *prov_name)
 {
 	static atomic_uint number;
 	const char *job = getenv("SLURM_JOB_ID");
@@ -121,15 +121,15 @@ static void write_name(char *name, size_t size, const char *prov_name)
 		(int)getpid(),
 		atomic_fetch_add_explicit(&number, 1, memory_order_relaxed),
 		job && *job ? job : "0", prov_name);
-	make_component(name);
+	dir_make_component(name);
 }
 
-static int make_file(struct mon_path *path, const char *prov_name)
+static int dir_make_file(struct mon_path *path, const char *prov_name)
 {
 	int fd = -1;
 
 	for (int i = 0; i < NAMES_MAX && fd < 0; i++) {
-		write_name(path->name, sizeof(path->name), prov_name);
+		dir_write_name(path->name, sizeof(path->name), prov_name);
 		fd = wf_sys_openat(path->dir, path->name, OPEN_FILE, S_IRUSR | S_IWUSR);
 		if (fd < 0 && errno != EEXIST)
 			return -errno;
@@ -141,11 +141,11 @@ int mon_path_new(struct mon_path *ret, const char *prov_name, const char **ret_w
 {
 	int err, fd;
 
-	ret->dir = open_dirs(ret_what);
+	ret->dir = dir_open_all(ret_what);
 	if (ret->dir < 0)
 		return ret->dir;
 	*ret_what = "file";
-	fd = make_file(ret, prov_name);
+	fd = dir_make_file(ret, prov_name);
 	err = fd < 0 ? fd : 0;
 	if (!err && fchmod(fd, (mode_t)mon_params.file_mode)) {
 		err = -errno;

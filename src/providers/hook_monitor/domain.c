@@ -39,7 +39,7 @@ static int domain_cq_open(struct fid_domain *fid, struct fi_cq_attr *attr,
 	return ret;
 }
 
-static int domain_endpoint(
+static int mon_domain_endpoint(
 	struct fid_domain *fid, struct fi_info *info, struct fid_ep **ep, void *context)
 {
 	struct mon_domain *domain = domain_of(fid);
@@ -53,7 +53,7 @@ static int domain_endpoint(
 	return ret;
 }
 
-static int domain_endpoint2(struct fid_domain *fid, struct fi_info *info,
+static int mon_domain_endpoint2(struct fid_domain *fid, struct fi_info *info,
 	struct fid_ep **ep, uint64_t flags, void *context)
 {
 	struct mon_domain *domain = domain_of(fid);
@@ -67,7 +67,7 @@ static int domain_endpoint2(struct fid_domain *fid, struct fi_info *info,
 	return ret;
 }
 
-static int domain_scalable_ep(struct fid_domain *fid, struct fi_info *info,
+static int mon_domain_scalable_ep(struct fid_domain *fid, struct fi_info *info,
 	struct fid_ep **sep, void *context)
 {
 	struct mon_domain *domain = domain_of(fid);
@@ -96,7 +96,7 @@ static int domain_srx_ctx(struct fid_domain *fid, struct fi_rx_attr *attr,
 	return ret;
 }
 
-static unsigned int add_opened(struct mon_domain *domain, int n)
+static unsigned int domain_add_opened(struct mon_domain *domain, int n)
 {
 	unsigned int opened;
 
@@ -106,7 +106,7 @@ static unsigned int add_opened(struct mon_domain *domain, int n)
 	return opened;
 }
 
-static void free_domain(struct mon_domain *domain)
+static void mon_domain_free(struct mon_domain *domain)
 {
 	struct wf_list *item;
 
@@ -116,18 +116,18 @@ static void free_domain(struct mon_domain *domain)
 	free(domain);
 }
 
-static int domain_close(struct fid *fid)
+static int mon_domain_close(struct fid *fid)
 {
 	struct mon_domain *domain =
 		wf_container_of(fid->ops, struct mon_domain, fid_ops);
 	int ret = domain->below_fid->close(fid);
 
-	if (!ret && !add_opened(domain, -1))
-		free_domain(domain);
+	if (!ret && !domain_add_opened(domain, -1))
+		mon_domain_free(domain);
 	return ret;
 }
 
-static int mr_reg(struct fid *fid, const void *buf, size_t len, uint64_t access,
+static int domain_mr_reg(struct fid *fid, const void *buf, size_t len, uint64_t access,
 	uint64_t offset, uint64_t requested_key, uint64_t flags, struct fid_mr **mr,
 	void *context)
 {
@@ -139,7 +139,7 @@ static int mr_reg(struct fid *fid, const void *buf, size_t len, uint64_t access,
 	return ret;
 }
 
-static int mr_regv(struct fid *fid, const struct iovec *iov, size_t count,
+static int domain_mr_regv(struct fid *fid, const struct iovec *iov, size_t count,
 	uint64_t access, uint64_t offset, uint64_t requested_key, uint64_t flags,
 	struct fid_mr **mr, void *context)
 {
@@ -153,8 +153,8 @@ static int mr_regv(struct fid *fid, const struct iovec *iov, size_t count,
 }
 
 /* Memory that is given by a descriptor (FI_MR_DMABUF) has no vector. */
-static int mr_regattr(struct fid *fid, const struct fi_mr_attr *attr, uint64_t flags,
-	struct fid_mr **mr)
+static int domain_mr_regattr(struct fid *fid, const struct fi_mr_attr *attr,
+	uint64_t flags, struct fid_mr **mr)
 {
 	struct mon_domain *domain = domain_of_mr(fid);
 	int ret = domain->below_mr->regattr(fid, attr, flags, mr);
@@ -166,40 +166,40 @@ static int mr_regattr(struct fid *fid, const struct fi_mr_attr *attr, uint64_t f
 	return ret;
 }
 
-static void put_mr(struct mon_domain *domain, struct fid_domain *fid)
+static void domain_put_mr(struct mon_domain *domain, struct fid_domain *fid)
 {
 	domain->below_mr = fid->mr;
 	wf_copy_ops(&domain->mr, fid->mr, sizeof(domain->mr));
-	MON_REPLACE(&domain->mr, reg, mr_reg);
-	MON_REPLACE(&domain->mr, regv, mr_regv);
-	MON_REPLACE(&domain->mr, regattr, mr_regattr);
+	MON_REPLACE(&domain->mr, reg, domain_mr_reg);
+	MON_REPLACE(&domain->mr, regv, domain_mr_regv);
+	MON_REPLACE(&domain->mr, regattr, domain_mr_regattr);
 	fid->mr = &domain->mr;
 }
 
-static void put(struct mon_domain *domain, struct fid_domain *fid)
+static void domain_put(struct mon_domain *domain, struct fid_domain *fid)
 {
 	domain->below = fid->ops;
 	domain->below_fid = fid->fid.ops;
 	wf_copy_ops(&domain->ops, fid->ops, sizeof(domain->ops));
 	wf_copy_ops(&domain->fid_ops, fid->fid.ops, sizeof(domain->fid_ops));
 	MON_REPLACE(&domain->ops, cq_open, domain_cq_open);
-	MON_REPLACE(&domain->ops, endpoint, domain_endpoint);
-	MON_REPLACE(&domain->ops, endpoint2, domain_endpoint2);
-	MON_REPLACE(&domain->ops, scalable_ep, domain_scalable_ep);
+	MON_REPLACE(&domain->ops, endpoint, mon_domain_endpoint);
+	MON_REPLACE(&domain->ops, endpoint2, mon_domain_endpoint2);
+	MON_REPLACE(&domain->ops, scalable_ep, mon_domain_scalable_ep);
 	MON_REPLACE(&domain->ops, srx_ctx, domain_srx_ctx);
-	domain->fid_ops.close = domain_close;
+	domain->fid_ops.close = mon_domain_close;
 	fid->ops = &domain->ops;
 	fid->fid.ops = &domain->fid_ops;
 	if (fid->mr)
-		put_mr(domain, fid);
+		domain_put_mr(domain, fid);
 }
 
 void mon_domain_put(struct fid_domain *fid, struct mon_file *file)
 {
 	struct mon_domain *domain;
 
-	if (fid->fid.ops->close == domain_close) {
-		(void)add_opened(domain_of(fid), 1);
+	if (fid->fid.ops->close == mon_domain_close) {
+		(void)domain_add_opened(domain_of(fid), 1);
 		return;
 	}
 	domain = calloc(1, sizeof(*domain));
@@ -212,5 +212,5 @@ void mon_domain_put(struct fid_domain *fid, struct mon_file *file)
 	domain->opened = 1;
 	(void)pthread_mutex_init(&domain->lock, NULL);
 	wf_list_init(&domain->kept);
-	put(domain, fid);
+	domain_put(domain, fid);
 }

@@ -9,18 +9,18 @@
 
 /* The life of monitored endpoints. */
 
-static struct mon_ep *ep_of(struct fid *fid)
+static struct mon_ep *endpoint_ep_of(struct fid *fid)
 {
 	return wf_container_of(fid->ops, struct mon_ep, fid_ops);
 }
 
-static struct mon_ep *ep_of_ops(struct fid_ep *fid)
+static struct mon_ep *endpoint_ep_of_ops(struct fid_ep *fid)
 {
 	return wf_container_of(fid->ops, struct mon_ep, ops);
 }
 
 /* Replace the tables that are not the hook's. */
-static void put_tables(struct mon_ep *ep)
+static void endpoint_put_tables(struct mon_ep *ep)
 {
 	struct fid_ep *fid = ep->fid;
 
@@ -45,29 +45,29 @@ static void put_tables(struct mon_ep *ep)
 }
 
 /* An alias may have copies of the endpoint's tables. */
-static void note_alias(struct mon_ep *ep)
+static void endpoint_note_alias(struct mon_ep *ep)
 {
 	(void)pthread_mutex_lock(&ep->domain->lock);
 	ep->has_aliases = true;
 	(void)pthread_mutex_unlock(&ep->domain->lock);
 }
 
-static int ep_control(struct fid *fid, int command, void *arg)
+static int mon_endpoint_ep_control(struct fid *fid, int command, void *arg)
 {
-	struct mon_ep *ep = ep_of(fid);
+	struct mon_ep *ep = endpoint_ep_of(fid);
 	int ret;
 
 	mon_inside_begin();
 	ret = ep->below_fid->control(fid, command, arg);
 	mon_inside_end();
 	if (command == FI_ENABLE && fid == &ep->fid->fid)
-		put_tables(ep);
+		endpoint_put_tables(ep);
 	if (command == FI_ALIAS && !ret)
-		note_alias(ep);
+		endpoint_note_alias(ep);
 	return ret;
 }
 
-static void drop(struct mon_ep *ep)
+static void endpoint_drop(struct mon_ep *ep)
 {
 	struct mon_domain *domain = ep->domain;
 
@@ -80,9 +80,9 @@ static void drop(struct mon_ep *ep)
 	free(ep);
 }
 
-static int ep_close(struct fid *fid)
+static int mon_endpoint_ep_close(struct fid *fid)
 {
-	struct mon_ep *ep = ep_of(fid);
+	struct mon_ep *ep = endpoint_ep_of(fid);
 	int ret;
 
 	/* An alias with a copy of the endpoint's table. */
@@ -93,14 +93,14 @@ static int ep_close(struct fid *fid)
 	if (ret)
 		mon_file_add_peers(ep->file, &ep->peers);
 	else
-		drop(ep);
+		endpoint_drop(ep);
 	return ret;
 }
 
-static int ep_tx_ctx(struct fid_ep *fid, int index, struct fi_tx_attr *attr,
+static int endpoint_ep_tx_ctx(struct fid_ep *fid, int index, struct fi_tx_attr *attr,
 	struct fid_ep **ctx, void *context)
 {
-	struct mon_ep *ep = ep_of_ops(fid);
+	struct mon_ep *ep = endpoint_ep_of_ops(fid);
 	int ret = ep->below_ops->tx_ctx(fid, index, attr, ctx, context);
 
 	if (!ret)
@@ -108,10 +108,10 @@ static int ep_tx_ctx(struct fid_ep *fid, int index, struct fi_tx_attr *attr,
 	return ret;
 }
 
-static int ep_rx_ctx(struct fid_ep *fid, int index, struct fi_rx_attr *attr,
+static int endpoint_ep_rx_ctx(struct fid_ep *fid, int index, struct fi_rx_attr *attr,
 	struct fid_ep **ctx, void *context)
 {
-	struct mon_ep *ep = ep_of_ops(fid);
+	struct mon_ep *ep = endpoint_ep_of_ops(fid);
 	int ret = ep->below_ops->rx_ctx(fid, index, attr, ctx, context);
 
 	if (!ret)
@@ -120,16 +120,16 @@ static int ep_rx_ctx(struct fid_ep *fid, int index, struct fi_rx_attr *attr,
 }
 
 /* Ordinary endpoints keep their table: providers recognise them by it. */
-static void put_scalable(struct mon_ep *ep, struct fid_ep *fid)
+static void endpoint_put_scalable(struct mon_ep *ep, struct fid_ep *fid)
 {
 	ep->below_ops = fid->ops;
 	wf_copy_ops(&ep->ops, fid->ops, sizeof(ep->ops));
-	MON_REPLACE(&ep->ops, tx_ctx, ep_tx_ctx);
-	MON_REPLACE(&ep->ops, rx_ctx, ep_rx_ctx);
+	MON_REPLACE(&ep->ops, tx_ctx, endpoint_ep_tx_ctx);
+	MON_REPLACE(&ep->ops, rx_ctx, endpoint_ep_rx_ctx);
 	fid->ops = &ep->ops;
 }
 
-static const struct wf_peer_counts_ops *peer_counts_of(struct fid *fid)
+static const struct wf_peer_counts_ops *endpoint_peer_counts_of(struct fid *fid)
 {
 	struct wf_peer_counts_ops *ops = NULL;
 
@@ -139,17 +139,17 @@ static const struct wf_peer_counts_ops *peer_counts_of(struct fid *fid)
 	return FI_CHECK_OP(ops, struct wf_peer_counts_ops, get) ? ops : NULL;
 }
 
-static void put_fid(struct mon_ep *ep, struct fid *fid)
+static void endpoint_put_fid(struct mon_ep *ep, struct fid *fid)
 {
 	ep->peers.fid = fid;
-	ep->peers.ops = peer_counts_of(fid);
+	ep->peers.ops = endpoint_peer_counts_of(fid);
 	mon_file_add_peers(ep->file, &ep->peers);
 	ep->below_fid = fid->ops;
 	wf_copy_ops(&ep->fid_ops, fid->ops, sizeof(ep->fid_ops));
-	ep->fid_ops.close = ep_close;
+	ep->fid_ops.close = mon_endpoint_ep_close;
 	/* A receive context is recognised by this call, and has its tables already. */
 	if (fid->fclass != FI_CLASS_SRX_CTX)
-		MON_REPLACE(&ep->fid_ops, control, ep_control);
+		MON_REPLACE(&ep->fid_ops, control, mon_endpoint_ep_control);
 	fid->ops = &ep->fid_ops;
 }
 
@@ -168,7 +168,7 @@ void mon_ep_put(struct fid_ep *fid, struct mon_domain *domain)
 	wf_list_init(&ep->link);
 	wf_list_init(&ep->peers.link);
 	if (fid->fid.fclass == FI_CLASS_SEP)
-		put_scalable(ep, fid);
-	put_tables(ep);
-	put_fid(ep, &fid->fid);
+		endpoint_put_scalable(ep, fid);
+	endpoint_put_tables(ep);
+	endpoint_put_fid(ep, &fid->fid);
 }

@@ -43,7 +43,7 @@ static struct mon_fabric *fabric_of(struct fid_fabric *fid)
 	return wf_container_of(fid->ops, struct mon_fabric, ops);
 }
 
-static struct mon_file *file_of(struct mon_fabric *fabric)
+static struct mon_file *fabric_file_of(struct mon_fabric *fabric)
 {
 	struct mon_file *file;
 
@@ -56,9 +56,9 @@ static struct mon_file *file_of(struct mon_fabric *fabric)
 }
 
 /* Monitor the domain that was opened. A failure leaves it as it is. */
-static void domain_opened(struct mon_fabric *fabric, struct fid_domain *domain)
+static void fabric_domain_opened(struct mon_fabric *fabric, struct fid_domain *domain)
 {
-	struct mon_file *file = file_of(fabric);
+	struct mon_file *file = fabric_file_of(fabric);
 
 	if (file)
 		mon_domain_put(domain, file);
@@ -74,7 +74,7 @@ static int fabric_domain(struct fid_fabric *fid, struct fi_info *info,
 	ret = fabric->below->domain(fid, info, domain, context);
 	mon_inside_end();
 	if (!ret)
-		domain_opened(fabric, *domain);
+		fabric_domain_opened(fabric, *domain);
 	return ret;
 }
 
@@ -88,11 +88,11 @@ static int fabric_domain2(struct fid_fabric *fid, struct fi_info *info,
 	ret = fabric->below->domain2(fid, info, domain, flags, context);
 	mon_inside_end();
 	if (!ret)
-		domain_opened(fabric, *domain);
+		fabric_domain_opened(fabric, *domain);
 	return ret;
 }
 
-static void free_fabric(struct mon_fabric *fabric)
+static void fabric_free(struct mon_fabric *fabric)
 {
 	if (fabric->file)
 		mon_file_close(fabric->file);
@@ -101,7 +101,7 @@ static void free_fabric(struct mon_fabric *fabric)
 	free(fabric);
 }
 
-static unsigned int add_opened(struct mon_fabric *fabric, int n)
+static unsigned int fabric_add_opened(struct mon_fabric *fabric, int n)
 {
 	unsigned int opened;
 
@@ -111,23 +111,23 @@ static unsigned int add_opened(struct mon_fabric *fabric, int n)
 	return opened;
 }
 
-static int fabric_close(struct fid *fid)
+static int mon_fabric_close(struct fid *fid)
 {
 	struct mon_fabric *fabric =
 		wf_container_of(fid->ops, struct mon_fabric, fid_ops);
 	int ret = fabric->below_fid->close(fid);
 
-	if (!ret && !add_opened(fabric, -1))
-		free_fabric(fabric);
+	if (!ret && !fabric_add_opened(fabric, -1))
+		fabric_free(fabric);
 	return ret;
 }
 
-static bool is_monitored(const struct fid_fabric *fid)
+static bool fabric_is_monitored(const struct fid_fabric *fid)
 {
-	return fid->fid.ops->close == fabric_close;
+	return fid->fid.ops->close == mon_fabric_close;
 }
 
-static struct mon_fabric *new_fabric(const struct fi_fabric_attr *attr)
+static struct mon_fabric *fabric_new(const struct fi_fabric_attr *attr)
 {
 	struct mon_fabric *fabric = calloc(1, sizeof(*fabric));
 
@@ -143,7 +143,7 @@ static struct mon_fabric *new_fabric(const struct fi_fabric_attr *attr)
 	return fabric;
 }
 
-static void put(struct mon_fabric *fabric, struct fid_fabric *fid)
+static void fabric_put(struct mon_fabric *fabric, struct fid_fabric *fid)
 {
 	fabric->below = fid->ops;
 	fabric->below_fid = fid->fid.ops;
@@ -151,7 +151,7 @@ static void put(struct mon_fabric *fabric, struct fid_fabric *fid)
 	wf_copy_ops(&fabric->fid_ops, fid->fid.ops, sizeof(fabric->fid_ops));
 	MON_REPLACE(&fabric->ops, domain, fabric_domain);
 	MON_REPLACE(&fabric->ops, domain2, fabric_domain2);
-	fabric->fid_ops.close = fabric_close;
+	fabric->fid_ops.close = mon_fabric_close;
 	fid->ops = &fabric->ops;
 	fid->fid.ops = &fabric->fid_ops;
 }
@@ -169,13 +169,13 @@ int mon_fabric_open(
 	/* A fabric without calls opens no domains. */
 	if (inside || !fid->ops)
 		return 0;
-	if (is_monitored(fid)) {
-		(void)add_opened(fabric_of(fid), 1);
+	if (fabric_is_monitored(fid)) {
+		(void)fabric_add_opened(fabric_of(fid), 1);
 		return 0;
 	}
-	fabric = new_fabric(attr);
+	fabric = fabric_new(attr);
 	if (!fabric)
 		return -FI_ENOMEM;
-	put(fabric, fid);
+	fabric_put(fabric, fid);
 	return 0;
 }

@@ -21,7 +21,7 @@
 static pthread_mutex_t files_lock = PTHREAD_MUTEX_INITIALIZER;
 static struct wf_list files = { &files, &files };
 
-static bool write_at(int fd, const void *from, size_t size, size_t offset)
+static bool file_write_at(int fd, const void *from, size_t size, size_t offset)
 {
 	errno = ENOSPC; /* the reason of a short write, or of none */
 	return wf_file_may_have(offset + size) &&
@@ -29,13 +29,13 @@ static bool write_at(int fd, const void *from, size_t size, size_t offset)
 }
 
 /* False: the file was truncated. */
-static bool read_wanted(const struct mon_file *file, uint64_t *ret)
+static bool file_read_wanted(const struct mon_file *file, uint64_t *ret)
 {
 	return wf_sys_pread(file->fd, ret, sizeof(*ret),
 		       offsetof(struct mon_layout, wanted)) == (ssize_t)sizeof(*ret);
 }
 
-static int write_layout(int fd)
+static int file_write_layout(int fd)
 {
 	struct mon_layout *layout = calloc(1, sizeof(*layout));
 	bool written;
@@ -47,13 +47,13 @@ static int write_layout(int fd)
 	layout->size = sizeof(*layout);
 	layout->functions = MON_FUNCTIONS;
 	layout->buckets = MON_BUCKETS;
-	written = write_at(fd, layout, sizeof(*layout), 0);
+	written = file_write_at(fd, layout, sizeof(*layout), 0);
 	free(layout);
 	return written ? 0 : -errno;
 }
 
 /* The sampler takes a file without this lock as that of a process that died. */
-static int lock_file(int fd)
+static int file_lock(int fd)
 {
 	struct flock lock = { .l_type = F_WRLCK, .l_whence = SEEK_SET };
 
@@ -61,7 +61,7 @@ static int lock_file(int fd)
 }
 
 /* A forked child closes its copy of the descriptor: the copy would keep the lock. */
-static int prepare(int fd, const char **ret_what)
+static int file_prepare(int fd, const char **ret_what)
 {
 	int err = wf_forks_count();
 
@@ -71,21 +71,22 @@ static int prepare(int fd, const char **ret_what)
 	if (err)
 		return err;
 	*ret_what = "writing the file";
-	err = write_layout(fd);
+	err = file_write_layout(fd);
 	if (err)
 		return err;
 	*ret_what = "locking the file";
-	return lock_file(fd);
+	return file_lock(fd);
 }
 
-static int make(struct mon_file *file, const char *prov_name, const char **ret_what)
+static int file_make(
+	struct mon_file *file, const char *prov_name, const char **ret_what)
 {
 	int err;
 
 	file->fd = mon_path_new(&file->path, prov_name, ret_what);
 	if (file->fd < 0)
 		return file->fd;
-	err = prepare(file->fd, ret_what);
+	err = file_prepare(file->fd, ret_what);
 	if (err) {
 		mon_path_remove(&file->path);
 		mon_path_done(&file->path);
@@ -94,7 +95,7 @@ static int make(struct mon_file *file, const char *prov_name, const char **ret_w
 	return err;
 }
 
-static void init(struct mon_file *file)
+static void file_init(struct mon_file *file)
 {
 	static _Atomic uint64_t ids;
 
@@ -110,7 +111,7 @@ static void init(struct mon_file *file)
 }
 
 /* One warning in a process: other fabrics fail for the same reason. */
-static void log_failure(const char *prov_name, const char *what, int err)
+static void file_log_failure(const char *prov_name, const char *what, int err)
 {
 	static atomic_bool logged;
 	bool first = !atomic_exchange_explicit(&logged, true, memory_order_relaxed);
@@ -124,14 +125,14 @@ int mon_file_open(const char *prov_name, struct mon_file **ret_file)
 {
 	struct mon_file *file = calloc(1, sizeof(*file));
 	const char *what = "memory";
-	int err = file ? make(file, prov_name, &what) : -ENOMEM;
+	int err = file ? file_make(file, prov_name, &what) : -ENOMEM;
 
 	if (err) {
-		log_failure(prov_name, what, err);
+		file_log_failure(prov_name, what, err);
 		free(file);
 		return err;
 	}
-	init(file);
+	file_init(file);
 	FI_INFO(&mon_fi, FI_LOG_FABRIC, "%s is monitored by the file %s\n", prov_name,
 		file->path.name);
 	*ret_file = file;
@@ -139,7 +140,7 @@ int mon_file_open(const char *prov_name, struct mon_file **ret_file)
 }
 
 /* The counters are those since the sample before. @lock is held. */
-static void add_blocks(struct mon_file *file, struct mon_sample *sample)
+static void file_add_blocks(struct mon_file *file, struct mon_sample *sample)
 {
 	const struct mon_cell *last = &file->last[0][0];
 	struct mon_cell *cell = &sample->cell[0][0];
@@ -159,7 +160,7 @@ static void add_blocks(struct mon_file *file, struct mon_sample *sample)
 	}
 }
 
-static void add_peers(struct mon_file *file, struct mon_sample *sample)
+static void file_add_peers(struct mon_file *file, struct mon_sample *sample)
 {
 	wf_list_foreach(item, &file->peers)
 	{
@@ -174,7 +175,7 @@ static void add_peers(struct mon_file *file, struct mon_sample *sample)
 }
 
 /* The next sample has what this one had. */
-static void remember(struct mon_file *file)
+static void file_remember(struct mon_file *file)
 {
 	struct mon_cell *last = &file->last[0][0];
 	const struct mon_cell *cell = &file->sample.cell[0][0];
@@ -186,7 +187,7 @@ static void remember(struct mon_file *file)
 }
 
 /* Take the sample @number. @lock is held. */
-static void take(struct mon_file *file, uint64_t number, bool ended)
+static void file_take(struct mon_file *file, uint64_t number, bool ended)
 {
 	struct mon_sample *sample = &file->sample;
 	size_t slot = number % MON_SLOTS;
@@ -194,40 +195,41 @@ static void take(struct mon_file *file, uint64_t number, bool ended)
 	sample->number = number;
 	sample->ended = ended;
 	sample->peers_shm = sample->peers_sockets = 0;
-	add_blocks(file, sample);
-	add_peers(file, sample);
+	file_add_blocks(file, sample);
+	file_add_peers(file, sample);
 	/* The sampler reads the number first, so it is written last. */
-	if (!write_at(file->fd, sample, sizeof(*sample),
+	if (!file_write_at(file->fd, sample, sizeof(*sample),
 		    offsetof(struct mon_layout, sample) + slot * sizeof(*sample)) ||
-		!write_at(file->fd, &number, sizeof(number),
+		!file_write_at(file->fd, &number, sizeof(number),
 			offsetof(struct mon_layout, answered))) {
 		FI_WARN_SPARSE(&mon_fi, FI_LOG_FABRIC,
 			"no sample was written to %s: %s\n", file->path.name,
 			strerror(errno));
 		return;
 	}
-	remember(file);
+	file_remember(file);
 	atomic_store_explicit(&file->answered, number, memory_order_relaxed);
 }
 
-static bool is_answered(const struct mon_file *file, uint64_t wanted)
+static bool file_is_answered(const struct mon_file *file, uint64_t wanted)
 {
 	/* relaxed: the number is compared again with the lock held. */
 	return wanted == atomic_load_explicit(&file->answered, memory_order_relaxed);
 }
 
-static void tick(struct mon_file *file)
+static void file_tick(struct mon_file *file)
 {
 	uint64_t wanted;
 
-	if (!read_wanted(file, &wanted) || is_answered(file, wanted))
+	if (!file_read_wanted(file, &wanted) || file_is_answered(file, wanted))
 		return;
 	/* Another thread that holds the lock takes the sample. */
 	if (pthread_mutex_trylock(&file->lock))
 		return;
 	/* Read again: others may have answered this request, and a later one. */
-	if (!file->ended && read_wanted(file, &wanted) && !is_answered(file, wanted))
-		take(file, wanted, false);
+	if (!file->ended && file_read_wanted(file, &wanted) &&
+		!file_is_answered(file, wanted))
+		file_take(file, wanted, false);
 	(void)pthread_mutex_unlock(&file->lock);
 }
 
@@ -237,26 +239,26 @@ void mon_file_tick(struct mon_file *file)
 	int saved = errno;
 
 	if (!mon_file_is_inherited(file))
-		tick(file);
+		file_tick(file);
 	errno = saved;
 }
 
-static void end(struct mon_file *file)
+static void file_end(struct mon_file *file)
 {
 	uint64_t wanted = 0;
 
 	(void)pthread_mutex_lock(&file->lock);
 	if (!file->ended) {
 		file->ended = true;
-		(void)read_wanted(file, &wanted);
-		take(file, wanted + 1, true);
+		(void)file_read_wanted(file, &wanted);
+		file_take(file, wanted + 1, true);
 		if (!mon_params.linger)
 			mon_path_remove(&file->path);
 	}
 	(void)pthread_mutex_unlock(&file->lock);
 }
 
-static void free_file(struct mon_file *file)
+static void file_free(struct mon_file *file)
 {
 	struct wf_list *item;
 
@@ -274,10 +276,10 @@ void mon_file_close(struct mon_file *file)
 		(void)pthread_mutex_lock(&files_lock);
 		wf_list_remove(&file->link);
 		(void)pthread_mutex_unlock(&files_lock);
-		end(file);
+		file_end(file);
 		wf_fds_close(file->fd);
 		mon_path_done(&file->path);
-		free_file(file);
+		file_free(file);
 	}
 }
 
@@ -289,7 +291,7 @@ void mon_files_end(void)
 		struct mon_file *file = wf_list_entry(item, struct mon_file, link);
 
 		if (!mon_file_is_inherited(file))
-			end(file);
+			file_end(file);
 	}
 	(void)pthread_mutex_unlock(&files_lock);
 	mon_params_done();

@@ -5,25 +5,25 @@
 
 /* Messages. A transfer that a peer posts (fi_peer(3)) is not the application's. */
 
-static struct mon_ep *ep_of(const struct fid_ep *fid)
+static struct mon_ep *msg_ep_of(const struct fid_ep *fid)
 {
 	return wf_container_of(fid->msg, struct mon_ep, msg);
 }
 
-static ssize_t msg_recv(struct fid_ep *fid, void *buf, size_t len, void *desc,
+static ssize_t mon_msg_recv(struct fid_ep *fid, void *buf, size_t len, void *desc,
 	fi_addr_t src, void *context)
 {
-	struct mon_ep *ep = ep_of(fid);
+	struct mon_ep *ep = msg_ep_of(fid);
 	ssize_t ret = ep->below_msg->recv(fid, buf, len, desc, src, context);
 
 	mon_count(ep->file, MON_RECV, len, ret);
 	return ret;
 }
 
-static ssize_t msg_recvv(struct fid_ep *fid, const struct iovec *iov, void **desc,
+static ssize_t mon_msg_recvv(struct fid_ep *fid, const struct iovec *iov, void **desc,
 	size_t count, fi_addr_t src, void *context)
 {
-	struct mon_ep *ep = ep_of(fid);
+	struct mon_ep *ep = msg_ep_of(fid);
 	ssize_t ret = ep->below_msg->recvv(fid, iov, desc, count, src, context);
 
 	if (!ret)
@@ -31,9 +31,10 @@ static ssize_t msg_recvv(struct fid_ep *fid, const struct iovec *iov, void **des
 	return ret;
 }
 
-static ssize_t msg_recvmsg(struct fid_ep *fid, const struct fi_msg *msg, uint64_t flags)
+static ssize_t mon_msg_recvmsg(
+	struct fid_ep *fid, const struct fi_msg *msg, uint64_t flags)
 {
-	struct mon_ep *ep = ep_of(fid);
+	struct mon_ep *ep = msg_ep_of(fid);
 	ssize_t ret = ep->below_msg->recvmsg(fid, msg, flags);
 
 	if (!ret && !(flags & FI_PEER_TRANSFER))
@@ -42,20 +43,20 @@ static ssize_t msg_recvmsg(struct fid_ep *fid, const struct fi_msg *msg, uint64_
 	return ret;
 }
 
-static ssize_t msg_send(struct fid_ep *fid, const void *buf, size_t len, void *desc,
+static ssize_t mon_msg_send(struct fid_ep *fid, const void *buf, size_t len, void *desc,
 	fi_addr_t dest, void *context)
 {
-	struct mon_ep *ep = ep_of(fid);
+	struct mon_ep *ep = msg_ep_of(fid);
 	ssize_t ret = ep->below_msg->send(fid, buf, len, desc, dest, context);
 
 	mon_count(ep->file, MON_SEND, len, ret);
 	return ret;
 }
 
-static ssize_t msg_sendv(struct fid_ep *fid, const struct iovec *iov, void **desc,
+static ssize_t mon_msg_sendv(struct fid_ep *fid, const struct iovec *iov, void **desc,
 	size_t count, fi_addr_t dest, void *context)
 {
-	struct mon_ep *ep = ep_of(fid);
+	struct mon_ep *ep = msg_ep_of(fid);
 	ssize_t ret = ep->below_msg->sendv(fid, iov, desc, count, dest, context);
 
 	if (!ret)
@@ -63,9 +64,10 @@ static ssize_t msg_sendv(struct fid_ep *fid, const struct iovec *iov, void **des
 	return ret;
 }
 
-static ssize_t msg_sendmsg(struct fid_ep *fid, const struct fi_msg *msg, uint64_t flags)
+static ssize_t mon_msg_sendmsg(
+	struct fid_ep *fid, const struct fi_msg *msg, uint64_t flags)
 {
-	struct mon_ep *ep = ep_of(fid);
+	struct mon_ep *ep = msg_ep_of(fid);
 	ssize_t ret = ep->below_msg->sendmsg(fid, msg, flags);
 
 	if (!ret && !(flags & FI_PEER_TRANSFER))
@@ -74,30 +76,30 @@ static ssize_t msg_sendmsg(struct fid_ep *fid, const struct fi_msg *msg, uint64_
 	return ret;
 }
 
-static ssize_t msg_inject(
+static ssize_t mon_msg_inject(
 	struct fid_ep *fid, const void *buf, size_t len, fi_addr_t dest)
 {
-	struct mon_ep *ep = ep_of(fid);
+	struct mon_ep *ep = msg_ep_of(fid);
 	ssize_t ret = ep->below_msg->inject(fid, buf, len, dest);
 
 	mon_count(ep->file, MON_INJECT, len, ret);
 	return ret;
 }
 
-static ssize_t msg_senddata(struct fid_ep *fid, const void *buf, size_t len, void *desc,
-	uint64_t data, fi_addr_t dest, void *context)
+static ssize_t mon_msg_senddata(struct fid_ep *fid, const void *buf, size_t len,
+	void *desc, uint64_t data, fi_addr_t dest, void *context)
 {
-	struct mon_ep *ep = ep_of(fid);
+	struct mon_ep *ep = msg_ep_of(fid);
 	ssize_t ret = ep->below_msg->senddata(fid, buf, len, desc, data, dest, context);
 
 	mon_count(ep->file, MON_SENDDATA, len, ret);
 	return ret;
 }
 
-static ssize_t msg_injectdata(
+static ssize_t mon_msg_injectdata(
 	struct fid_ep *fid, const void *buf, size_t len, uint64_t data, fi_addr_t dest)
 {
-	struct mon_ep *ep = ep_of(fid);
+	struct mon_ep *ep = msg_ep_of(fid);
 	ssize_t ret = ep->below_msg->injectdata(fid, buf, len, data, dest);
 
 	mon_count(ep->file, MON_INJECTDATA, len, ret);
@@ -106,13 +108,13 @@ static ssize_t msg_injectdata(
 
 void mon_msg_replace(struct fi_ops_msg *ops)
 {
-	MON_REPLACE(ops, recv, msg_recv);
-	MON_REPLACE(ops, recvv, msg_recvv);
-	MON_REPLACE(ops, recvmsg, msg_recvmsg);
-	MON_REPLACE(ops, send, msg_send);
-	MON_REPLACE(ops, sendv, msg_sendv);
-	MON_REPLACE(ops, sendmsg, msg_sendmsg);
-	MON_REPLACE(ops, inject, msg_inject);
-	MON_REPLACE(ops, senddata, msg_senddata);
-	MON_REPLACE(ops, injectdata, msg_injectdata);
+	MON_REPLACE(ops, recv, mon_msg_recv);
+	MON_REPLACE(ops, recvv, mon_msg_recvv);
+	MON_REPLACE(ops, recvmsg, mon_msg_recvmsg);
+	MON_REPLACE(ops, send, mon_msg_send);
+	MON_REPLACE(ops, sendv, mon_msg_sendv);
+	MON_REPLACE(ops, sendmsg, mon_msg_sendmsg);
+	MON_REPLACE(ops, inject, mon_msg_inject);
+	MON_REPLACE(ops, senddata, mon_msg_senddata);
+	MON_REPLACE(ops, injectdata, mon_msg_injectdata);
 }

@@ -26,7 +26,7 @@ struct mon_params mon_params = {
 };
 
 /* A value outside of the range is logged and ignored. */
-static void read_int(const char *name, int max, int *value, const char *help)
+static void param_read_int(const char *name, int max, int *value, const char *help)
 {
 	int given;
 	char var[64];
@@ -45,7 +45,7 @@ static void read_int(const char *name, int max, int *value, const char *help)
 /* Memory of basepath, if it was given. */
 static char *own_basepath;
 
-static void read_basepath(void)
+static void param_read_basepath(void)
 {
 	char *given = NULL;
 
@@ -60,12 +60,12 @@ static void read_basepath(void)
 
 void mon_params_read(void)
 {
-	read_basepath();
-	read_int("dir_mode", MODE_MAX, &mon_params.dir_mode,
+	param_read_basepath();
+	param_read_int("dir_mode", MODE_MAX, &mon_params.dir_mode,
 		"Permissions of the directories for files (default: 01700)");
-	read_int("file_mode", MODE_MAX, &mon_params.file_mode,
+	param_read_int("file_mode", MODE_MAX, &mon_params.file_mode,
 		"Permissions of the files (default: 0600)");
-	read_int("tick_max", 1 << 30, &mon_params.tick_max,
+	param_read_int("tick_max", 1 << 30, &mon_params.tick_max,
 		"Counted calls of a thread after which it looks whether a sample is "
 		"wanted (default: 1024)");
 	(void)fi_param_define(&mon_fi, "linger", FI_PARAM_BOOL,

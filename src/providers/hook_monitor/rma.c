@@ -6,25 +6,25 @@
 /* Remote memory access. A transfer that a peer posts (fi_peer(3)) is not the
  * application's. */
 
-static struct mon_ep *ep_of(const struct fid_ep *fid)
+static struct mon_ep *rma_ep_of(const struct fid_ep *fid)
 {
 	return wf_container_of(fid->rma, struct mon_ep, rma);
 }
 
-static ssize_t rma_read(struct fid_ep *fid, void *buf, size_t len, void *desc,
+static ssize_t mon_rma_read(struct fid_ep *fid, void *buf, size_t len, void *desc,
 	fi_addr_t src, uint64_t addr, uint64_t key, void *context)
 {
-	struct mon_ep *ep = ep_of(fid);
+	struct mon_ep *ep = rma_ep_of(fid);
 	ssize_t ret = ep->below_rma->read(fid, buf, len, desc, src, addr, key, context);
 
 	mon_count(ep->file, MON_READ, len, ret);
 	return ret;
 }
 
-static ssize_t rma_readv(struct fid_ep *fid, const struct iovec *iov, void **desc,
+static ssize_t mon_rma_readv(struct fid_ep *fid, const struct iovec *iov, void **desc,
 	size_t count, fi_addr_t src, uint64_t addr, uint64_t key, void *context)
 {
-	struct mon_ep *ep = ep_of(fid);
+	struct mon_ep *ep = rma_ep_of(fid);
 	ssize_t ret =
 		ep->below_rma->readv(fid, iov, desc, count, src, addr, key, context);
 
@@ -33,10 +33,10 @@ static ssize_t rma_readv(struct fid_ep *fid, const struct iovec *iov, void **des
 	return ret;
 }
 
-static ssize_t rma_readmsg(
+static ssize_t mon_rma_readmsg(
 	struct fid_ep *fid, const struct fi_msg_rma *msg, uint64_t flags)
 {
-	struct mon_ep *ep = ep_of(fid);
+	struct mon_ep *ep = rma_ep_of(fid);
 	ssize_t ret = ep->below_rma->readmsg(fid, msg, flags);
 
 	if (!ret && !(flags & FI_PEER_TRANSFER))
@@ -45,10 +45,10 @@ static ssize_t rma_readmsg(
 	return ret;
 }
 
-static ssize_t rma_write(struct fid_ep *fid, const void *buf, size_t len, void *desc,
-	fi_addr_t dest, uint64_t addr, uint64_t key, void *context)
+static ssize_t mon_rma_write(struct fid_ep *fid, const void *buf, size_t len,
+	void *desc, fi_addr_t dest, uint64_t addr, uint64_t key, void *context)
 {
-	struct mon_ep *ep = ep_of(fid);
+	struct mon_ep *ep = rma_ep_of(fid);
 	ssize_t ret =
 		ep->below_rma->write(fid, buf, len, desc, dest, addr, key, context);
 
@@ -56,10 +56,10 @@ static ssize_t rma_write(struct fid_ep *fid, const void *buf, size_t len, void *
 	return ret;
 }
 
-static ssize_t rma_writev(struct fid_ep *fid, const struct iovec *iov, void **desc,
+static ssize_t mon_rma_writev(struct fid_ep *fid, const struct iovec *iov, void **desc,
 	size_t count, fi_addr_t dest, uint64_t addr, uint64_t key, void *context)
 {
-	struct mon_ep *ep = ep_of(fid);
+	struct mon_ep *ep = rma_ep_of(fid);
 	ssize_t ret =
 		ep->below_rma->writev(fid, iov, desc, count, dest, addr, key, context);
 
@@ -68,10 +68,10 @@ static ssize_t rma_writev(struct fid_ep *fid, const struct iovec *iov, void **de
 	return ret;
 }
 
-static ssize_t rma_writemsg(
+static ssize_t mon_rma_writemsg(
 	struct fid_ep *fid, const struct fi_msg_rma *msg, uint64_t flags)
 {
-	struct mon_ep *ep = ep_of(fid);
+	struct mon_ep *ep = rma_ep_of(fid);
 	ssize_t ret = ep->below_rma->writemsg(fid, msg, flags);
 
 	if (!ret && !(flags & FI_PEER_TRANSFER))
@@ -80,21 +80,21 @@ static ssize_t rma_writemsg(
 	return ret;
 }
 
-static ssize_t rma_inject(struct fid_ep *fid, const void *buf, size_t len,
+static ssize_t mon_rma_inject(struct fid_ep *fid, const void *buf, size_t len,
 	fi_addr_t dest, uint64_t addr, uint64_t key)
 {
-	struct mon_ep *ep = ep_of(fid);
+	struct mon_ep *ep = rma_ep_of(fid);
 	ssize_t ret = ep->below_rma->inject(fid, buf, len, dest, addr, key);
 
 	mon_count(ep->file, MON_INJECT_WRITE, len, ret);
 	return ret;
 }
 
-static ssize_t rma_writedata(struct fid_ep *fid, const void *buf, size_t len,
+static ssize_t mon_rma_writedata(struct fid_ep *fid, const void *buf, size_t len,
 	void *desc, uint64_t data, fi_addr_t dest, uint64_t addr, uint64_t key,
 	void *context)
 {
-	struct mon_ep *ep = ep_of(fid);
+	struct mon_ep *ep = rma_ep_of(fid);
 	ssize_t ret = ep->below_rma->writedata(
 		fid, buf, len, desc, data, dest, addr, key, context);
 
@@ -102,10 +102,10 @@ static ssize_t rma_writedata(struct fid_ep *fid, const void *buf, size_t len,
 	return ret;
 }
 
-static ssize_t rma_injectdata(struct fid_ep *fid, const void *buf, size_t len,
+static ssize_t mon_rma_injectdata(struct fid_ep *fid, const void *buf, size_t len,
 	uint64_t data, fi_addr_t dest, uint64_t addr, uint64_t key)
 {
-	struct mon_ep *ep = ep_of(fid);
+	struct mon_ep *ep = rma_ep_of(fid);
 	ssize_t ret = ep->below_rma->injectdata(fid, buf, len, data, dest, addr, key);
 
 	mon_count(ep->file, MON_INJECT_WRITEDATA, len, ret);
@@ -114,13 +114,13 @@ static ssize_t rma_injectdata(struct fid_ep *fid, const void *buf, size_t len,
 
 void mon_rma_replace(struct fi_ops_rma *ops)
 {
-	MON_REPLACE(ops, read, rma_read);
-	MON_REPLACE(ops, readv, rma_readv);
-	MON_REPLACE(ops, readmsg, rma_readmsg);
-	MON_REPLACE(ops, write, rma_write);
-	MON_REPLACE(ops, writev, rma_writev);
-	MON_REPLACE(ops, writemsg, rma_writemsg);
-	MON_REPLACE(ops, inject, rma_inject);
-	MON_REPLACE(ops, writedata, rma_writedata);
-	MON_REPLACE(ops, injectdata, rma_injectdata);
+	MON_REPLACE(ops, read, mon_rma_read);
+	MON_REPLACE(ops, readv, mon_rma_readv);
+	MON_REPLACE(ops, readmsg, mon_rma_readmsg);
+	MON_REPLACE(ops, write, mon_rma_write);
+	MON_REPLACE(ops, writev, mon_rma_writev);
+	MON_REPLACE(ops, writemsg, mon_rma_writemsg);
+	MON_REPLACE(ops, inject, mon_rma_inject);
+	MON_REPLACE(ops, writedata, mon_rma_writedata);
+	MON_REPLACE(ops, injectdata, mon_rma_injectdata);
 }

@@ -6,15 +6,15 @@
 /* Tagged messages. A transfer that a peer posts (fi_peer(3)) is not the application's.
  */
 
-static struct mon_ep *ep_of(const struct fid_ep *fid)
+static struct mon_ep *tagged_ep_of(const struct fid_ep *fid)
 {
 	return wf_container_of(fid->tagged, struct mon_ep, tagged);
 }
 
-static ssize_t tag_recv(struct fid_ep *fid, void *buf, size_t len, void *desc,
+static ssize_t tagged_tag_recv(struct fid_ep *fid, void *buf, size_t len, void *desc,
 	fi_addr_t src, uint64_t tag, uint64_t ignore, void *context)
 {
-	struct mon_ep *ep = ep_of(fid);
+	struct mon_ep *ep = tagged_ep_of(fid);
 	ssize_t ret =
 		ep->below_tagged->recv(fid, buf, len, desc, src, tag, ignore, context);
 
@@ -22,10 +22,11 @@ static ssize_t tag_recv(struct fid_ep *fid, void *buf, size_t len, void *desc,
 	return ret;
 }
 
-static ssize_t tag_recvv(struct fid_ep *fid, const struct iovec *iov, void **desc,
-	size_t count, fi_addr_t src, uint64_t tag, uint64_t ignore, void *context)
+static ssize_t tagged_tag_recvv(struct fid_ep *fid, const struct iovec *iov,
+	void **desc, size_t count, fi_addr_t src, uint64_t tag, uint64_t ignore,
+	void *context)
 {
-	struct mon_ep *ep = ep_of(fid);
+	struct mon_ep *ep = tagged_ep_of(fid);
 	ssize_t ret = ep->below_tagged->recvv(
 		fid, iov, desc, count, src, tag, ignore, context);
 
@@ -34,10 +35,10 @@ static ssize_t tag_recvv(struct fid_ep *fid, const struct iovec *iov, void **des
 	return ret;
 }
 
-static ssize_t tag_recvmsg(
+static ssize_t tagged_tag_recvmsg(
 	struct fid_ep *fid, const struct fi_msg_tagged *msg, uint64_t flags)
 {
-	struct mon_ep *ep = ep_of(fid);
+	struct mon_ep *ep = tagged_ep_of(fid);
 	ssize_t ret = ep->below_tagged->recvmsg(fid, msg, flags);
 
 	if (!ret && !(flags & FI_PEER_TRANSFER))
@@ -46,20 +47,20 @@ static ssize_t tag_recvmsg(
 	return ret;
 }
 
-static ssize_t tag_send(struct fid_ep *fid, const void *buf, size_t len, void *desc,
-	fi_addr_t dest, uint64_t tag, void *context)
+static ssize_t tagged_tag_send(struct fid_ep *fid, const void *buf, size_t len,
+	void *desc, fi_addr_t dest, uint64_t tag, void *context)
 {
-	struct mon_ep *ep = ep_of(fid);
+	struct mon_ep *ep = tagged_ep_of(fid);
 	ssize_t ret = ep->below_tagged->send(fid, buf, len, desc, dest, tag, context);
 
 	mon_count(ep->file, MON_TSEND, len, ret);
 	return ret;
 }
 
-static ssize_t tag_sendv(struct fid_ep *fid, const struct iovec *iov, void **desc,
-	size_t count, fi_addr_t dest, uint64_t tag, void *context)
+static ssize_t tagged_tag_sendv(struct fid_ep *fid, const struct iovec *iov,
+	void **desc, size_t count, fi_addr_t dest, uint64_t tag, void *context)
 {
-	struct mon_ep *ep = ep_of(fid);
+	struct mon_ep *ep = tagged_ep_of(fid);
 	ssize_t ret =
 		ep->below_tagged->sendv(fid, iov, desc, count, dest, tag, context);
 
@@ -68,10 +69,10 @@ static ssize_t tag_sendv(struct fid_ep *fid, const struct iovec *iov, void **des
 	return ret;
 }
 
-static ssize_t tag_sendmsg(
+static ssize_t tagged_tag_sendmsg(
 	struct fid_ep *fid, const struct fi_msg_tagged *msg, uint64_t flags)
 {
-	struct mon_ep *ep = ep_of(fid);
+	struct mon_ep *ep = tagged_ep_of(fid);
 	ssize_t ret = ep->below_tagged->sendmsg(fid, msg, flags);
 
 	if (!ret && !(flags & FI_PEER_TRANSFER))
@@ -80,20 +81,20 @@ static ssize_t tag_sendmsg(
 	return ret;
 }
 
-static ssize_t tag_inject(
+static ssize_t tagged_tag_inject(
 	struct fid_ep *fid, const void *buf, size_t len, fi_addr_t dest, uint64_t tag)
 {
-	struct mon_ep *ep = ep_of(fid);
+	struct mon_ep *ep = tagged_ep_of(fid);
 	ssize_t ret = ep->below_tagged->inject(fid, buf, len, dest, tag);
 
 	mon_count(ep->file, MON_TINJECT, len, ret);
 	return ret;
 }
 
-static ssize_t tag_senddata(struct fid_ep *fid, const void *buf, size_t len, void *desc,
-	uint64_t data, fi_addr_t dest, uint64_t tag, void *context)
+static ssize_t tagged_tag_senddata(struct fid_ep *fid, const void *buf, size_t len,
+	void *desc, uint64_t data, fi_addr_t dest, uint64_t tag, void *context)
 {
-	struct mon_ep *ep = ep_of(fid);
+	struct mon_ep *ep = tagged_ep_of(fid);
 	ssize_t ret = ep->below_tagged->senddata(
 		fid, buf, len, desc, data, dest, tag, context);
 
@@ -101,10 +102,10 @@ static ssize_t tag_senddata(struct fid_ep *fid, const void *buf, size_t len, voi
 	return ret;
 }
 
-static ssize_t tag_injectdata(struct fid_ep *fid, const void *buf, size_t len,
+static ssize_t tagged_tag_injectdata(struct fid_ep *fid, const void *buf, size_t len,
 	uint64_t data, fi_addr_t dest, uint64_t tag)
 {
-	struct mon_ep *ep = ep_of(fid);
+	struct mon_ep *ep = tagged_ep_of(fid);
 	ssize_t ret = ep->below_tagged->injectdata(fid, buf, len, data, dest, tag);
 
 	mon_count(ep->file, MON_TINJECTDATA, len, ret);
@@ -113,13 +114,13 @@ static ssize_t tag_injectdata(struct fid_ep *fid, const void *buf, size_t len,
 
 void mon_tagged_replace(struct fi_ops_tagged *ops)
 {
-	MON_REPLACE(ops, recv, tag_recv);
-	MON_REPLACE(ops, recvv, tag_recvv);
-	MON_REPLACE(ops, recvmsg, tag_recvmsg);
-	MON_REPLACE(ops, send, tag_send);
-	MON_REPLACE(ops, sendv, tag_sendv);
-	MON_REPLACE(ops, sendmsg, tag_sendmsg);
-	MON_REPLACE(ops, inject, tag_inject);
-	MON_REPLACE(ops, senddata, tag_senddata);
-	MON_REPLACE(ops, injectdata, tag_injectdata);
+	MON_REPLACE(ops, recv, tagged_tag_recv);
+	MON_REPLACE(ops, recvv, tagged_tag_recvv);
+	MON_REPLACE(ops, recvmsg, tagged_tag_recvmsg);
+	MON_REPLACE(ops, send, tagged_tag_send);
+	MON_REPLACE(ops, sendv, tagged_tag_sendv);
+	MON_REPLACE(ops, sendmsg, tagged_tag_sendmsg);
+	MON_REPLACE(ops, inject, tagged_tag_inject);
+	MON_REPLACE(ops, senddata, tagged_tag_senddata);
+	MON_REPLACE(ops, injectdata, tagged_tag_injectdata);
 }

@@ -11,7 +11,7 @@
 
 static_assert(LNX_ADDR_MAX == WF_ADDRSTR_MAX, "text of the longest kind fits");
 
-static bool is_ip(uint32_t format)
+static bool addr_is_ip(uint32_t format)
 {
 	return format == FI_SOCKADDR_IN || format == FI_SOCKADDR_IN6;
 }
@@ -26,7 +26,7 @@ bool lnx_addr_format(const struct lnx_link *link, uint32_t asked, uint32_t *ret_
 	for (unsigned int i = 0; i < link->count; i++) {
 		uint32_t has = link->member[i].info->addr_format;
 
-		if (!is_ip(has) || !(any_ip || has == asked))
+		if (!addr_is_ip(has) || !(any_ip || has == asked))
 			continue;
 		*ret_format = has;
 		return true;
@@ -35,8 +35,8 @@ bool lnx_addr_format(const struct lnx_link *link, uint32_t asked, uint32_t *ret_
 }
 
 /* Let @ret have @addr for each member whose addresses are in @format. */
-static bool over_members(const struct lnx_link *link, uint32_t format, const void *addr,
-	size_t len, struct lnx_name *ret)
+static bool addr_over_members(const struct lnx_link *link, uint32_t format,
+	const void *addr, size_t len, struct lnx_name *ret)
 {
 	ret->count = 0;
 	for (unsigned int i = 0; i < link->count; i++) {
@@ -55,7 +55,7 @@ static bool over_members(const struct lnx_link *link, uint32_t format, const voi
 	return ret->count > 0;
 }
 
-static bool read_sockaddr(const struct lnx_link *link, uint32_t format,
+static bool addr_read_sockaddr(const struct lnx_link *link, uint32_t format,
 	const void *addr, size_t len, struct lnx_addr *ret)
 {
 	union wf_sockaddr sa;
@@ -64,13 +64,14 @@ static bool read_sockaddr(const struct lnx_link *link, uint32_t format,
 	if (wf_sockaddr_read(addr, len, &sa))
 		return false;
 	found = sa.sa.sa_family == AF_INET6 ? FI_SOCKADDR_IN6 : FI_SOCKADDR_IN;
-	if (is_ip(format) && found != format)
+	if (addr_is_ip(format) && found != format)
 		return false;
 	memcpy(ret->bytes, &sa, wf_sockaddr_len(&sa));
-	return over_members(link, found, ret->bytes, wf_sockaddr_len(&sa), &ret->name);
+	return addr_over_members(
+		link, found, ret->bytes, wf_sockaddr_len(&sa), &ret->name);
 }
 
-static bool read_name(const void *addr, size_t len, struct lnx_addr *ret)
+static bool addr_read_name(const void *addr, size_t len, struct lnx_addr *ret)
 {
 	size_t used = lnx_name_len(addr, len);
 
@@ -81,7 +82,7 @@ static bool read_name(const void *addr, size_t len, struct lnx_addr *ret)
 	return lnx_name_unpack(ret->bytes, &ret->name);
 }
 
-static bool read_uri(
+static bool addr_read_uri(
 	const struct lnx_link *link, const struct wf_addrstr *str, struct lnx_addr *ret)
 {
 	char host[WF_ADDRSTR_NODE_MAX], port[WF_ADDRSTR_SERVICE_MAX];
@@ -94,10 +95,10 @@ static bool read_uri(
 		wf_sockaddr_parse_port(port, &number))
 		return false;
 	wf_sockaddr_set_port(&sa, number);
-	return read_sockaddr(link, FI_FORMAT_UNSPEC, &sa, sizeof(sa), ret);
+	return addr_read_sockaddr(link, FI_FORMAT_UNSPEC, &sa, sizeof(sa), ret);
 }
 
-static bool read_text(
+static bool addr_read_text(
 	const struct lnx_link *link, const char *text, size_t len, struct lnx_addr *ret)
 {
 	uint8_t bytes[LNX_NAME_LEN];
@@ -107,12 +108,12 @@ static bool read_text(
 	if (!memchr(text, '\0', WF_MIN(len, (size_t)LNX_ADDR_MAX)))
 		return false;
 	if (lnx_hex_is(text))
-		return read_name(bytes, lnx_hex_read(text, bytes), ret);
+		return addr_read_name(bytes, lnx_hex_read(text, bytes), ret);
 	if (wf_addrstr_is(text) && !wf_addrstr_parse(text, &str) &&
 		!wf_addrstr_family(&str, &family))
-		return read_uri(link, &str, ret);
+		return addr_read_uri(link, &str, ret);
 	return *text &&
-	       over_members(link, FI_ADDR_STR, text, strlen(text) + 1, &ret->name);
+	       addr_over_members(link, FI_ADDR_STR, text, strlen(text) + 1, &ret->name);
 }
 
 bool lnx_addr_read(const struct lnx_link *link, uint32_t format, const void *addr,
@@ -120,11 +121,11 @@ bool lnx_addr_read(const struct lnx_link *link, uint32_t format, const void *add
 {
 	switch (format) {
 	case FI_FORMAT_UNSPEC:
-		return read_name(addr, len, ret);
+		return addr_read_name(addr, len, ret);
 	case FI_ADDR_STR:
-		return read_text(link, addr, len, ret);
+		return addr_read_text(link, addr, len, ret);
 	default:
-		return read_sockaddr(link, format, addr, len, ret);
+		return addr_read_sockaddr(link, format, addr, len, ret);
 	}
 }
 

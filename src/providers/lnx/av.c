@@ -52,7 +52,7 @@ void lnx_av_closing(struct wf_av *wf)
 	wf->prov_data = NULL;
 }
 
-static int make_segment(struct lnx_av *av, unsigned int k)
+static int av_make_segment(struct lnx_av *av, unsigned int k)
 {
 	uint64_t size = wf_av_segment_size(k);
 	char *peers = calloc(size, av->stride);
@@ -69,7 +69,7 @@ static int make_segment(struct lnx_av *av, unsigned int k)
 	return 0;
 }
 
-static uint64_t hash_of(const struct wf_av *wf, const void *addr)
+static uint64_t av_hash_of(const struct wf_av *wf, const void *addr)
 {
 	return lnx_hash(0, addr, wf->table.format->addr_len);
 }
@@ -78,7 +78,7 @@ int lnx_av_inserted(struct wf_av *wf, fi_addr_t index, const void *addr, uint64_
 {
 	struct lnx_av *av = lnx_av_of(wf);
 	unsigned int k = wf_av_segment(index);
-	uint64_t hash = hash_of(wf, addr);
+	uint64_t hash = av_hash_of(wf, addr);
 	struct lnx_peer *peer;
 	struct lnx_addr from;
 	int ret = 0;
@@ -88,7 +88,7 @@ int lnx_av_inserted(struct wf_av *wf, fi_addr_t index, const void *addr, uint64_
 		return -FI_EADDRNOTAVAIL;
 	(void)pthread_mutex_lock(&av->domain->control);
 	if (!atomic_load_explicit(&av->segment[k], memory_order_relaxed))
-		ret = make_segment(av, k);
+		ret = av_make_segment(av, k);
 	if (ret)
 		goto out;
 	peer = lnx_av_peer(av, index);
@@ -116,7 +116,7 @@ void lnx_av_removed(struct wf_av *wf, fi_addr_t index)
 		return;
 	(void)pthread_mutex_lock(&av->domain->control);
 	addr = wf_av_addr(wf, index);
-	if (!addr || hash_of(wf, addr) != peer->hash)
+	if (!addr || av_hash_of(wf, addr) != peer->hash)
 		lnx_peer_drop(av, peer, index);
 	(void)pthread_mutex_unlock(&av->domain->control);
 }

@@ -9,7 +9,7 @@
 /* The AV's format of addresses for each addr_format. */
 
 /* Text is stored as it is; its URI scheme tells which members have such addresses. */
-static bool text_spell(uint32_t *words, const void *addr)
+static bool av_format_text_spell(uint32_t *words, const void *addr)
 {
 	const char *text = addr;
 	size_t len = strnlen(text, LNX_ADDR_MAX);
@@ -24,15 +24,16 @@ static bool text_spell(uint32_t *words, const void *addr)
 	return true;
 }
 
-static void text_print(const void *addr, char *buf, size_t len)
+static void av_format_text_print(const void *addr, char *buf, size_t len)
 {
 	uint32_t words[LNX_ADDR_MAX / sizeof(uint32_t)];
 
 	(void)snprintf(buf, len, "%s",
-		text_spell(words, addr) ? (const char *)addr : "(no address)");
+		av_format_text_spell(words, addr) ? (const char *)addr
+						  : "(no address)");
 }
 
-static size_t text_len(const void *addr, size_t len)
+static size_t av_format_text_len(const void *addr, size_t len)
 {
 	size_t max = WF_MIN(len, (size_t)LNX_ADDR_MAX), text = strnlen(addr, max);
 
@@ -44,9 +45,9 @@ static const struct wf_av_format text_format = {
 	.addr_format = FI_ADDR_STR,
 	.addr_len = LNX_ADDR_MAX,
 	.key_words = LNX_ADDR_MAX / sizeof(uint32_t),
-	.spell = text_spell,
-	.print = text_print,
-	.len_of = text_len,
+	.spell = av_format_text_spell,
+	.print = av_format_text_print,
+	.len_of = av_format_text_len,
 };
 
 const struct wf_av_format *lnx_av_format_of(const struct fi_info *info)

@@ -21,13 +21,13 @@
 /* Flags of receives that a member of another library does not know. */
 static const uint64_t recorded = WF_OP_WORK | FI_PEER_TRANSFER;
 
-static struct lnx_rail *rail_of_srx(struct fid_peer_srx *fid)
+static struct lnx_rail *deferred_rail_of_srx(struct fid_peer_srx *fid)
 {
 	return wf_container_of(fid, struct lnx_rail, below.srx_port.fid);
 }
 
 /* Make @entry an ordinary receive with a record as its context. False: no memory. */
-static bool record(struct lnx_rail *rail, struct fi_peer_rx_entry *entry)
+static bool deferred_record(struct lnx_rail *rail, struct fi_peer_rx_entry *entry)
 {
 	const struct wf_op op = {
 		.kind = entry->flags & FI_TAGGED ? WF_OP_TRECV : WF_OP_RECV,
@@ -44,8 +44,8 @@ static bool record(struct lnx_rail *rail, struct fi_peer_rx_entry *entry)
 	return true;
 }
 
-/* Undo record(): the member did not start the receive. */
-static void undo_record(struct lnx_rail *rail, struct fi_peer_rx_entry *entry)
+/* Undo deferred_record(): the member did not start the receive. */
+static void deferred_undo_record(struct lnx_rail *rail, struct fi_peer_rx_entry *entry)
 {
 	struct lnx_op *rec = entry->context;
 
@@ -57,62 +57,65 @@ static void undo_record(struct lnx_rail *rail, struct fi_peer_rx_entry *entry)
 
 /* Before the member gets the receive that matches a message, make a deferred receive an
  * ordinary one. */
-static int convert_deferred(
+static int deferred_convert(
 	struct fid_peer_srx *fid, int ret, struct fi_peer_rx_entry **ret_entry)
 {
-	struct lnx_rail *rail = rail_of_srx(fid);
+	struct lnx_rail *rail = deferred_rail_of_srx(fid);
 	struct fi_peer_rx_entry *entry = *ret_entry;
 
-	if (ret || wf_likely(!(entry->flags & recorded)) || record(rail, entry))
+	if (ret || wf_likely(!(entry->flags & recorded)) ||
+		deferred_record(rail, entry))
 		return ret;
 	wf_srx_fail(&rail->rx.ep->wf, entry, 0, 0, 0, 0, entry->addr, FI_ENOMEM);
 	return -FI_ENOMEM;
 }
 
-static int get_msg(struct fid_peer_srx *fid, struct fi_peer_match_attr *attr,
+static int deferred_get_msg(struct fid_peer_srx *fid, struct fi_peer_match_attr *attr,
 	struct fi_peer_rx_entry **ret_entry)
 {
-	return convert_deferred(
+	return deferred_convert(
 		fid, wf_srx_own_get_msg(fid, attr, ret_entry), ret_entry);
 }
 
-static int get_tag(struct fid_peer_srx *fid, struct fi_peer_match_attr *attr,
+static int deferred_get_tag(struct fid_peer_srx *fid, struct fi_peer_match_attr *attr,
 	struct fi_peer_rx_entry **ret_entry)
 {
-	return convert_deferred(
+	return deferred_convert(
 		fid, wf_srx_own_get_tag(fid, attr, ret_entry), ret_entry);
 }
 
 /* A receive for an unexpected message was posted: let the member start it. */
-static int start(
+static int deferred_start(
 	struct fi_peer_rx_entry *entry, int (*member)(struct fi_peer_rx_entry *))
 {
-	struct lnx_rail *rail = rail_of_srx(entry->srx);
+	struct lnx_rail *rail = deferred_rail_of_srx(entry->srx);
 	bool deferred = entry->flags & recorded;
 	int ret;
 
-	if (deferred && !record(rail, entry))
+	if (deferred && !deferred_record(rail, entry))
 		return -FI_ENOMEM;
 	ret = member(entry);
 	if (ret < 0 && deferred)
-		undo_record(rail, entry);
+		deferred_undo_record(rail, entry);
 	return ret;
 }
 
-static int start_msg(struct fi_peer_rx_entry *entry)
+static int deferred_start_msg(struct fi_peer_rx_entry *entry)
 {
-	return start(entry, rail_of_srx(entry->srx)->member_srx->start_msg);
+	return deferred_start(
+		entry, deferred_rail_of_srx(entry->srx)->member_srx->start_msg);
 }
 
-static int start_tag(struct fi_peer_rx_entry *entry)
+static int deferred_start_tag(struct fi_peer_rx_entry *entry)
 {
-	return start(entry, rail_of_srx(entry->srx)->member_srx->start_tag);
+	return deferred_start(
+		entry, deferred_rail_of_srx(entry->srx)->member_srx->start_tag);
 }
 
 void lnx_deferred_export_srx(struct fi_ops_srx_owner *ops)
 {
-	ops->get_msg = get_msg;
-	ops->get_tag = get_tag;
+	ops->get_msg = deferred_get_msg;
+	ops->get_tag = deferred_get_tag;
 }
 
 void lnx_deferred_srx_opened(struct lnx_rail *rail)
@@ -120,8 +123,8 @@ void lnx_deferred_srx_opened(struct lnx_rail *rail)
 	rail->member_srx = rail->below.srx_port.fid.peer_ops;
 	rail->peer_ops = (struct fi_ops_srx_peer){
 		.size = sizeof(rail->peer_ops),
-		.start_msg = start_msg,
-		.start_tag = start_tag,
+		.start_msg = deferred_start_msg,
+		.start_tag = deferred_start_tag,
 		.discard_msg = rail->member_srx->discard_msg,
 		.discard_tag = rail->member_srx->discard_tag,
 	};

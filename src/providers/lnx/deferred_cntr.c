@@ -13,7 +13,7 @@
  * receive, or the progress call of the member returns. Locks as in deferred.c.
  */
 
-static struct lnx_rail *rail_of_cntr(struct fid_peer_cntr *fid)
+static struct lnx_rail *deferred_cntr_rail_of_cntr(struct fid_peer_cntr *fid)
 {
 	return wf_container_of(fid, struct lnx_rail, below.cntr[WF_CNTR_RECV].port);
 }
@@ -24,9 +24,9 @@ void lnx_count_held(struct lnx_rail *rail)
 		wf_cntr_add_n(rail->below.cntr[WF_CNTR_RECV].port.fid.context, 1);
 }
 
-static void inc(struct fid_peer_cntr *fid)
+static void deferred_cntr_inc(struct fid_peer_cntr *fid)
 {
-	struct lnx_rail *rail = rail_of_cntr(fid);
+	struct lnx_rail *rail = deferred_cntr_rail_of_cntr(fid);
 
 	lnx_count_held(rail);
 	if (wf_likely(!atomic_load_explicit(&rail->deferred, memory_order_relaxed)))
@@ -35,9 +35,9 @@ static void inc(struct fid_peer_cntr *fid)
 		atomic_store_explicit(&rail->held, true, memory_order_relaxed);
 }
 
-static void incerr(struct fid_peer_cntr *fid)
+static void deferred_cntr_incerr(struct fid_peer_cntr *fid)
 {
-	struct lnx_rail *rail = rail_of_cntr(fid);
+	struct lnx_rail *rail = deferred_cntr_rail_of_cntr(fid);
 
 	lnx_count_held(rail);
 	if (!atomic_exchange_explicit(
@@ -47,6 +47,6 @@ static void incerr(struct fid_peer_cntr *fid)
 
 struct fi_ops_cntr_owner lnx_deferred_cntr_ops = {
 	.size = sizeof(lnx_deferred_cntr_ops),
-	.inc = inc,
-	.incerr = incerr,
+	.inc = deferred_cntr_inc,
+	.incerr = deferred_cntr_incerr,
 };

@@ -10,7 +10,7 @@
 /* The members' fabrics and domains (objects/lower/domain.h), opened and closed with the
  * domain of lnx. */
 
-static int open_member(struct lnx_domain *domain, unsigned int i)
+static int domain_open_member(struct lnx_domain *domain, unsigned int i)
 {
 	const struct lnx_member *member = &domain->link->member[i];
 	struct fi_info *info = wf_lower_domain_info(member->info, domain->wf);
@@ -31,7 +31,7 @@ static int open_member(struct lnx_domain *domain, unsigned int i)
 	return 0;
 }
 
-static void close_members(struct lnx_domain *domain)
+static void domain_close_members(struct lnx_domain *domain)
 {
 	while (domain->count)
 		wf_lower_domain_close(&domain->member[--domain->count]);
@@ -98,9 +98,9 @@ int lnx_domain_init(struct wf_domain *wf, const struct fi_info *info)
 	domain->link = link;
 	(void)pthread_mutex_init(&domain->control, NULL);
 	for (unsigned int i = 0; i < link->count && !ret; i++)
-		ret = open_member(domain, i);
+		ret = domain_open_member(domain, i);
 	if (ret) {
-		close_members(domain);
+		domain_close_members(domain);
 		(void)pthread_mutex_destroy(&domain->control);
 		free(domain);
 		return ret;
@@ -114,7 +114,7 @@ void lnx_domain_done(struct wf_domain *wf)
 {
 	struct lnx_domain *domain = lnx_domain_of(wf);
 
-	close_members(domain);
+	domain_close_members(domain);
 	(void)pthread_mutex_destroy(&domain->control);
 	free(domain);
 }

@@ -20,14 +20,14 @@
 
 /* Messages come through the members' ports of the receive context, never through the
  * port of the endpoint itself. */
-static int refuse_message(struct fi_peer_rx_entry *entry)
+static int endpoint_refuse_message(struct fi_peer_rx_entry *entry)
 {
 	(void)entry;
 	return -FI_ENOSYS;
 }
 
 static struct fi_ops_srx_peer no_messages =
-	WF_SRX_PEER_OPS(refuse_message, refuse_message);
+	WF_SRX_PEER_OPS(endpoint_refuse_message, endpoint_refuse_message);
 
 static int lnx_enable(struct wf_ep *wf)
 {
@@ -56,7 +56,7 @@ static int lnx_enable(struct wf_ep *wf)
 /* Has the rail sent all injected messages? A member of this library can be asked. Of a
  * member of another library it is known whether it reported the end of all injected
  * operations. */
-static bool is_flushed(struct lnx_ep *ep, uint32_t index)
+static bool endpoint_is_flushed(struct lnx_ep *ep, uint32_t index)
 {
 	struct wf_ep *builtin = ep->rail[index].below.builtin;
 
@@ -69,7 +69,7 @@ static bool lnx_flushed(struct wf_ep *wf)
 	bool done = true;
 
 	for (unsigned int i = 0; i < ep->count; i++) {
-		if (is_flushed(ep, i))
+		if (endpoint_is_flushed(ep, i))
 			continue;
 		lnx_rail_wake(ep, &ep->rail[i]);
 		done = false;
@@ -79,7 +79,7 @@ static bool lnx_flushed(struct wf_ep *wf)
 
 /* Has the rail operations that progress has to continue? Of a member of another library
  * it is known which operations have not ended. */
-static bool is_unfinished(struct lnx_ep *ep, uint32_t index)
+static bool endpoint_is_unfinished(struct lnx_ep *ep, uint32_t index)
 {
 	struct wf_ep *builtin = ep->rail[index].below.builtin;
 
@@ -91,7 +91,7 @@ static bool lnx_unfinished(struct wf_ep *wf)
 	struct lnx_ep *ep = lnx_ep_of(wf);
 
 	for (unsigned int i = 0; i < ep->count; i++) {
-		if (!is_unfinished(ep, i))
+		if (!endpoint_is_unfinished(ep, i))
 			continue;
 		lnx_rail_wake(ep, &ep->rail[i]);
 		return true;
@@ -100,7 +100,7 @@ static bool lnx_unfinished(struct wf_ep *wf)
 }
 
 /* Members of other libraries come first, because they may refuse a counter. */
-static int bind_cntrs(struct lnx_ep *ep, bool builtin)
+static int endpoint_bind_cntrs(struct lnx_ep *ep, bool builtin)
 {
 	int ret = 0;
 
@@ -113,13 +113,13 @@ static int bind_cntrs(struct lnx_ep *ep, bool builtin)
 static int lnx_cntr_bound(struct wf_ep *wf)
 {
 	struct lnx_ep *ep = lnx_ep_of(wf);
-	int ret = bind_cntrs(ep, false);
+	int ret = endpoint_bind_cntrs(ep, false);
 
-	return ret ? ret : bind_cntrs(ep, true);
+	return ret ? ret : endpoint_bind_cntrs(ep, true);
 }
 
 /* Is @op_context, a record, the operation that @which selects? */
-static bool is_recorded(const struct wf_cancel *which, void *op_context)
+static bool endpoint_is_recorded(const struct wf_cancel *which, void *op_context)
 {
 	struct lnx_op *op = op_context;
 
@@ -130,11 +130,12 @@ static bool is_recorded(const struct wf_cancel *which, void *op_context)
 	return true;
 }
 
-static bool cancel_builtin(const struct lnx_rail *rail, const struct wf_cancel *which)
+static bool endpoint_cancel_builtin(
+	const struct lnx_rail *rail, const struct wf_cancel *which)
 {
 	struct wf_cancel asked = *which;
 
-	asked.is = rail->recorded ? is_recorded : NULL;
+	asked.is = rail->recorded ? endpoint_is_recorded : NULL;
 	return wf_lower_cancel_tx(&rail->below, &asked);
 }
 
@@ -145,14 +146,14 @@ static bool lnx_cancel(struct wf_ep *wf, const struct wf_cancel *which)
 
 	for (unsigned int i = 0; i < ep->count && !found; i++) {
 		if (ep->rail[i].below.builtin)
-			found = cancel_builtin(&ep->rail[i], which);
+			found = endpoint_cancel_builtin(&ep->rail[i], which);
 		else
 			lnx_op_cancel(ep, which->context, i);
 	}
 	return found;
 }
 
-static void close_rails(struct lnx_ep *ep)
+static void endpoint_close_rails(struct lnx_ep *ep)
 {
 	for (unsigned int i = 0; i < ep->count; i++)
 		wf_lower_ep_close(&ep->rail[i].below);
@@ -166,7 +167,7 @@ static void lnx_destroy(struct wf_ep *wf)
 	lnx_stripe_dump_stats(ep);
 	lnx_sources_done(ep);
 	lnx_stripe_close(ep);
-	close_rails(ep);
+	endpoint_close_rails(ep);
 	lnx_progress_done(ep);
 	wf_pool_done(&ep->ops_pool);
 	wf_lock_done(&ep->ops_lock);
@@ -176,7 +177,7 @@ static void lnx_destroy(struct wf_ep *wf)
 typedef uint32_t lnx_addrs[LNX_MAX_LINKS][WF_AV_ADDR_WORDS];
 
 /* The links of messages. @addrs: memory for their addresses. */
-static int name_links(struct lnx_ep *ep, struct lnx_name *ret, lnx_addrs addrs)
+static int endpoint_name_links(struct lnx_ep *ep, struct lnx_name *ret, lnx_addrs addrs)
 {
 	ret->count = ep->count;
 	for (unsigned int i = 0; i < ep->count; i++) {
@@ -207,7 +208,7 @@ static int lnx_getname(struct wf_ep *wf, void *addr, size_t *len)
 	lnx_addrs addrs, stripe_addrs;
 	struct lnx_name name;
 	size_t size, more;
-	int ret = name_links(ep, &name, addrs);
+	int ret = endpoint_name_links(ep, &name, addrs);
 
 	if (ret)
 		return ret;
@@ -294,7 +295,7 @@ static int lnx_atomic_valid(struct wf_ep *wf, enum wf_op_kind kind,
 static const struct wf_xfer_ops network_ops = XFER_OPS(WF_LOCK_MUTEX);
 static const struct wf_xfer_ops memory_ops = XFER_OPS(WF_LOCK_SPIN);
 
-static void init(struct lnx_ep *ep, struct lnx_domain *domain)
+static void lnx_endpoint_init(struct lnx_ep *ep, struct lnx_domain *domain)
 {
 	const struct lnx_link *link = domain->link;
 
@@ -309,7 +310,7 @@ static void init(struct lnx_ep *ep, struct lnx_domain *domain)
 
 /* Open each rail; if the application chose a source address, with the rail's address in
  * it. */
-static int open_rails(struct lnx_ep *ep, const struct fi_info *info)
+static int endpoint_open_rails(struct lnx_ep *ep, const struct fi_info *info)
 {
 	const struct lnx_link *link = ep->domain->link;
 	struct lnx_name mine = { .count = 0 };
@@ -354,15 +355,15 @@ int lnx_endpoint(struct wf_domain *parent, struct fi_info *info, struct fid_ep *
 	if (ret)
 		goto err_ep;
 	wf_lock_set_gate(&ep->ops_lock, parent->gate);
-	init(ep, domain);
-	ret = open_rails(ep, info);
+	lnx_endpoint_init(ep, domain);
+	ret = endpoint_open_rails(ep, info);
 	if (ret)
 		goto err_rails;
 	*ret_ep = &ep->wf.fid;
 	return 0;
 
 err_rails:
-	close_rails(ep);
+	endpoint_close_rails(ep);
 	lnx_progress_done(ep);
 	wf_lock_done(&ep->ops_lock);
 err_ep:

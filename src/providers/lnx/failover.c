@@ -34,7 +34,7 @@ bool lnx_rail_is_gone(int err)
 }
 
 /* The first rail in the set @rails after @rail, cyclically. */
-static uint32_t next_of(uint8_t rails, uint32_t rail)
+static uint32_t failover_next_of(uint8_t rails, uint32_t rail)
 {
 	for (uint32_t i = 1; i <= LNX_MAX_LINKS; i++) {
 		uint32_t at = (rail + i) % LNX_MAX_LINKS;
@@ -54,7 +54,7 @@ uint32_t lnx_rail_next(struct lnx_ep *ep, struct lnx_peer *peer)
 		return rail;
 	up = atomic_load_explicit(&peer->rails, memory_order_relaxed) &
 	     (uint8_t)~atomic_load_explicit(&peer->down, memory_order_relaxed);
-	next = next_of(up, rail);
+	next = failover_next_of(up, rail);
 	if (next == LNX_NO_RAIL)
 		return rail;
 	/* No exchange if the peer was removed or its rail was changed meanwhile. */
@@ -64,7 +64,7 @@ uint32_t lnx_rail_next(struct lnx_ep *ep, struct lnx_peer *peer)
 }
 
 /* Mark @rail as failed; false: another thread has marked it. */
-static bool mark_failed(struct lnx_peer *peer, uint32_t rail)
+static bool failover_mark_failed(struct lnx_peer *peer, uint32_t rail)
 {
 	uint8_t bit = (uint8_t)(1u << rail);
 
@@ -84,7 +84,7 @@ bool lnx_rail_failed(struct lnx_ep *ep, fi_addr_t addr, uint32_t rail, int err)
 	if (!lnx_rail_is_gone(err) || !peer)
 		return false;
 	rails = atomic_load_explicit(&peer->rails, memory_order_relaxed);
-	if (!(rails & ~(1u << rail)) || !mark_failed(peer, rail))
+	if (!(rails & ~(1u << rail)) || !failover_mark_failed(peer, rail))
 		return false;
 	up = rails & (uint8_t)~atomic_load_explicit(&peer->down, memory_order_relaxed);
 	left = up != 0;
@@ -92,7 +92,7 @@ bool lnx_rail_failed(struct lnx_ep *ep, fi_addr_t addr, uint32_t rail, int err)
 		atomic_store_explicit(&peer->down, 0, memory_order_relaxed);
 		up = rails;
 	}
-	next = next_of(up, rail);
+	next = failover_next_of(up, rail);
 	if (atomic_compare_exchange_strong_explicit(&peer->rail, &now, next,
 		    memory_order_relaxed, memory_order_relaxed))
 		lnx_log(FI_LOG_WARN, FI_LOG_EP_DATA,

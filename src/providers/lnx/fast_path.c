@@ -17,7 +17,7 @@
 
 /* Returns 0: sent; -FI_EAGAIN: lnx_start() has to send the message. It sends to any
  * address with more than an index in it. */
-static inline ssize_t send_over(struct lnx_ep *ep, enum wf_op_kind kind,
+static inline ssize_t fast_path_send_over(struct lnx_ep *ep, enum wf_op_kind kind,
 	const void *buf, size_t len, fi_addr_t addr, uint64_t tag)
 {
 	const struct lnx_av *av = ep->av;
@@ -40,67 +40,72 @@ static inline ssize_t send_over(struct lnx_ep *ep, enum wf_op_kind kind,
 	return fast->send(fast->ep, kind, buf, len, peer->addr[rail], tag);
 }
 
-static inline bool sent(struct lnx_ep *ep, enum wf_op_kind kind, uint64_t flags,
-	const void *buf, size_t len, fi_addr_t dest, uint64_t tag, void *context)
+static inline bool fast_path_sent(struct lnx_ep *ep, enum wf_op_kind kind,
+	uint64_t flags, const void *buf, size_t len, fi_addr_t dest, uint64_t tag,
+	void *context)
 {
 	if (wf_unlikely(flags & WF_OP_NOT_SMALL) ||
-		wf_unlikely(send_over(ep, kind, buf, len, dest, tag)))
+		wf_unlikely(fast_path_send_over(ep, kind, buf, len, dest, tag)))
 		return false;
 	wf_op_small_sent(&ep->wf, kind, flags, len, context);
 	return true;
 }
 
-static inline uint64_t send_flags(const struct lnx_ep *ep)
+static inline uint64_t fast_path_send_flags(const struct lnx_ep *ep)
 {
 	return wf_flags_plain(&ep->wf.tx);
 }
 
-static inline uint64_t inject_flags(const struct lnx_ep *ep)
+static inline uint64_t fast_path_inject_flags(const struct lnx_ep *ep)
 {
 	return wf_flags_plain(&ep->wf.tx) & ~FI_COMPLETION;
 }
 
-static ssize_t msg_send(struct fid_ep *fid, const void *buf, size_t len, void *desc,
-	fi_addr_t dest, void *context)
+static ssize_t fast_path_msg_send(struct fid_ep *fid, const void *buf, size_t len,
+	void *desc, fi_addr_t dest, void *context)
 {
 	struct lnx_ep *ep = lnx_ep_of_fid(fid);
 
-	if (sent(ep, WF_OP_SEND, send_flags(ep), buf, len, dest, 0, context))
+	if (fast_path_sent(ep, WF_OP_SEND, fast_path_send_flags(ep), buf, len, dest, 0,
+		    context))
 		return 0;
 	return ep->plain_msg.send(fid, buf, len, desc, dest, context);
 }
 
-static ssize_t msg_inject(
+static ssize_t fast_path_msg_inject(
 	struct fid_ep *fid, const void *buf, size_t len, fi_addr_t dest)
 {
 	struct lnx_ep *ep = lnx_ep_of_fid(fid);
 
-	if (sent(ep, WF_OP_SEND, inject_flags(ep), buf, len, dest, 0, NULL))
+	if (fast_path_sent(ep, WF_OP_SEND, fast_path_inject_flags(ep), buf, len, dest,
+		    0, NULL))
 		return 0;
 	return ep->plain_msg.inject(fid, buf, len, dest);
 }
 
-static ssize_t tagged_send(struct fid_ep *fid, const void *buf, size_t len, void *desc,
-	fi_addr_t dest, uint64_t tag, void *context)
+static ssize_t fast_path_tagged_send(struct fid_ep *fid, const void *buf, size_t len,
+	void *desc, fi_addr_t dest, uint64_t tag, void *context)
 {
 	struct lnx_ep *ep = lnx_ep_of_fid(fid);
 
-	if (sent(ep, WF_OP_TSEND, send_flags(ep), buf, len, dest, tag, context))
+	if (fast_path_sent(ep, WF_OP_TSEND, fast_path_send_flags(ep), buf, len, dest,
+		    tag, context))
 		return 0;
 	return ep->plain_tagged.send(fid, buf, len, desc, dest, tag, context);
 }
 
-static ssize_t tagged_inject(
+static ssize_t fast_path_tagged_inject(
 	struct fid_ep *fid, const void *buf, size_t len, fi_addr_t dest, uint64_t tag)
 {
 	struct lnx_ep *ep = lnx_ep_of_fid(fid);
 
-	if (sent(ep, WF_OP_TSEND, inject_flags(ep), buf, len, dest, tag, NULL))
+	if (fast_path_sent(ep, WF_OP_TSEND, fast_path_inject_flags(ep), buf, len, dest,
+		    tag, NULL))
 		return 0;
 	return ep->plain_tagged.inject(fid, buf, len, dest, tag);
 }
 
-static bool any_sends(const struct lnx_ep *ep)
+static bool fast_path_any_sends(const struct lnx_ep *ep)
 {
 	for (unsigned int i = 0; i < ep->count; i++)
 		if (ep->fast_path[i].limit)
@@ -114,15 +119,15 @@ void lnx_fast_path_finish(struct wf_ep *wf)
 
 	ep->plain_msg = wf->msg_ops;
 	ep->plain_tagged = wf->tagged_ops;
-	if (!any_sends(ep) || !(wf->caps & FI_SEND))
+	if (!fast_path_any_sends(ep) || !(wf->caps & FI_SEND))
 		return;
 	if (wf->caps & FI_MSG) {
-		wf->msg_ops.send = msg_send;
-		wf->msg_ops.inject = msg_inject;
+		wf->msg_ops.send = fast_path_msg_send;
+		wf->msg_ops.inject = fast_path_msg_inject;
 	}
 	if (wf->caps & FI_TAGGED) {
-		wf->tagged_ops.send = tagged_send;
-		wf->tagged_ops.inject = tagged_inject;
+		wf->tagged_ops.send = fast_path_tagged_send;
+		wf->tagged_ops.inject = fast_path_tagged_inject;
 	}
 }
 
@@ -143,7 +148,7 @@ void lnx_fast_path_link(struct lnx_ep *ep, struct lnx_rail *rail)
 
 /* Can the rail take small messages without a choice of rail for each and without
  * statistics? */
-static bool is_plain(const struct lnx_ep *ep, unsigned int index)
+static bool fast_path_is_plain(const struct lnx_ep *ep, unsigned int index)
 {
 	return !lnx_params.stats && !(ep->per_msg && !ep->domain->link->local[index]);
 }
@@ -153,7 +158,7 @@ void lnx_fast_path_enabled(struct lnx_ep *ep)
 	for (unsigned int i = 0; i < ep->count; i++) {
 		struct wf_ep *member = ep->rail[i].below.builtin;
 
-		if (!member || !is_plain(ep, i))
+		if (!member || !fast_path_is_plain(ep, i))
 			continue;
 		ep->fast_path[i] = (struct lnx_fast_path){
 			.send = member->xfer->send_small,

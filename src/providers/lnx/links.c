@@ -30,7 +30,7 @@ static pthread_mutex_t init_lock = PTHREAD_MUTEX_INITIALIZER;
 static bool ready;
 static int init_result;
 
-static void free_link(struct lnx_link *link)
+static void links_free_link(struct lnx_link *link)
 {
 	for (unsigned int i = 0; i < link->count; i++)
 		fi_freeinfo(link->member[i].info);
@@ -39,7 +39,7 @@ static void free_link(struct lnx_link *link)
 }
 
 /* Add the member to the link, or free its info if the link is full. */
-static void append(struct lnx_link *link, const struct lnx_member *member)
+static void links_append(struct lnx_link *link, const struct lnx_member *member)
 {
 	if (link->count == LNX_MAX_LINKS) {
 		lnx_log(FI_LOG_WARN, FI_LOG_CORE,
@@ -54,7 +54,7 @@ static void append(struct lnx_link *link, const struct lnx_member *member)
 }
 
 /* Name the domain of lnx after its members' domains. */
-static int name_link(struct lnx_link *link)
+static int links_name_link(struct lnx_link *link)
 {
 	char name[LNX_MAX_LINKS * (FI_NAME_MAX + 1)] = "";
 
@@ -68,17 +68,17 @@ static int name_link(struct lnx_link *link)
 	return link->tmpl->domain_attr->name ? 0 : -FI_ENOMEM;
 }
 
-static int publish(struct lnx_link *link)
+static int links_publish(struct lnx_link *link)
 {
 	if (link_count == LNX_LINKS_MAX) {
 		lnx_log(FI_LOG_INFO, FI_LOG_CORE, "only the first %d links are used\n",
 			LNX_LINKS_MAX);
-		free_link(link);
+		links_free_link(link);
 		return 0;
 	}
 	link->tmpl = lnx_template(link);
-	if (!link->tmpl || name_link(link)) {
-		free_link(link);
+	if (!link->tmpl || links_name_link(link)) {
+		links_free_link(link);
 		return -FI_ENOMEM;
 	}
 	lnx_log(FI_LOG_INFO, FI_LOG_CORE, "link %s: %u members\n",
@@ -88,14 +88,14 @@ static int publish(struct lnx_link *link)
 	return 0;
 }
 
-static bool is_excluded(const struct lnx_spec_provider *provider)
+static bool links_is_excluded(const struct lnx_spec_provider *provider)
 {
 	return lnx_params.no_shm && lnx_text_is(&provider->name, "shm");
 }
 
 /* Make a link that FI_LNX_PROV_LINKS names, unless one of its providers has no member.
  */
-static int make_link(const struct lnx_spec_link *spec)
+static int links_make_link(const struct lnx_spec_link *spec)
 {
 	struct lnx_link *link = calloc(1, sizeof(*link));
 	struct lnx_members found;
@@ -106,7 +106,7 @@ static int make_link(const struct lnx_spec_link *spec)
 	for (unsigned int i = 0; i < spec->provider_count && !ret; i++) {
 		const struct lnx_spec_provider *provider = &spec->provider[i];
 
-		if (is_excluded(provider))
+		if (links_is_excluded(provider))
 			continue;
 		ret = lnx_members_find(provider, &found);
 		if (ret)
@@ -118,17 +118,18 @@ static int make_link(const struct lnx_spec_link *spec)
 			ret = -FI_ENODATA;
 		}
 		for (unsigned int k = 0; k < found.count; k++)
-			append(link, &found.list[k]);
+			links_append(link, &found.list[k]);
 		free(found.list);
 	}
 	if (!ret && link->count)
-		return publish(link);
-	free_link(link);
+		return links_publish(link);
+	links_free_link(link);
 	return ret == -FI_ENODATA ? 0 : ret;
 }
 
 /* Make links of two members each: the first one of @local and one of @remote. */
-static int make_pairs(const struct lnx_members *local, const struct lnx_members *remote)
+static int links_make_pairs(
+	const struct lnx_members *local, const struct lnx_members *remote)
 {
 	struct lnx_member first;
 	struct lnx_link *link;
@@ -146,17 +147,17 @@ static int make_pairs(const struct lnx_members *local, const struct lnx_members 
 				ret = -FI_ENOMEM;
 			first.info = info;
 			if (info)
-				append(link, &first);
+				links_append(link, &first);
 		}
 		if (ret)
-			free_link(link);
+			links_free_link(link);
 		else
-			ret = publish(link);
+			ret = links_publish(link);
 	}
 	return ret;
 }
 
-static int make_default(const struct lnx_spec_link *spec)
+static int links_make_default(const struct lnx_spec_link *spec)
 {
 	struct lnx_members local, remote = { .list = NULL };
 	int ret;
@@ -169,13 +170,13 @@ static int make_default(const struct lnx_spec_link *spec)
 		return ret;
 	ret = lnx_members_find(&spec->provider[1], &remote);
 	if (!ret && local.count && remote.count)
-		ret = make_pairs(&local, &remote);
+		ret = links_make_pairs(&local, &remote);
 	lnx_members_free(&remote);
 	lnx_members_free(&local);
 	return ret;
 }
 
-static int find_links(void)
+static int links_find(void)
 {
 	const char *text = lnx_params.links ? lnx_params.links : default_links, *why;
 	struct lnx_text where;
@@ -190,16 +191,16 @@ static int find_links(void)
 		return -FI_EINVAL;
 	}
 	if (!lnx_params.links)
-		return make_default(&spec.link[0]);
+		return links_make_default(&spec.link[0]);
 	for (unsigned int i = 0; i < spec.link_count && !ret; i++)
-		ret = make_link(&spec.link[i]);
+		ret = links_make_link(&spec.link[i]);
 	return ret;
 }
 
-static void forget_links(void)
+static void links_forget(void)
 {
 	while (link_count) {
-		free_link(links[--link_count]);
+		links_free_link(links[--link_count]);
 		lnx_templates[link_count] = NULL;
 	}
 }
@@ -210,11 +211,11 @@ int lnx_links_init(void)
 
 	(void)pthread_mutex_lock(&init_lock);
 	if (!ready) {
-		init_result = find_links();
+		init_result = links_find();
 		/* What lacks today, memory above all, is looked for again. */
 		ready = init_result != -FI_ENOMEM && (link_count || lnx_params.links);
 		if (init_result == -FI_ENOMEM)
-			forget_links();
+			links_forget();
 	}
 	ret = init_result;
 	(void)pthread_mutex_unlock(&init_lock);
@@ -223,7 +224,7 @@ int lnx_links_init(void)
 
 void lnx_links_done(void)
 {
-	forget_links();
+	links_forget();
 	ready = false;
 }
 

@@ -12,7 +12,7 @@
 #include "providers/lnx/locality.h"
 #include "sys/calls.h"
 
-#define BOOT_ID "/proc/sys/kernel/random/boot_id"
+#define BOOT_ID "/proc/sys/kernel/random/locality_boot_id"
 
 uint64_t lnx_hash(uint64_t seed, const void *data, size_t len)
 {
@@ -25,7 +25,7 @@ uint64_t lnx_hash(uint64_t seed, const void *data, size_t len)
 }
 
 /* Hash a name without regard to case. */
-static uint64_t hash_name(uint64_t seed, const char *name)
+static uint64_t locality_hash_name(uint64_t seed, const char *name)
 {
 	char c;
 
@@ -36,7 +36,7 @@ static uint64_t hash_name(uint64_t seed, const char *name)
 	return seed;
 }
 
-static bool boot_id(uint64_t *ret)
+static bool locality_boot_id(uint64_t *ret)
 {
 	char text[64];
 	ssize_t n;
@@ -52,7 +52,7 @@ static bool boot_id(uint64_t *ret)
 	return true;
 }
 
-static bool add_inode(const char *path, uint64_t *hash)
+static bool locality_add_inode(const char *path, uint64_t *hash)
 {
 	struct stat st;
 
@@ -63,23 +63,23 @@ static bool add_inode(const char *path, uint64_t *hash)
 	return true;
 }
 
-static bool is_ip(const struct fi_info *info)
+static bool locality_is_ip(const struct fi_info *info)
 {
 	return info->addr_format == FI_SOCKADDR_IN ||
 	       info->addr_format == FI_SOCKADDR_IN6;
 }
 
 /* Hash of the part of this machine that the member reaches, such as a container. */
-static bool reach_of(const struct fi_info *info, uint64_t *ret)
+static bool locality_reach_of(const struct fi_info *info, uint64_t *ret)
 {
 	uid_t uid = geteuid();
 
-	if (!boot_id(ret))
+	if (!locality_boot_id(ret))
 		return false;
-	if (is_ip(info))
-		return add_inode("/proc/self/ns/net", ret);
+	if (locality_is_ip(info))
+		return locality_add_inode("/proc/self/ns/net", ret);
 	*ret = lnx_hash(*ret, &uid, sizeof(uid));
-	return add_inode("/dev/shm", ret);
+	return locality_add_inode("/dev/shm", ret);
 }
 
 bool lnx_locality_is_local(const struct fi_info *info)
@@ -89,7 +89,7 @@ bool lnx_locality_is_local(const struct fi_info *info)
 
 bool lnx_locality_is_memory(const struct fi_info *info)
 {
-	return lnx_locality_is_local(info) && !is_ip(info);
+	return lnx_locality_is_local(info) && !locality_is_ip(info);
 }
 
 uint64_t lnx_locality_of(const struct fi_info *info)
@@ -98,8 +98,8 @@ uint64_t lnx_locality_of(const struct fi_info *info)
 
 	/* If the machine has no identity, only this process counts as local: the number
 	 * is random. */
-	if (lnx_locality_is_local(info) && !reach_of(info, &hash) &&
+	if (lnx_locality_is_local(info) && !locality_reach_of(info, &hash) &&
 		wf_sys_getrandom(&hash, sizeof(hash), 0) != sizeof(hash))
 		hash = (uint64_t)getpid() << 32 | (uintptr_t)info;
-	return hash_name(hash, info->fabric_attr->name);
+	return locality_hash_name(hash, info->fabric_attr->name);
 }

@@ -24,7 +24,7 @@ static const int possible_mr_mode =
 
 static const uint64_t linking_caps = FI_PEER | FI_AV_USER_ID;
 
-static struct fi_info *new_hints(
+static struct fi_info *members_new_hints(
 	const struct lnx_text *provider, const struct lnx_text *domain)
 {
 	struct fi_info *hints = fi_allocinfo();
@@ -44,7 +44,7 @@ static struct fi_info *new_hints(
 	return NULL;
 }
 
-static void refused(const struct lnx_text *provider, const char *why)
+static void members_refused(const struct lnx_text *provider, const char *why)
 {
 	lnx_log(FI_LOG_INFO, FI_LOG_CORE, "%.*s is not linked: %s\n",
 		(int)provider->len, provider->at, why);
@@ -54,10 +54,10 @@ static void refused(const struct lnx_text *provider, const char *why)
 static const uint32_t oldest_version = FI_VERSION(1, 17);
 
 /* Infos of @provider, the best first; NULL: there are none. Returns 0 or -FI_ENOMEM. */
-static int find_infos(const struct lnx_text *provider, const struct lnx_text *domain,
-	struct fi_info **ret_list)
+static int members_find_infos(const struct lnx_text *provider,
+	const struct lnx_text *domain, struct fi_info **ret_list)
 {
-	struct fi_info *hints = new_hints(provider, domain);
+	struct fi_info *hints = members_new_hints(provider, domain);
 	int ret;
 
 	*ret_list = NULL;
@@ -65,7 +65,7 @@ static int find_infos(const struct lnx_text *provider, const struct lnx_text *do
 		return -FI_ENOMEM;
 	ret = wf_lower_find(oldest_version, hints, ret_list);
 	if (ret) {
-		refused(provider, "it offers no FI_EP_RDM endpoint here");
+		members_refused(provider, "it offers no FI_EP_RDM endpoint here");
 		*ret_list = NULL;
 	}
 	fi_freeinfo(hints);
@@ -74,7 +74,7 @@ static int find_infos(const struct lnx_text *provider, const struct lnx_text *do
 
 /* Does the member accept @flags as default flags? It has to be asked with them, because
  * an answer names the flags that the hints asked for, not all possible ones. */
-static bool takes_flags(const struct fi_info *info, uint64_t flags)
+static bool members_takes_flags(const struct fi_info *info, uint64_t flags)
 {
 	struct fi_info *hints = fi_dupinfo(info), *list = NULL;
 	int ret = -FI_ENOMEM;
@@ -88,23 +88,23 @@ static bool takes_flags(const struct fi_info *info, uint64_t flags)
 	return !ret;
 }
 
-static uint64_t find_op_flags(const struct fi_info *info)
+static uint64_t members_find_op_flags(const struct fi_info *info)
 {
 	const uint64_t wanted = FI_COMPLETION | FI_INJECT | FI_INJECT_COMPLETE |
 				FI_TRANSMIT_COMPLETE | FI_DELIVERY_COMPLETE |
 				FI_MATCH_COMPLETE | FI_MORE | FI_FENCE;
 	uint64_t found = 0;
 
-	if (takes_flags(info, wanted))
+	if (members_takes_flags(info, wanted))
 		return wanted;
 	for (uint64_t left = wanted; left; left &= left - 1)
-		if (takes_flags(info, left & -left))
+		if (members_takes_flags(info, left & -left))
 			found |= left & -left;
 	return found;
 }
 
 /* The member's answer to @info with @caps added; NULL: it refuses. */
-static struct fi_info *with_caps(const struct fi_info *info, uint64_t caps)
+static struct fi_info *members_with_caps(const struct fi_info *info, uint64_t caps)
 {
 	struct fi_info *hints = fi_dupinfo(info), *list = NULL;
 
@@ -122,7 +122,8 @@ static struct fi_info *with_caps(const struct fi_info *info, uint64_t caps)
 
 /* Give @info the FI_LOCAL_COMM and FI_REMOTE_COMM of @offer, because which peers the
  * member reaches does not depend on the other hints. @info may be NULL. */
-static struct fi_info *with_reach_of(const struct fi_info *offer, struct fi_info *info)
+static struct fi_info *members_with_reach_of(
+	const struct fi_info *offer, struct fi_info *info)
 {
 	const uint64_t reach = FI_LOCAL_COMM | FI_REMOTE_COMM;
 
@@ -133,21 +134,21 @@ static struct fi_info *with_reach_of(const struct fi_info *offer, struct fi_info
 
 /* @info with the capabilities that linking needs: some providers give these only when
  * asked. */
-static struct fi_info *as_peer(const struct fi_info *info)
+static struct fi_info *members_as_peer(const struct fi_info *info)
 {
-	return linking_caps & ~info->caps ? with_caps(info, linking_caps)
+	return linking_caps & ~info->caps ? members_with_caps(info, linking_caps)
 					  : fi_dupinfo(info);
 }
 
 /* @info with all other capabilities, but @without, that the member gives only when
  * asked. Consumes @info, which may be NULL. */
-static struct fi_info *with_most_caps(struct fi_info *info, uint64_t without)
+static struct fi_info *members_with_most_caps(struct fi_info *info, uint64_t without)
 {
 	uint64_t left = info ? LNX_MEMBER_CAPS & ~(info->caps | without) : 0;
 	struct fi_info *answer;
 
 	for (; left; left &= left - 1) {
-		answer = with_caps(info, left & -left);
+		answer = members_with_caps(info, left & -left);
 		if (!answer)
 			continue;
 		fi_freeinfo(info);
@@ -158,7 +159,7 @@ static struct fi_info *with_most_caps(struct fi_info *info, uint64_t without)
 
 /* @info with the fewest mr_mode bits: some providers answer with all bits that the
  * hints permitted. Consumes @info, which may be NULL. */
-static struct fi_info *with_fewest_modes(struct fi_info *info)
+static struct fi_info *members_with_fewest_modes(struct fi_info *info)
 {
 	struct fi_info *answer;
 	unsigned int left = info ? (unsigned int)info->domain_attr->mr_mode : 0;
@@ -179,17 +180,17 @@ static struct fi_info *with_fewest_modes(struct fi_info *info)
 
 /* The member's info for a link, with as many capabilities as possible, but not
  * @without. NULL: it cannot be linked. */
-static struct fi_info *as_member(const struct fi_info *offer, uint64_t without)
+static struct fi_info *members_as_member(const struct fi_info *offer, uint64_t without)
 {
 	/* FI_EXACT_DIRECTED_RECV would restrict the application. */
-	struct fi_info *info =
-		with_most_caps(as_peer(offer), without | FI_EXACT_DIRECTED_RECV);
+	struct fi_info *info = members_with_most_caps(
+		members_as_peer(offer), without | FI_EXACT_DIRECTED_RECV);
 
-	return with_reach_of(offer, with_fewest_modes(info));
+	return members_with_reach_of(offer, members_with_fewest_modes(info));
 }
 
 /* The info, for messages only, of a member that has to choose its own keys. */
-static struct fi_info *of_messages(const struct fi_info *offer)
+static struct fi_info *members_of_messages(const struct fi_info *offer)
 {
 	const uint64_t memory = FI_RMA | FI_ATOMIC | FI_READ | FI_WRITE |
 				FI_REMOTE_READ | FI_REMOTE_WRITE | FI_RMA_EVENT |
@@ -201,13 +202,13 @@ static struct fi_info *of_messages(const struct fi_info *offer)
 	hints->caps &= ~memory;
 	hints->tx_attr->caps = hints->rx_attr->caps = 0;
 	if (!wf_lower_find_again(hints, &list))
-		info = as_member(list, memory);
+		info = members_as_member(list, memory);
 	fi_freeinfo(list);
 	fi_freeinfo(hints);
 	return info;
 }
 
-static const char *unfit(const struct fi_info *info)
+static const char *members_unfit(const struct fi_info *info)
 {
 	if (!info)
 		return "it does not offer FI_PEER and FI_AV_USER_ID";
@@ -218,7 +219,7 @@ static const char *unfit(const struct fi_info *info)
 	return NULL;
 }
 
-static void fill_member(struct lnx_member *member, struct fi_info *info)
+static void members_fill_member(struct lnx_member *member, struct fi_info *info)
 {
 	const char *name = info->fabric_attr->prov_name;
 	uint64_t hash = 0;
@@ -233,12 +234,13 @@ static void fill_member(struct lnx_member *member, struct fi_info *info)
 	member->locality = lnx_locality_of(info) >> 16;
 	member->local = lnx_locality_is_local(info);
 	member->memory = lnx_locality_is_memory(info);
-	member->op_flags = find_op_flags(info);
+	member->op_flags = members_find_op_flags(info);
 	(void)snprintf(member->name, sizeof(member->name), "%s:%s",
 		info->fabric_attr->prov_name, info->domain_attr->name);
 }
 
-static bool has_domain(const struct lnx_members *found, const struct fi_info *info)
+static bool members_has_domain(
+	const struct lnx_members *found, const struct fi_info *info)
 {
 	for (unsigned int i = 0; i < found->count; i++)
 		if (!strcasecmp(found->list[i].info->domain_attr->name,
@@ -247,8 +249,8 @@ static bool has_domain(const struct lnx_members *found, const struct fi_info *in
 	return false;
 }
 
-static int add_member(struct lnx_members *found, const struct lnx_text *provider,
-	const struct fi_info *offer)
+static int members_add_member(struct lnx_members *found,
+	const struct lnx_text *provider, const struct fi_info *offer)
 {
 	struct lnx_member *list;
 	struct fi_info *info;
@@ -256,16 +258,16 @@ static int add_member(struct lnx_members *found, const struct lnx_text *provider
 
 	/* A domain may have several answers, one for each IP version: the first one is
 	 * the best. */
-	if (has_domain(found, offer))
+	if (members_has_domain(found, offer))
 		return 0;
-	info = as_member(offer, 0);
+	info = members_as_member(offer, 0);
 	if (info && info->domain_attr->mr_mode & FI_MR_PROV_KEY) {
 		fi_freeinfo(info);
-		info = of_messages(offer);
+		info = members_of_messages(offer);
 	}
-	why = unfit(info);
+	why = members_unfit(info);
 	if (why) {
-		refused(provider, why);
+		members_refused(provider, why);
 		fi_freeinfo(info);
 		return 0;
 	}
@@ -278,7 +280,7 @@ static int add_member(struct lnx_members *found, const struct lnx_text *provider
 		}
 		found->list = list;
 	}
-	fill_member(&found->list[found->count++], info);
+	members_fill_member(&found->list[found->count++], info);
 	return 0;
 }
 
@@ -289,16 +291,16 @@ void lnx_members_free(struct lnx_members *found)
 	free(found->list);
 }
 
-static int add_offers(struct lnx_members *found, const struct lnx_text *provider,
-	const struct lnx_text *domain)
+static int members_add_offers(struct lnx_members *found,
+	const struct lnx_text *provider, const struct lnx_text *domain)
 {
 	struct fi_info *offers;
-	int ret = find_infos(provider, domain, &offers);
+	int ret = members_find_infos(provider, domain, &offers);
 
 	/* Some providers ignore the domain's name in the hints. */
 	for (struct fi_info *it = offers; it && !ret; it = it->next)
 		if (!domain || lnx_text_is(domain, it->domain_attr->name))
-			ret = add_member(found, provider, it);
+			ret = members_add_member(found, provider, it);
 	fi_freeinfo(offers);
 	return ret;
 }
@@ -327,9 +329,9 @@ int lnx_members_find(
 	int ret = 0;
 
 	for (unsigned int i = 0; i < provider->domain_count && !ret; i++)
-		ret = add_offers(&found, &provider->name, &provider->domain[i]);
+		ret = members_add_offers(&found, &provider->name, &provider->domain[i]);
 	if (!provider->domain_count)
-		ret = add_offers(&found, &provider->name, NULL);
+		ret = members_add_offers(&found, &provider->name, NULL);
 	if (ret) {
 		lnx_members_free(&found);
 		return ret;
@@ -345,7 +347,7 @@ void lnx_members_tell_none(const struct lnx_spec_provider *provider)
 	char word[FI_NAME_MAX] = "", hint[FI_NAME_MAX + 32];
 	struct wf_nearest nearest;
 
-	(void)find_infos(name, NULL, &offers);
+	(void)members_find_infos(name, NULL, &offers);
 	if (offers && provider->domain_count)
 		(void)snprintf(
 			word, sizeof(word), "%.*s", (int)domain->len, domain->at);

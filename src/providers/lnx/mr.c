@@ -35,20 +35,20 @@ struct lnx_mr {
 
 enum { KEY_TRIES = 1 << 16 };
 
-static struct lnx_mr *mr_of_fid(struct fid *fid)
+static struct lnx_mr *lnx_mr_of_fid(struct fid *fid)
 {
 	return wf_container_of(fid, struct lnx_mr, own.fid.fid);
 }
 
-static void close_members(struct lnx_mr *mr)
+static void mr_close_members(struct lnx_mr *mr)
 {
 	for (unsigned int i = 0; i < mr->domain->count; i++)
 		wf_lower_region_close(&mr->member[i], &mr->domain->member[i]);
 }
 
-static int mr_close(struct fid *fid)
+static int lnx_mr_close(struct fid *fid)
 {
-	struct lnx_mr *mr = mr_of_fid(fid);
+	struct lnx_mr *mr = lnx_mr_of_fid(fid);
 	struct wf_domain *domain = mr->domain->wf;
 	int err = wf_mr_check_subregions(domain, &mr->refs);
 
@@ -56,7 +56,7 @@ static int mr_close(struct fid *fid)
 		return err;
 	if (mr->cntr)
 		wf_counted_unbind(domain, mr->cntr);
-	close_members(mr);
+	mr_close_members(mr);
 	if (mr->base)
 		atomic_fetch_sub_explicit(&mr->base->refs, 1, memory_order_release);
 	free(mr);
@@ -64,7 +64,7 @@ static int mr_close(struct fid *fid)
 	return 0;
 }
 
-static int bind_cntr(struct lnx_mr *mr, struct wf_cntr *cntr, uint64_t flags)
+static int mr_bind_cntr(struct lnx_mr *mr, struct wf_cntr *cntr, uint64_t flags)
 {
 	int ret = wf_mr_check_bind(mr->domain->wf, mr->flags, mr->cntr, cntr, flags);
 
@@ -82,7 +82,7 @@ static int bind_cntr(struct lnx_mr *mr, struct wf_cntr *cntr, uint64_t flags)
 	return ret;
 }
 
-static int bind_ep(struct lnx_mr *mr, struct fid *fid, uint64_t flags)
+static int mr_bind_ep(struct lnx_mr *mr, struct fid *fid, uint64_t flags)
 {
 	struct wf_ep *wf = wf_ep_resolve(fid);
 	int ret = 0;
@@ -98,18 +98,18 @@ static int bind_ep(struct lnx_mr *mr, struct fid *fid, uint64_t flags)
 	return ret;
 }
 
-static int mr_bind(struct fid *fid, struct fid *bfid, uint64_t flags)
+static int lnx_mr_bind(struct fid *fid, struct fid *bfid, uint64_t flags)
 {
-	struct lnx_mr *mr = mr_of_fid(fid);
+	struct lnx_mr *mr = lnx_mr_of_fid(fid);
 
 	if (!bfid)
 		return -FI_EINVAL;
 	switch (bfid->fclass) {
 	case FI_CLASS_CNTR:
-		return bind_cntr(
+		return mr_bind_cntr(
 			mr, wf_container_of(bfid, struct wf_cntr, fid.fid), flags);
 	case FI_CLASS_EP:
-		return bind_ep(mr, bfid, flags);
+		return mr_bind_ep(mr, bfid, flags);
 	default:
 		lnx_log(FI_LOG_WARN, FI_LOG_MR,
 			"bind refused: a counter or an endpoint binds to a region\n");
@@ -118,9 +118,9 @@ static int mr_bind(struct fid *fid, struct fid *bfid, uint64_t flags)
 }
 
 /* Keys are the same at all members, and so are raw keys. */
-static int mr_control(struct fid *fid, int command, void *arg)
+static int lnx_mr_control(struct fid *fid, int command, void *arg)
 {
-	struct lnx_mr *mr = mr_of_fid(fid);
+	struct lnx_mr *mr = lnx_mr_of_fid(fid);
 	int ret = 0;
 
 	switch (command) {
@@ -136,10 +136,10 @@ static int mr_control(struct fid *fid, int command, void *arg)
 	}
 }
 
-static struct fi_ops mr_fid_ops = WF_FID_OPS(mr_close, mr_bind, mr_control);
+static struct fi_ops mr_fid_ops = WF_FID_OPS(lnx_mr_close, lnx_mr_bind, lnx_mr_control);
 
-static int find_base(const struct lnx_domain *domain, const struct fi_mr_attr *attr,
-	struct lnx_mr **ret_base)
+static int lnx_mr_find_base(const struct lnx_domain *domain,
+	const struct fi_mr_attr *attr, struct lnx_mr **ret_base)
 {
 	struct wf_mr_own *own;
 	struct lnx_mr *base;
@@ -160,7 +160,7 @@ static int find_base(const struct lnx_domain *domain, const struct fi_mr_attr *a
 	return 0;
 }
 
-static int register_all(
+static int mr_register_all(
 	struct lnx_mr *mr, const struct fi_mr_attr *attr, uint64_t flags)
 {
 	int ret = 0;
@@ -169,11 +169,11 @@ static int register_all(
 		ret = wf_lower_region_open(&mr->member[i], &mr->domain->member[i],
 			mr->base ? &mr->base->member[i] : NULL, attr, flags);
 	if (ret)
-		close_members(mr);
+		mr_close_members(mr);
 	return ret;
 }
 
-static int register_with_key(
+static int mr_register_with_key(
 	struct lnx_mr *mr, const struct fi_mr_attr *attr, uint64_t flags)
 {
 	struct lnx_domain *domain = mr->domain;
@@ -182,12 +182,12 @@ static int register_with_key(
 
 	if (!wf_mr_chooses_key(domain->wf) ||
 		!(attr->access & (FI_REMOTE_READ | FI_REMOTE_WRITE)))
-		return register_all(mr, attr, flags);
+		return mr_register_all(mr, attr, flags);
 	for (int i = 0; i < KEY_TRIES && ret == -FI_ENOKEY; i++) {
 		copy.requested_key = atomic_fetch_add_explicit(&domain->next_key, 1,
 					     memory_order_relaxed) &
 				     wf_mr_max_key(domain->wf);
-		ret = register_all(mr, &copy, flags);
+		ret = mr_register_all(mr, &copy, flags);
 	}
 	return ret;
 }
@@ -197,7 +197,7 @@ int lnx_mr_register(struct wf_domain *wf, const struct fi_mr_attr *attr, uint64_
 {
 	struct lnx_domain *domain = lnx_domain_of(wf);
 	struct lnx_mr *mr, *base;
-	int ret = find_base(domain, attr, &base);
+	int ret = lnx_mr_find_base(domain, attr, &base);
 
 	if (ret)
 		return ret;
@@ -209,7 +209,7 @@ int lnx_mr_register(struct wf_domain *wf, const struct fi_mr_attr *attr, uint64_
 	mr->domain = domain;
 	mr->base = base;
 	mr->flags = flags;
-	ret = register_with_key(mr, attr, flags);
+	ret = mr_register_with_key(mr, attr, flags);
 	if (ret) {
 		free(mr);
 		return ret;

@@ -33,7 +33,7 @@ static const char digits[] = "0123456789:";
 static const size_t prefix_len = sizeof(WF_ADDRSTR_LOCAL) - 1;
 
 /* Formats that providers define for themselves are told from those of fi_getinfo(3). */
-static uint8_t format_byte(uint32_t addr_format)
+static uint8_t name_format_byte(uint32_t addr_format)
 {
 	return (uint8_t)(addr_format < OTHER_FORMATS
 				 ? addr_format
@@ -41,7 +41,7 @@ static uint8_t format_byte(uint32_t addr_format)
 }
 
 /* Length of every packed address with this byte of format; 0: its length is stored. */
-static size_t fixed_len(uint8_t format)
+static size_t name_fixed_len(uint8_t format)
 {
 	switch (format) {
 	case FI_SOCKADDR_IN:
@@ -57,7 +57,7 @@ static size_t fixed_len(uint8_t format)
 	}
 }
 
-static size_t pack_in(const void *addr, uint8_t *to)
+static size_t name_pack_in(const void *addr, uint8_t *to)
 {
 	struct sockaddr_in in;
 
@@ -67,7 +67,7 @@ static size_t pack_in(const void *addr, uint8_t *to)
 	return IN_LEN;
 }
 
-static size_t pack_in6(const void *addr, uint8_t *to)
+static size_t name_pack_in6(const void *addr, uint8_t *to)
 {
 	struct sockaddr_in6 in6;
 
@@ -79,7 +79,7 @@ static size_t pack_in6(const void *addr, uint8_t *to)
 }
 
 /* Is the address "fi_shm://" followed by numbers and colons? */
-static bool is_numbers(const struct lnx_name_link *link, size_t len)
+static bool name_is_numbers(const struct lnx_name_link *link, size_t len)
 {
 	const char *text = link->addr;
 
@@ -93,7 +93,7 @@ static bool is_numbers(const struct lnx_name_link *link, size_t len)
 	return true;
 }
 
-static size_t pack_numbers(const char *text, size_t len, uint8_t *to)
+static size_t name_pack_numbers(const char *text, size_t len, uint8_t *to)
 {
 	const char *digit;
 
@@ -105,7 +105,7 @@ static size_t pack_numbers(const char *text, size_t len, uint8_t *to)
 }
 
 /* Pack an address whose length is stored; the result has at most LNX_NAME_LEN bytes. */
-static size_t pack_other(const struct lnx_name_link *link, uint8_t *to)
+static size_t name_pack_other(const struct lnx_name_link *link, uint8_t *to)
 {
 	memcpy(to, link->addr, link->len);
 	return link->format == FI_ADDR_STR ? WF_MAX(link->len, (size_t)TEXT_PAD)
@@ -113,7 +113,7 @@ static size_t pack_other(const struct lnx_name_link *link, uint8_t *to)
 }
 
 /* The size of an IP address; 0: @link has none. */
-static size_t sockaddr_size(const struct lnx_name_link *link)
+static size_t name_sockaddr_size(const struct lnx_name_link *link)
 {
 	if (link->format == FI_SOCKADDR_IN)
 		return sizeof(struct sockaddr_in);
@@ -122,62 +122,64 @@ static size_t sockaddr_size(const struct lnx_name_link *link)
 
 /* Pack an IP address. Returns the number of bytes; 0: @link has none, or not one of the
  * length of its format. */
-static size_t pack_ip(const struct lnx_name_link *link, uint8_t *to)
+static size_t name_pack_ip(const struct lnx_name_link *link, uint8_t *to)
 {
-	if (!sockaddr_size(link) || link->len != sockaddr_size(link))
+	if (!name_sockaddr_size(link) || link->len != name_sockaddr_size(link))
 		return 0;
-	return link->format == FI_SOCKADDR_IN ? pack_in(link->addr, to)
-					      : pack_in6(link->addr, to);
+	return link->format == FI_SOCKADDR_IN ? name_pack_in(link->addr, to)
+					      : name_pack_in6(link->addr, to);
 }
 
 /* Pack the format and the address of @link. Returns the number of bytes; 0: the address
  * has not the length of its format, or too many bytes. */
-static size_t pack_addr(const struct lnx_name_link *link, uint8_t *to)
+static size_t name_pack_addr(const struct lnx_name_link *link, uint8_t *to)
 {
 	size_t text = strnlen(link->addr, link->len), len;
 
 	if (link->len > LNX_NAME_LEN)
 		return 0;
-	to[0] = format_byte(link->format);
-	if (sockaddr_size(link)) {
-		len = pack_ip(link, to + 1);
+	to[0] = name_format_byte(link->format);
+	if (name_sockaddr_size(link)) {
+		len = name_pack_ip(link, to + 1);
 		return len ? 1 + len : 0;
 	}
-	if (is_numbers(link, text)) {
+	if (name_is_numbers(link, text)) {
 		to[0] |= NUMBERS;
-		return 1 + pack_numbers((const char *)link->addr + prefix_len,
+		return 1 + name_pack_numbers((const char *)link->addr + prefix_len,
 				   text - prefix_len, to + 1);
 	}
-	to[1] = (uint8_t)pack_other(link, to + 2);
+	to[1] = (uint8_t)name_pack_other(link, to + 2);
 	return 2 + (size_t)to[1];
 }
 
 /* Are @a and @b IP addresses of one host, in one format? */
-static bool same_but_port(const struct lnx_name_link *a, const struct lnx_name_link *b)
+static bool name_same_but_port(
+	const struct lnx_name_link *a, const struct lnx_name_link *b)
 {
 	uint8_t bytes[2][IN6_LEN];
-	size_t len = pack_ip(a, bytes[0]);
+	size_t len = name_pack_ip(a, bytes[0]);
 
-	return len && len == pack_ip(b, bytes[1]) &&
+	return len && len == name_pack_ip(b, bytes[1]) &&
 	       memcmp(bytes[0] + PORT_LEN, bytes[1] + PORT_LEN, len - PORT_LEN) == 0;
 }
 
 /* Can the entry of link @i store the next link, too? */
-static bool has_second(const struct lnx_name *name, unsigned int i)
+static bool name_has_second(const struct lnx_name *name, unsigned int i)
 {
 	const struct lnx_name_link *link = &name->link[i];
 
 	return i + 1 < name->count &&
 	       link[1].provider == (link->provider ^ LNX_NAME_PRIVATE) &&
-	       link[1].locality == link->locality && same_but_port(link, link + 1);
+	       link[1].locality == link->locality && name_same_but_port(link, link + 1);
 }
 
-/* Pack @link, and the next one if @second. Returns the number of bytes; 0: pack_addr
- * failed. */
-static size_t pack_entry(const struct lnx_name_link *link, bool second, uint8_t *to)
+/* Pack @link, and the next one if @second. Returns the number of bytes; 0:
+ * name_pack_addr failed. */
+static size_t name_pack_entry(
+	const struct lnx_name_link *link, bool second, uint8_t *to)
 {
 	uint64_t key = link->locality | (uint64_t)link->provider << 48;
-	size_t len = pack_addr(link, to + KEY);
+	size_t len = name_pack_addr(link, to + KEY);
 
 	if (!len)
 		return 0;
@@ -200,8 +202,8 @@ size_t lnx_name_pack(const struct lnx_name *name, void *buf)
 	bool second;
 
 	for (unsigned int i = 0; i < name->count; i += second ? 2 : 1) {
-		second = has_second(name, i);
-		len = pack_entry(&name->link[i], second, bytes + used);
+		second = name_has_second(name, i);
+		len = name_pack_entry(&name->link[i], second, bytes + used);
 		used += len;
 		entries++;
 		if (!len || used > LNX_NAME_LEN)
@@ -223,7 +225,7 @@ size_t lnx_name_len(const void *buf, size_t len)
 	return bytes[3];
 }
 
-static void unpack_in(const uint8_t *from, struct lnx_name_link *link)
+static void name_unpack_in(const uint8_t *from, struct lnx_name_link *link)
 {
 	struct sockaddr_in in = { .sin_family = AF_INET };
 
@@ -234,7 +236,7 @@ static void unpack_in(const uint8_t *from, struct lnx_name_link *link)
 	link->len = sizeof(in);
 }
 
-static void unpack_in6(const uint8_t *from, struct lnx_name_link *link)
+static void name_unpack_in6(const uint8_t *from, struct lnx_name_link *link)
 {
 	struct sockaddr_in6 in6 = { .sin6_family = AF_INET6 };
 
@@ -246,7 +248,7 @@ static void unpack_in6(const uint8_t *from, struct lnx_name_link *link)
 	link->len = sizeof(in6);
 }
 
-static bool unpack_numbers(const uint8_t *from, struct lnx_name_link *link)
+static bool name_unpack_numbers(const uint8_t *from, struct lnx_name_link *link)
 {
 	char *text = (char *)link->buf + prefix_len;
 	size_t len = 0;
@@ -268,19 +270,19 @@ static bool unpack_numbers(const uint8_t *from, struct lnx_name_link *link)
 }
 
 /* Unpack an address of @len bytes at @from, whose byte of format is @format. */
-static bool unpack_addr(
+static bool name_unpack_addr(
 	uint8_t format, const uint8_t *from, size_t len, struct lnx_name_link *link)
 {
 	link->format = format & ~SECOND;
 	switch (link->format) {
 	case FI_SOCKADDR_IN:
-		unpack_in(from, link);
+		name_unpack_in(from, link);
 		return true;
 	case FI_SOCKADDR_IN6:
-		unpack_in6(from, link);
+		name_unpack_in6(from, link);
 		return true;
 	case FI_ADDR_STR | NUMBERS:
-		return unpack_numbers(from, link);
+		return name_unpack_numbers(from, link);
 	default:
 		link->addr = from;
 		link->len = (uint16_t)len;
@@ -289,7 +291,7 @@ static bool unpack_addr(
 }
 
 /* *@second: @first with the port at @port, and of its private endpoint. */
-static void unpack_second(const uint8_t *port, const struct lnx_name_link *first,
+static void name_unpack_second(const uint8_t *port, const struct lnx_name_link *first,
 	struct lnx_name_link *second)
 {
 	*second = *first;
@@ -300,7 +302,7 @@ static void unpack_second(const uint8_t *port, const struct lnx_name_link *first
 
 /* Unpack the entry at @from, of which @left bytes are readable, to the links behind
  * those of @name. Returns the number of bytes; 0: the entry is invalid. */
-static size_t unpack_entry(const uint8_t *from, size_t left, struct lnx_name *name)
+static size_t name_unpack_entry(const uint8_t *from, size_t left, struct lnx_name *name)
 {
 	struct lnx_name_link *link = &name->link[name->count];
 	size_t head = KEY + 1, len, port;
@@ -311,17 +313,18 @@ static size_t unpack_entry(const uint8_t *from, size_t left, struct lnx_name *na
 	memcpy(&key, from, sizeof(key));
 	port = from[KEY] & SECOND ? PORT_LEN : 0;
 	name->count += port ? 2 : 1;
-	len = fixed_len(from[KEY]);
+	len = name_fixed_len(from[KEY]);
 	if (name->count > LNX_MAX_LINKS || (!len && from[KEY] & (SECOND | NUMBERS)))
 		return 0;
 	if (!len)
 		len = from[head++];
-	if (left < head + len + port || !unpack_addr(from[KEY], from + head, len, link))
+	if (left < head + len + port ||
+		!name_unpack_addr(from[KEY], from + head, len, link))
 		return 0;
 	link->locality = key & UINT64_C(0xffffffffffff);
 	link->provider = (uint16_t)(key >> 48);
 	if (port)
-		unpack_second(from + head + len, link, link + 1);
+		name_unpack_second(from + head + len, link, link + 1);
 	return head + len + port;
 }
 
@@ -335,7 +338,7 @@ bool lnx_name_unpack(const void *buf, struct lnx_name *ret_name)
 		return false;
 	ret_name->count = 0;
 	for (unsigned int i = 0; i < entries; i++) {
-		len = unpack_entry(bytes + at, used - at, ret_name);
+		len = name_unpack_entry(bytes + at, used - at, ret_name);
 		if (!len)
 			return false;
 		at += len;
@@ -343,10 +346,11 @@ bool lnx_name_unpack(const void *buf, struct lnx_name *ret_name)
 	return at == used;
 }
 
-static bool of_one_kind(const struct lnx_name_link *a, const struct lnx_name_link *b)
+static bool name_of_one_kind(
+	const struct lnx_name_link *a, const struct lnx_name_link *b)
 {
 	return a->provider == b->provider &&
-	       format_byte(a->format) == format_byte(b->format);
+	       name_format_byte(a->format) == name_format_byte(b->format);
 }
 
 /* Links of one locality are paired first, the k-th of @mine with the k-th of @theirs,
@@ -366,7 +370,7 @@ void lnx_name_pair(const struct lnx_name *mine, const struct lnx_name *theirs,
 					    theirs->link[k].locality;
 
 				if (ret_peer[i] >= 0 || taken[k] ||
-					!of_one_kind(
+					!name_of_one_kind(
 						&mine->link[i], &theirs->link[k]) ||
 					!(same || (any_locality && !local[i])))
 					continue;
@@ -378,7 +382,7 @@ void lnx_name_pair(const struct lnx_name *mine, const struct lnx_name *theirs,
 }
 
 /* Packing the address again sets all unused bytes to zero. */
-static bool spell(uint32_t *words, const void *addr)
+static bool lnx_name_spell(uint32_t *words, const void *addr)
 {
 	struct lnx_name name;
 
@@ -386,7 +390,7 @@ static bool spell(uint32_t *words, const void *addr)
 }
 
 /* Print the address of a link, if its format is known and its length is right. */
-static void print_link(const struct lnx_name_link *link, char *buf, size_t len)
+static void name_print_link(const struct lnx_name_link *link, char *buf, size_t len)
 {
 	bool in = link->format == FI_SOCKADDR_IN && link->len == 16;
 	bool in6 = link->format == FI_SOCKADDR_IN6 && link->len == 28;
@@ -401,7 +405,7 @@ static void print_link(const struct lnx_name_link *link, char *buf, size_t len)
 			(unsigned long long)link->locality);
 }
 
-static void print(const void *addr, char *buf, size_t len)
+static void lnx_name_print(const void *addr, char *buf, size_t len)
 {
 	struct lnx_name name;
 	size_t at;
@@ -417,7 +421,7 @@ static void print(const void *addr, char *buf, size_t len)
 			return;
 		if (i)
 			buf[at++] = '+';
-		print_link(&name.link[i], buf + at, len - at);
+		name_print_link(&name.link[i], buf + at, len - at);
 	}
 }
 
@@ -426,7 +430,7 @@ const struct wf_av_format lnx_av_format = {
 	.addr_format = FI_FORMAT_UNSPEC,
 	.addr_len = LNX_NAME_LEN,
 	.key_words = LNX_NAME_LEN / 4,
-	.spell = spell,
-	.print = print,
+	.spell = lnx_name_spell,
+	.print = lnx_name_print,
 	.len_of = lnx_name_len,
 };

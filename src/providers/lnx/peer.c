@@ -19,7 +19,7 @@
  */
 
 /* The rail in the set @rails to use first for the peer at @index. */
-static uint32_t first_rail(
+static uint32_t peer_first_rail(
 	const struct lnx_domain *domain, uint8_t rails, uint64_t index)
 {
 	unsigned int nth;
@@ -36,7 +36,7 @@ static uint32_t first_rail(
 
 /* Insert one address into the AV of one member. The address comes from a peer and has
  * @link->len bytes; zeroes follow it, because the member may read more. */
-static int insert_one(struct lnx_av *av, unsigned int rail,
+static int peer_insert_one(struct lnx_av *av, unsigned int rail,
 	const struct lnx_name_link *link, uint64_t index, uint64_t flags,
 	fi_addr_t *ret_addr)
 {
@@ -51,7 +51,7 @@ static int insert_one(struct lnx_av *av, unsigned int rail,
 	return ret == 1 ? 0 : ret < 0 ? ret : -FI_EADDRNOTAVAIL;
 }
 
-static uint8_t insert_all(struct lnx_av *av, struct lnx_peer *peer,
+static uint8_t peer_insert_all(struct lnx_av *av, struct lnx_peer *peer,
 	const struct lnx_name *name, uint64_t index, uint64_t flags)
 {
 	struct lnx_domain *domain = av->domain;
@@ -65,7 +65,7 @@ static uint8_t insert_all(struct lnx_av *av, struct lnx_peer *peer,
 		peer->addr[i] = FI_ADDR_NOTAVAIL;
 		if (pair[i] < 0)
 			continue;
-		if (insert_one(
+		if (peer_insert_one(
 			    av, i, &name->link[pair[i]], index, flags, &peer->addr[i]))
 			lnx_log(FI_LOG_INFO, FI_LOG_AV,
 				"address %llu: not reached over %s\n",
@@ -81,7 +81,7 @@ int lnx_peer_add(struct lnx_av *av, struct lnx_peer *peer, uint64_t index,
 	const struct lnx_name *name, uint64_t flags)
 {
 	const struct lnx_link *link = av->domain->link;
-	uint8_t rails = insert_all(av, peer, name, index, flags);
+	uint8_t rails = peer_insert_all(av, peer, name, index, flags);
 	uint32_t first;
 
 	if (!rails) {
@@ -90,7 +90,7 @@ int lnx_peer_add(struct lnx_av *av, struct lnx_peer *peer, uint64_t index,
 			(unsigned long long)index, link->tmpl->domain_attr->name);
 		return -FI_EADDRNOTAVAIL;
 	}
-	first = first_rail(av->domain, rails, index);
+	first = peer_first_rail(av->domain, rails, index);
 	atomic_store_explicit(&peer->rails, rails, memory_order_relaxed);
 	atomic_store_explicit(&peer->down, 0, memory_order_relaxed);
 	peer->stripes = lnx_stripe_reaches(av->domain, name);

@@ -23,45 +23,46 @@
 enum {
 	/* Sleeps that are refused after something moved, before one is allowed. */
 	SLEEPS_REFUSED = 1000,
-	TIMER_NS = 1000000, /* length of a sleep on the timer; see may_sleep_on_timer */
+	TIMER_NS = 1000000, /* length of a sleep on the timer; see
+			       progress_may_sleep_on_timer */
 	/* Polls without work after which a network member counts as idle. */
 	IDLE_POLLS = 1024,
 	INTERVAL = 16,       /* progress calls between two polls of network members */
 	INTERVAL_BUSY = 512, /* the same while members in memory have work */
 };
 
-static struct lnx_ep *ep_of_item(struct wf_progress *item)
+static struct lnx_ep *lnx_progress_ep_of_item(struct wf_progress *item)
 {
 	return wf_container_of(item, struct lnx_ep, wf.progress);
 }
 
-static inline void poll_rail(struct lnx_rail *rail)
+static inline void progress_poll_rail(struct lnx_rail *rail)
 {
 	wf_lower_ep_poll(&rail->below);
 	if (wf_unlikely(!rail->below.builtin))
 		lnx_count_held(rail);
 }
 
-static bool is_idle(const struct lnx_rail *rail)
+static bool lnx_progress_is_idle(const struct lnx_rail *rail)
 {
 	return atomic_load_explicit(&rail->idle_polls, memory_order_relaxed) >
 	       IDLE_POLLS;
 }
 
-static bool any_network_moves(const struct lnx_ep *ep)
+static bool progress_any_network_moves(const struct lnx_ep *ep)
 {
 	for (unsigned int i = 0; i < ep->count; i++)
-		if (ep->rail[i].network && !is_idle(&ep->rail[i]))
+		if (ep->rail[i].network && !lnx_progress_is_idle(&ep->rail[i]))
 			return true;
 	return false;
 }
 
-static void poll_network_rail(struct lnx_ep *ep, struct lnx_rail *rail)
+static void progress_poll_network_rail(struct lnx_ep *ep, struct lnx_rail *rail)
 {
 	uint64_t before = wf_ep_activity(&ep->wf);
 	uint32_t idle;
 
-	poll_rail(rail);
+	progress_poll_rail(rail);
 	idle = atomic_load_explicit(&rail->idle_polls, memory_order_relaxed);
 	idle = wf_ep_activity(&ep->wf) != before
 		       ? 0
@@ -71,21 +72,22 @@ static void poll_network_rail(struct lnx_ep *ep, struct lnx_rail *rail)
 
 /* Poll the network members. While one of them has work, idle ones are polled only in
  * every INTERVAL-th call. */
-static __attribute__((noinline)) void poll_network(struct lnx_ep *ep)
+static __attribute__((noinline)) void progress_poll_network(struct lnx_ep *ep)
 {
 	uint32_t round = atomic_load_explicit(&ep->rounds, memory_order_relaxed);
 	bool moved = wf_ep_activity(&ep->wf) !=
 		     atomic_load_explicit(&ep->activity, memory_order_relaxed);
-	bool all = !any_network_moves(ep) || !(round % INTERVAL);
+	bool all = !progress_any_network_moves(ep) || !(round % INTERVAL);
 	uint32_t calls = 1;
 
 	atomic_store_explicit(&ep->rounds, round + 1, memory_order_relaxed);
 	for (unsigned int i = 0; i < ep->count; i++)
-		if (ep->rail[i].network && (all || !is_idle(&ep->rail[i])))
-			poll_network_rail(ep, &ep->rail[i]);
+		if (ep->rail[i].network && (all || !lnx_progress_is_idle(&ep->rail[i])))
+			progress_poll_network_rail(ep, &ep->rail[i]);
 	if (ep->stripe)
 		lnx_stripe_poll(ep);
-	if (ep->has_memory && !any_network_moves(ep) && !lnx_stripe_is_busy(ep))
+	if (ep->has_memory && !progress_any_network_moves(ep) &&
+		!lnx_stripe_is_busy(ep))
 		calls = moved ? INTERVAL_BUSY : INTERVAL;
 	atomic_store_explicit(&ep->calls_left, calls, memory_order_relaxed);
 	atomic_store_explicit(
@@ -94,13 +96,13 @@ static __attribute__((noinline)) void poll_network(struct lnx_ep *ep)
 
 /* Poll the members in memory of other libraries, and all builtin members but the first.
  */
-static __attribute__((noinline)) void poll_more(struct lnx_ep *ep)
+static __attribute__((noinline)) void progress_poll_more(struct lnx_ep *ep)
 {
 	for (unsigned int i = 0; i < ep->more_count; i++)
-		poll_rail(&ep->rail[ep->more[i]]);
+		progress_poll_rail(&ep->rail[ep->more[i]]);
 }
 
-static inline void poll_all(struct lnx_ep *ep)
+static inline void progress_poll_all(struct lnx_ep *ep)
 {
 	uint32_t calls;
 
@@ -110,34 +112,34 @@ static inline void poll_all(struct lnx_ep *ep)
 	if (wf_likely(calls > 1))
 		atomic_store_explicit(&ep->calls_left, calls - 1, memory_order_relaxed);
 	else
-		poll_network(ep);
+		progress_poll_network(ep);
 	if (wf_unlikely(ep->more_count))
-		poll_more(ep);
+		progress_poll_more(ep);
 }
 
 /* The caller holds the locks of the receive context and of the endpoint. */
 void lnx_progress(struct wf_ep *wf)
 {
-	poll_all(lnx_ep_of(wf));
+	progress_poll_all(lnx_ep_of(wf));
 }
 
-static void run(struct wf_progress *item)
+static void progress_run(struct wf_progress *item)
 {
-	struct lnx_ep *ep = ep_of_item(item);
+	struct lnx_ep *ep = lnx_progress_ep_of_item(item);
 	struct wf_lock *lock = ep->wf.srx_lock;
 
 	wf_async_ran(&ep->wf.async);
 	if (lock && !wf_trylock(lock))
 		return;
-	poll_all(ep);
+	progress_poll_all(ep);
 	if (lock)
 		wf_unlock(lock);
 }
 
 /* Run function of an endpoint with a single, builtin member. */
-static void run_first(struct wf_progress *item)
+static void progress_run_first(struct wf_progress *item)
 {
-	struct lnx_ep *ep = ep_of_item(item);
+	struct lnx_ep *ep = lnx_progress_ep_of_item(item);
 	struct wf_lock *lock = ep->wf.srx_lock;
 
 	wf_async_ran(&ep->wf.async);
@@ -148,14 +150,14 @@ static void run_first(struct wf_progress *item)
 		wf_unlock(lock);
 }
 
-static void close_timer(struct lnx_ep *ep)
+static void progress_close_timer(struct lnx_ep *ep)
 {
 	if (ep->timer_fd >= 0)
 		(void)wf_sys_close(ep->timer_fd);
 	ep->timer_fd = -1;
 }
 
-static int watch_timer(struct lnx_ep *ep)
+static int progress_watch_timer(struct lnx_ep *ep)
 {
 	int ret;
 
@@ -166,7 +168,7 @@ static int watch_timer(struct lnx_ep *ep)
 		return -errno;
 	ret = wf_fds_add(&ep->fds, ep->timer_fd);
 	if (ret)
-		close_timer(ep);
+		progress_close_timer(ep);
 	return ret;
 }
 
@@ -178,12 +180,12 @@ int lnx_progress_watch(struct lnx_ep *ep)
 		ret = wf_lower_ep_watch(&ep->rail[i].below, &ep->fds);
 		ep->needs_timer |= ep->may_sleep && !ep->rail[i].below.has_fd;
 	}
-	return ret ? ret : watch_timer(ep);
+	return ret ? ret : progress_watch_timer(ep);
 }
 
-static struct wf_fds *wait_fds(struct wf_progress *item)
+static struct wf_fds *progress_wait_fds(struct wf_progress *item)
 {
-	return &ep_of_item(item)->fds;
+	return &lnx_progress_ep_of_item(item)->fds;
 }
 
 /*
@@ -192,7 +194,7 @@ static struct wf_fds *wait_fds(struct wf_progress *item)
  * thread that waits for an answer does not wait for the timer. A thread calls this
  * again before its next sleep; setting the timer makes its descriptor unreadable again.
  */
-static bool may_sleep_on_timer(struct lnx_ep *ep)
+static bool progress_may_sleep_on_timer(struct lnx_ep *ep)
 {
 	const struct itimerspec soon = { .it_value.tv_nsec = TIMER_NS };
 	uint64_t now = wf_ep_activity(&ep->wf);
@@ -209,9 +211,9 @@ static bool may_sleep_on_timer(struct lnx_ep *ep)
 
 /* If may_sleep is false, the sleeping thread waits for other endpoints than this one.
  */
-static bool arm(struct wf_progress *item)
+static bool progress_arm(struct wf_progress *item)
 {
-	struct lnx_ep *ep = ep_of_item(item);
+	struct lnx_ep *ep = lnx_progress_ep_of_item(item);
 	bool quiet = true;
 
 	if (!ep->may_sleep)
@@ -222,7 +224,7 @@ static bool arm(struct wf_progress *item)
 	if (quiet && ep->stripe)
 		quiet = lnx_stripe_may_sleep(ep);
 	if (quiet && ep->needs_timer)
-		quiet = may_sleep_on_timer(ep);
+		quiet = progress_may_sleep_on_timer(ep);
 	wf_ep_srx_unlock(&ep->wf);
 	return quiet;
 }
@@ -242,18 +244,18 @@ void lnx_progress_enabled(struct lnx_ep *ep)
 			ep->more[ep->more_count++] = (uint8_t)i;
 	}
 	if (ep->count == 1 && !ep->more_count)
-		wf_ep_set_run(&ep->wf, run_first);
+		wf_ep_set_run(&ep->wf, progress_run_first);
 }
 
 void lnx_progress_done(struct lnx_ep *ep)
 {
-	close_timer(ep);
+	progress_close_timer(ep);
 	wf_fds_done(&ep->fds);
 }
 
-static bool moved(struct wf_progress *item)
+static bool progress_moved(struct wf_progress *item)
 {
-	struct lnx_ep *ep = ep_of_item(item);
+	struct lnx_ep *ep = lnx_progress_ep_of_item(item);
 	bool any = false;
 
 	for (unsigned int i = 0; i < ep->count; i++)
@@ -269,8 +271,8 @@ void lnx_progress_init(struct lnx_ep *ep)
 }
 
 const struct wf_progress lnx_progress_item = {
-	.run = run,
-	.wait_fds = wait_fds,
-	.arm = arm,
-	.moved = moved,
+	.run = progress_run,
+	.wait_fds = progress_wait_fds,
+	.arm = progress_arm,
+	.moved = progress_moved,
 };

@@ -33,7 +33,7 @@ static const struct wf_prov lnx_prov = {
 	.endpoint = lnx_endpoint,
 };
 
-static void append(struct fi_info **list, struct fi_info *info)
+static void provider_append(struct fi_info **list, struct fi_info *info)
 {
 	while (*list)
 		list = &(*list)->next;
@@ -41,7 +41,7 @@ static void append(struct fi_info **list, struct fi_info *info)
 }
 
 /* Get the answer of one link. -FI_ENODATA, with the reason logged: it has none. */
-static int answer(const struct lnx_link *link, const struct wf_prov *prov,
+static int lnx_provider_answer(const struct lnx_link *link, const struct wf_prov *prov,
 	uint32_t version, const char *node, const char *service, uint64_t flags,
 	const struct fi_info *hints, struct fi_info **ret_info)
 {
@@ -60,9 +60,9 @@ static int answer(const struct lnx_link *link, const struct wf_prov *prov,
 	return 0;
 }
 
-static int getinfo(const struct wf_prov *prov, uint32_t version, const char *node,
-	const char *service, uint64_t flags, const struct fi_info *hints,
-	struct fi_info **ret_info)
+static int lnx_provider_getinfo(const struct wf_prov *prov, uint32_t version,
+	const char *node, const char *service, uint64_t flags,
+	const struct fi_info *hints, struct fi_info **ret_info)
 {
 	struct fi_info *list = NULL, *info;
 	int ret = lnx_links_init();
@@ -70,10 +70,11 @@ static int getinfo(const struct wf_prov *prov, uint32_t version, const char *nod
 	if (ret)
 		return ret;
 	for (unsigned int i = 0; lnx_templates[i]; i++) {
-		ret = answer(lnx_link_find(lnx_templates[i]->domain_attr->name), prov,
+		ret = lnx_provider_answer(
+			lnx_link_find(lnx_templates[i]->domain_attr->name), prov,
 			version, node, service, flags, hints, &info);
 		if (!ret)
-			append(&list, info);
+			provider_append(&list, info);
 		else if (ret != -FI_ENODATA)
 			break;
 	}
@@ -87,4 +88,4 @@ static int getinfo(const struct wf_prov *prov, uint32_t version, const char *nod
 	return 0;
 }
 
-WF_PROV_FRAME(lnx, getinfo, lnx_params_init)
+WF_PROV_FRAME(lnx, lnx_provider_getinfo, lnx_params_init)

@@ -19,7 +19,7 @@
 
 /* The member's capabilities that the application uses. lnx itself does triggers and
  * multi-receive buffers. */
-static uint64_t member_caps(uint64_t ours, uint64_t members)
+static uint64_t rail_member_caps(uint64_t ours, uint64_t members)
 {
 	const uint64_t own = FI_TRIGGER | FI_MULTI_RECV | FI_COLLECTIVE;
 	const uint64_t always =
@@ -45,7 +45,7 @@ int lnx_rail_open(
 		return -FI_ENOMEM;
 	}
 	wf_lower_info_fit(info, ep->wf.info);
-	info->caps = member_caps(ep->wf.info->caps, info->caps);
+	info->caps = rail_member_caps(ep->wf.info->caps, info->caps);
 	/* Errors of injected operations report the context of the endpoint of lnx. */
 	ret = wf_lower_ep_open(&rail->below, domain, info, ep->wf.fid.fid.context);
 	rail->recorded = ep->tracked || !rail->below.builtin;
@@ -54,7 +54,7 @@ int lnx_rail_open(
 	return ret;
 }
 
-static int import_cqs(struct lnx_ep *ep, unsigned int index)
+static int rail_import_cqs(struct lnx_ep *ep, unsigned int index)
 {
 	struct lnx_rail *rail = &ep->rail[index];
 	uint64_t rx_flags = FI_RECV;
@@ -78,18 +78,19 @@ static int import_cqs(struct lnx_ep *ep, unsigned int index)
 
 /* Does the member count the event? completion.c counts transmissions over a recorded
  * rail. */
-static bool is_counted_by(const struct lnx_rail *rail, enum wf_ep_cntr event)
+static bool rail_is_counted_by(const struct lnx_rail *rail, enum wf_ep_cntr event)
 {
 	return !rail->recorded || event == WF_CNTR_RECV ||
 	       event == WF_CNTR_REMOTE_READ || event == WF_CNTR_REMOTE_WRITE;
 }
 
-static int import_cntr(struct lnx_ep *ep, struct lnx_rail *rail, enum wf_ep_cntr event)
+static int rail_import_cntr(
+	struct lnx_ep *ep, struct lnx_rail *rail, enum wf_ep_cntr event)
 {
 	struct wf_cntr *cntr = ep->wf.cntr[event];
 	bool deferred = !rail->below.builtin && event == WF_CNTR_RECV;
 
-	if (!cntr || !is_counted_by(rail, event))
+	if (!cntr || !rail_is_counted_by(rail, event))
 		return 0;
 	return wf_lower_ep_import_cntr(
 		&rail->below, event, cntr, deferred ? &lnx_deferred_cntr_ops : NULL);
@@ -100,12 +101,12 @@ int lnx_rail_bind_cntrs(struct lnx_ep *ep, unsigned int index)
 	int ret = 0;
 
 	for (int i = 0; i < WF_CNTR_COUNT && !ret; i++)
-		ret = import_cntr(ep, &ep->rail[index], (enum wf_ep_cntr)i);
+		ret = rail_import_cntr(ep, &ep->rail[index], (enum wf_ep_cntr)i);
 	lnx_fast_path_link(ep, &ep->rail[index]);
 	return ret;
 }
 
-static int import_srx(struct lnx_ep *ep, struct lnx_rail *rail)
+static int rail_import_srx(struct lnx_ep *ep, struct lnx_rail *rail)
 {
 	struct wf_lower_ep *below = &rail->below;
 	int ret;
@@ -134,10 +135,10 @@ int lnx_rail_enable(struct lnx_ep *ep, unsigned int index)
 	if (!ret)
 		ret = wf_lower_ep_bind(&rail->below, &ep->av->member[index]->fid, 0);
 	if (!ret)
-		ret = import_cqs(ep, index);
+		ret = rail_import_cqs(ep, index);
 	if (!ret)
 		ret = lnx_rail_bind_cntrs(ep, index);
 	if (!ret)
-		ret = import_srx(ep, rail);
+		ret = rail_import_srx(ep, rail);
 	return ret ? ret : wf_lower_ep_enable(&rail->below);
 }

@@ -58,7 +58,7 @@ struct lnx_op *lnx_op_find(struct lnx_ep *ep, const void *context, uint32_t rail
 	return found;
 }
 
-static bool op_is_on(const struct wf_list *link, const void *rail)
+static bool record_op_is_on(const struct wf_list *link, const void *rail)
 {
 	return wf_list_entry(link, struct lnx_op, link)->rail ==
 	       *(const uint32_t *)rail;
@@ -69,7 +69,7 @@ bool lnx_op_any(struct lnx_ep *ep, uint32_t rail)
 	bool found;
 
 	wf_lock(&ep->ops_lock);
-	found = wf_list_find(&ep->ops, op_is_on, &rail);
+	found = wf_list_find(&ep->ops, record_op_is_on, &rail);
 	wf_unlock(&ep->ops_lock);
 	return found;
 }
@@ -94,7 +94,7 @@ bool lnx_op_any_injected(struct lnx_ep *ep, uint32_t rail)
 
 /* The first transmission at @rail with the application's context @context whose end is
  * reported, or NULL. @cancelling is set, so that the record is not freed. */
-static struct lnx_op *find_cancelled(
+static struct lnx_op *record_find_cancelled(
 	struct lnx_ep *ep, const void *context, uint32_t rail)
 {
 	struct lnx_op *found = NULL;
@@ -118,7 +118,7 @@ static struct lnx_op *find_cancelled(
 
 void lnx_op_cancel(struct lnx_ep *ep, const void *context, uint32_t rail)
 {
-	struct lnx_op *rec = find_cancelled(ep, context, rail);
+	struct lnx_op *rec = record_find_cancelled(ep, context, rail);
 
 	if (!rec)
 		return;

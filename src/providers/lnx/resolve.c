@@ -27,13 +27,13 @@ struct resolved {
 	struct fi_info *answer[LNX_MAX_LINKS];
 };
 
-static void resolved_done(struct resolved *resolved)
+static void resolve_resolved_done(struct resolved *resolved)
 {
 	for (unsigned int i = 0; i < LNX_MAX_LINKS; i++)
 		fi_freeinfo(resolved->answer[i]);
 }
 
-static struct fi_info *member_hints(const struct lnx_member *member)
+static struct fi_info *resolve_member_hints(const struct lnx_member *member)
 {
 	struct fi_info *hints = fi_dupinfo(member->info);
 
@@ -51,10 +51,10 @@ static struct fi_info *member_hints(const struct lnx_member *member)
 }
 
 /* The member's answer to node and service; NULL: it has no such address. */
-static struct fi_info *ask_member(const struct lnx_member *member, const char *node,
-	const char *service, uint64_t flags)
+static struct fi_info *resolve_ask_member(const struct lnx_member *member,
+	const char *node, const char *service, uint64_t flags)
 {
-	struct fi_info *hints = member_hints(member), *list = NULL;
+	struct fi_info *hints = resolve_member_hints(member), *list = NULL;
 
 	if (hints && fi_getinfo(hints->fabric_attr->api_version, node, service, flags,
 			     hints, &list))
@@ -63,8 +63,8 @@ static struct fi_info *ask_member(const struct lnx_member *member, const char *n
 	return list;
 }
 
-static bool add_address(struct resolved *resolved, const struct lnx_member *member,
-	struct fi_info *answer, bool source)
+static bool resolve_add_address(struct resolved *resolved,
+	const struct lnx_member *member, struct fi_info *answer, bool source)
 {
 	struct lnx_name *name = &resolved->addr.name;
 	const void *addr = source ? answer->src_addr : answer->dest_addr;
@@ -86,8 +86,9 @@ static bool add_address(struct resolved *resolved, const struct lnx_member *memb
 }
 
 /* Ask the members in memory or, if @memory is false, those that use sockets. */
-static void ask_members(const struct lnx_link *link, bool memory, const char *node,
-	const char *service, uint64_t flags, struct resolved *resolved)
+static void resolve_ask_members(const struct lnx_link *link, bool memory,
+	const char *node, const char *service, uint64_t flags,
+	struct resolved *resolved)
 {
 	for (unsigned int i = 0; i < link->count; i++) {
 		const struct lnx_member *member = &link->member[i];
@@ -95,13 +96,14 @@ static void ask_members(const struct lnx_link *link, bool memory, const char *no
 
 		if (member->memory != memory)
 			continue;
-		answer = ask_member(member, node, service, flags);
+		answer = resolve_ask_member(member, node, service, flags);
 		if (answer)
-			(void)add_address(resolved, member, answer, flags & FI_SOURCE);
+			(void)resolve_add_address(
+				resolved, member, answer, flags & FI_SOURCE);
 	}
 }
 
-static bool has_sockets(const struct lnx_link *link)
+static bool resolve_has_sockets(const struct lnx_link *link)
 {
 	for (unsigned int i = 0; i < link->count; i++)
 		if (!link->member[i].memory)
@@ -111,7 +113,7 @@ static bool has_sockets(const struct lnx_link *link)
 
 /* Set the addresses in memory of a source whose first address is an Internet address.
  */
-static void name_memory(
+static void resolve_name_memory(
 	const struct lnx_link *link, uint64_t flags, struct resolved *resolved)
 {
 	const struct lnx_name_link *first = &resolved->addr.name.link[0];
@@ -121,19 +123,19 @@ static void name_memory(
 	if (wf_sockaddr_read(first->addr, first->len, &sa) || !wf_sockaddr_port(&sa))
 		return;
 	(void)snprintf(port, sizeof(port), "%u", wf_sockaddr_port(&sa));
-	ask_members(link, true, wf_sockaddr_host(&sa, host, sizeof(host)), port, flags,
-		resolved);
+	resolve_ask_members(link, true, wf_sockaddr_host(&sa, host, sizeof(host)), port,
+		flags, resolved);
 }
 
 static bool resolve_names(const struct lnx_link *link, const char *node,
 	const char *service, uint64_t flags, struct resolved *resolved)
 {
-	if (!has_sockets(link)) {
-		ask_members(link, true, node, service, flags, resolved);
+	if (!resolve_has_sockets(link)) {
+		resolve_ask_members(link, true, node, service, flags, resolved);
 	} else {
-		ask_members(link, false, node, service, flags, resolved);
+		resolve_ask_members(link, false, node, service, flags, resolved);
 		if (resolved->addr.name.count && flags & FI_SOURCE)
-			name_memory(link, flags & ~FI_NUMERICHOST, resolved);
+			resolve_name_memory(link, flags & ~FI_NUMERICHOST, resolved);
 	}
 	if (resolved->addr.name.count)
 		return true;
@@ -145,8 +147,8 @@ static bool resolve_names(const struct lnx_link *link, const char *node,
 	return false;
 }
 
-static bool read_hint(const struct lnx_link *link, uint32_t format, const char *field,
-	const void *addr, size_t len, struct lnx_addr *ret)
+static bool resolve_read_hint(const struct lnx_link *link, uint32_t format,
+	const char *field, const void *addr, size_t len, struct lnx_addr *ret)
 {
 	/* If the hints name no format, an Internet address is recognised by its form.
 	 */
@@ -161,8 +163,8 @@ static bool read_hint(const struct lnx_link *link, uint32_t format, const char *
 	return false;
 }
 
-static int set_address(uint32_t format, const char *field, const struct lnx_name *name,
-	void **ret_addr, size_t *ret_len)
+static int resolve_set_address(uint32_t format, const char *field,
+	const struct lnx_name *name, void **ret_addr, size_t *ret_len)
 {
 	uint8_t buf[LNX_ADDR_MAX];
 	size_t len = lnx_addr_write(format, name, buf);
@@ -183,7 +185,7 @@ static int set_address(uint32_t format, const char *field, const struct lnx_name
 	return 0;
 }
 
-static int answer_address(const struct lnx_link *link, const char *node,
+static int resolve_answer_address(const struct lnx_link *link, const char *node,
 	const char *service, uint64_t flags, const struct fi_info *hints, bool source,
 	struct fi_info *info)
 {
@@ -204,17 +206,17 @@ static int answer_address(const struct lnx_link *link, const char *node,
 	if (named)
 		found = resolve_names(link, node, service, flags, &resolved);
 	else
-		found = read_hint(
+		found = resolve_read_hint(
 			link, hints->addr_format, field, hint, len, &resolved.addr);
 	if (!found)
 		ret = -FI_ENODATA;
 	else if (source)
-		ret = set_address(info->addr_format, field, &resolved.addr.name,
+		ret = resolve_set_address(info->addr_format, field, &resolved.addr.name,
 			&info->src_addr, &info->src_addrlen);
 	else
-		ret = set_address(info->addr_format, field, &resolved.addr.name,
+		ret = resolve_set_address(info->addr_format, field, &resolved.addr.name,
 			&info->dest_addr, &info->dest_addrlen);
-	resolved_done(&resolved);
+	resolve_resolved_done(&resolved);
 	return ret;
 }
 
@@ -231,8 +233,9 @@ int lnx_resolve(const struct lnx_link *link, const char *node, const char *servi
 			asked, link->tmpl->domain_attr->name);
 		return -FI_ENODATA;
 	}
-	ret = answer_address(link, node, service, flags, hints, true, info);
+	ret = resolve_answer_address(link, node, service, flags, hints, true, info);
 	if (!ret)
-		ret = answer_address(link, node, service, flags, hints, false, info);
+		ret = resolve_answer_address(
+			link, node, service, flags, hints, false, info);
 	return ret;
 }

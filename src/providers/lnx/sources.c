@@ -23,13 +23,13 @@
  * of the two finds the other and makes the call.
  */
 
-static struct lnx_rail *rail_of(struct fid_peer_srx *fid)
+static struct lnx_rail *sources_rail_of(struct fid_peer_srx *fid)
 {
 	return wf_container_of(fid, struct lnx_rail, below.srx_port.fid);
 }
 
 /* Make the foreach_unspec_addr call that was put off, if there is one. */
-static void call_postponed(struct lnx_rail *rail)
+static void sources_call_postponed(struct lnx_rail *rail)
 {
 	lnx_get_addr_fn *get_addr = atomic_exchange(&rail->postponed, NULL);
 
@@ -38,26 +38,26 @@ static void call_postponed(struct lnx_rail *rail)
 			&rail->below.srx_port.fid, get_addr);
 }
 
-static void foreach_unspec(struct fid_peer_srx *fid, lnx_get_addr_fn *get_addr)
+static void sources_foreach_unspec(struct fid_peer_srx *fid, lnx_get_addr_fn *get_addr)
 {
-	struct lnx_rail *rail = rail_of(fid);
+	struct lnx_rail *rail = sources_rail_of(fid);
 
 	atomic_store(&rail->postponed, get_addr);
 	if (!atomic_load(&rail->rx.ep->av->inserting))
-		call_postponed(rail);
+		sources_call_postponed(rail);
 }
 
 void lnx_sources_export(struct lnx_rail *rail)
 {
 	rail->srx_ops = wf_srx_owner_ops;
-	rail->srx_ops.foreach_unspec_addr = foreach_unspec;
+	rail->srx_ops.foreach_unspec_addr = sources_foreach_unspec;
 	lnx_deferred_export_srx(&rail->srx_ops);
 }
 
-static void call_all_postponed(struct lnx_ep *ep)
+static void sources_call_all_postponed(struct lnx_ep *ep)
 {
 	for (unsigned int i = 0; i < ep->count; i++)
-		call_postponed(&ep->rail[i]);
+		sources_call_postponed(&ep->rail[i]);
 }
 
 int lnx_sources_insert(struct lnx_av *av, unsigned int rail, const void *addr,
@@ -69,22 +69,22 @@ int lnx_sources_insert(struct lnx_av *av, unsigned int rail, const void *addr,
 	ret = fi_av_insert(av->member[rail], addr, 1, id, flags, NULL);
 	atomic_store(&av->inserting, false);
 	wf_list_foreach(link, &av->eps)
-		call_all_postponed(wf_list_entry(link, struct lnx_ep, av_link));
+		sources_call_all_postponed(wf_list_entry(link, struct lnx_ep, av_link));
 	return ret;
 }
 
-static fi_addr_t no_source(struct fi_peer_rx_entry *entry)
+static fi_addr_t sources_no_source(struct fi_peer_rx_entry *entry)
 {
 	(void)entry;
 	return FI_ADDR_UNSPEC;
 }
 
-static bool is_at(fi_addr_t addr, const void *arg)
+static bool sources_is_at(fi_addr_t addr, const void *arg)
 {
 	return addr == *(const fi_addr_t *)arg;
 }
 
-static bool is_foreign_source(const struct lnx_rail *rail)
+static bool sources_is_foreign_source(const struct lnx_rail *rail)
 {
 	return rail->below.srx && !rail->below.builtin;
 }
@@ -96,9 +96,9 @@ void lnx_sources_forget(struct lnx_av *av, fi_addr_t index)
 		struct lnx_ep *ep = wf_list_entry(link, struct lnx_ep, av_link);
 
 		for (unsigned int i = 0; i < ep->count; i++)
-			if (is_foreign_source(&ep->rail[i]))
+			if (sources_is_foreign_source(&ep->rail[i]))
 				wf_srx_recheck_sources(&ep->rail[i].below.srx_port.fid,
-					no_source, is_at, &index);
+					sources_no_source, sources_is_at, &index);
 	}
 }
 
@@ -107,12 +107,12 @@ void lnx_sources_enabled(struct lnx_ep *ep)
 	bool any = false;
 
 	for (unsigned int i = 0; i < ep->count; i++)
-		any |= is_foreign_source(&ep->rail[i]);
+		any |= sources_is_foreign_source(&ep->rail[i]);
 	if (!any)
 		return;
 	(void)pthread_mutex_lock(&ep->domain->control);
 	wf_list_push(&ep->av->eps, &ep->av_link);
-	call_all_postponed(ep);
+	sources_call_all_postponed(ep);
 	(void)pthread_mutex_unlock(&ep->domain->control);
 }
 

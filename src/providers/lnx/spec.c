@@ -10,14 +10,14 @@ struct parser {
 	struct lnx_text where;
 };
 
-static bool bad(struct parser *p, const char *why, struct lnx_text where)
+static bool spec_bad(struct parser *p, const char *why, struct lnx_text where)
 {
 	p->why = why;
 	p->where = where;
 	return false;
 }
 
-static struct lnx_text trimmed(struct lnx_text text)
+static struct lnx_text spec_trimmed(struct lnx_text text)
 {
 	while (text.len && strchr(" \t\r\n", *text.at)) {
 		text.at++;
@@ -29,7 +29,7 @@ static struct lnx_text trimmed(struct lnx_text text)
 }
 
 /* Split the text before the first @sep, and @sep, off @rest. False: @rest was empty. */
-static bool next(struct lnx_text *rest, char sep, struct lnx_text *ret)
+static bool spec_next(struct lnx_text *rest, char sep, struct lnx_text *ret)
 {
 	const char *end;
 
@@ -44,7 +44,7 @@ static bool next(struct lnx_text *rest, char sep, struct lnx_text *ret)
 	} else {
 		rest->at = NULL;
 	}
-	*ret = trimmed(*ret);
+	*ret = spec_trimmed(*ret);
 	return true;
 }
 
@@ -54,51 +54,51 @@ bool lnx_text_is(const struct lnx_text *text, const char *name)
 }
 
 /* Is one layer of the name lnx, which cannot be its own member? */
-static bool is_lnx(struct lnx_text name)
+static bool spec_is_lnx(struct lnx_text name)
 {
 	struct lnx_text layer;
 
-	while (next(&name, ';', &layer))
+	while (spec_next(&name, ';', &layer))
 		if (lnx_text_is(&layer, "lnx"))
 			return true;
 	return false;
 }
 
-static bool parse_domains(
+static bool spec_parse_domains(
 	struct parser *p, struct lnx_text list, struct lnx_spec_provider *provider)
 {
 	struct lnx_text name;
 
-	while (next(&list, ',', &name)) {
+	while (spec_next(&list, ',', &name)) {
 		if (!name.len)
-			return bad(p, "a domain has no name", provider->name);
+			return spec_bad(p, "a domain has no name", provider->name);
 		if (provider->domain_count == LNX_SPEC_DOMAINS)
-			return bad(p, "more than 8 domains", name);
+			return spec_bad(p, "more than 8 domains", name);
 		provider->domain[provider->domain_count++] = name;
 	}
 	return true;
 }
 
-static bool parse_provider(
+static bool spec_parse_provider(
 	struct parser *p, struct lnx_text text, struct lnx_spec_provider *provider)
 {
-	(void)next(&text, ':', &provider->name);
+	(void)spec_next(&text, ':', &provider->name);
 	if (!provider->name.len)
-		return bad(p, "a provider has no name", provider->name);
-	if (is_lnx(provider->name))
-		return bad(p, "lnx cannot link itself", provider->name);
-	return parse_domains(p, text, provider);
+		return spec_bad(p, "a provider has no name", provider->name);
+	if (spec_is_lnx(provider->name))
+		return spec_bad(p, "lnx cannot link itself", provider->name);
+	return spec_parse_domains(p, text, provider);
 }
 
-static bool parse_link(
+static bool spec_parse_link(
 	struct parser *p, struct lnx_text text, struct lnx_spec_link *link)
 {
 	struct lnx_text provider;
 
-	while (next(&text, '+', &provider)) {
+	while (spec_next(&text, '+', &provider)) {
 		if (link->provider_count == LNX_SPEC_PROVIDERS)
-			return bad(p, "more than 8 providers in a link", provider);
-		if (!parse_provider(
+			return spec_bad(p, "more than 8 providers in a link", provider);
+		if (!spec_parse_provider(
 			    p, provider, &link->provider[link->provider_count++]))
 			return false;
 	}
@@ -113,11 +113,11 @@ bool lnx_spec_parse(const char *text, struct lnx_spec *ret_spec, const char **re
 	struct parser p = { NULL, rest };
 	bool ok = true;
 
-	while (ok && next(&rest, '|', &link)) {
+	while (ok && spec_next(&rest, '|', &link)) {
 		if (spec.link_count == LNX_SPEC_LINKS)
-			ok = bad(&p, "more than 8 links", link);
+			ok = spec_bad(&p, "more than 8 links", link);
 		else
-			ok = parse_link(&p, link, &spec.link[spec.link_count++]);
+			ok = spec_parse_link(&p, link, &spec.link[spec.link_count++]);
 	}
 	if (ok) {
 		*ret_spec = spec;

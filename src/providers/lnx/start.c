@@ -9,7 +9,7 @@
 
 /* Start any kind of operation at the rail that reaches its destination. */
 
-static inline ssize_t send_over(struct lnx_ep *ep, uint32_t index,
+static inline ssize_t start_send_over(struct lnx_ep *ep, uint32_t index,
 	const struct lnx_peer *peer, struct wf_op *op)
 {
 	struct lnx_rail *rail = &ep->rail[index];
@@ -21,8 +21,8 @@ static inline ssize_t send_over(struct lnx_ep *ep, uint32_t index,
 /* Start @op with a record as its context. The member reports the end of every operation
  * with a record, also of injected ones, so that each is counted once, with its result.
  * @head_of: lnx_op.head_of. */
-static __attribute__((noinline)) ssize_t send_recorded(struct lnx_ep *ep, uint32_t rail,
-	const struct lnx_peer *peer, const struct wf_op *op,
+static __attribute__((noinline)) ssize_t start_send_recorded(struct lnx_ep *ep,
+	uint32_t rail, const struct lnx_peer *peer, const struct wf_op *op,
 	struct lnx_outbound *head_of)
 {
 	struct lnx_op *rec = lnx_op_new(ep, op, rail);
@@ -34,7 +34,7 @@ static __attribute__((noinline)) ssize_t send_recorded(struct lnx_ep *ep, uint32
 	rec->head_of = head_of;
 	copy.context = rec;
 	copy.flags = (op->flags & ~(WF_OP_WORK | FI_PEER_TRANSFER)) | FI_COMPLETION;
-	ret = send_over(ep, rail, peer, &copy);
+	ret = start_send_over(ep, rail, peer, &copy);
 	if (ret)
 		lnx_op_free(ep, rec);
 	else
@@ -46,8 +46,8 @@ static ssize_t start_over(struct lnx_ep *ep, uint32_t rail, const struct lnx_pee
 	struct wf_op *op, struct lnx_outbound *head_of)
 {
 	if (wf_likely(!ep->rail[rail].recorded))
-		return send_over(ep, rail, peer, op);
-	return send_recorded(ep, rail, peer, op, head_of);
+		return start_send_over(ep, rail, peer, op);
+	return start_send_recorded(ep, rail, peer, op, head_of);
 }
 
 /* If a rail refuses an operation because the peer cannot be reached over it, the

@@ -9,7 +9,7 @@
 #include "providers/lnx/param.h"
 #include "sys/calls.h"
 
-static uint64_t value(const _Atomic uint64_t *counter)
+static uint64_t stats_value(const _Atomic uint64_t *counter)
 {
 	return atomic_load_explicit(counter, memory_order_relaxed);
 }
@@ -42,6 +42,6 @@ void lnx_dump_stats(const struct lnx_ep *ep)
 		lnx_stats_write("lnx %s: %s: %" PRIu64 " operations, %" PRIu64
 				" bytes sent, %" PRIu64 " failed\n",
 			ep->domain->wf->name, ep->domain->link->member[i].name,
-			value(&ep->rail[i].ops), value(&ep->rail[i].bytes),
-			value(&ep->rail[i].failures));
+			stats_value(&ep->rail[i].ops), stats_value(&ep->rail[i].bytes),
+			stats_value(&ep->rail[i].failures));
 }

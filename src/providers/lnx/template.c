@@ -27,79 +27,80 @@ enum { IOV_LIMIT_MAX = 8 };
 /* Limit of a count if no member states one. */
 enum { UNSTATED = 1 << 16 };
 
-static void lower_size(size_t *value, size_t other)
+static void template_lower_size(size_t *value, size_t other)
 {
 	*value = WF_MIN(*value, other);
 }
 
 /* Lower the limit of a count; 0 means that no limit is stated. */
-static void lower_count(size_t *value, size_t other)
+static void template_lower_count(size_t *value, size_t other)
 {
 	if (other && (!*value || other < *value))
 		*value = other;
 }
 
-static void lower_tx(struct fi_tx_attr *to, const struct fi_tx_attr *from)
+static void template_lower_tx(struct fi_tx_attr *to, const struct fi_tx_attr *from)
 {
 	to->msg_order &= from->msg_order;
-	lower_size(&to->inject_size, from->inject_size);
-	lower_size(&to->size, from->size);
-	lower_size(&to->iov_limit, from->iov_limit);
-	lower_size(&to->rma_iov_limit, from->rma_iov_limit);
+	template_lower_size(&to->inject_size, from->inject_size);
+	template_lower_size(&to->size, from->size);
+	template_lower_size(&to->iov_limit, from->iov_limit);
+	template_lower_size(&to->rma_iov_limit, from->rma_iov_limit);
 }
 
-static void lower_rx(struct fi_rx_attr *to, const struct fi_rx_attr *from)
+static void template_lower_rx(struct fi_rx_attr *to, const struct fi_rx_attr *from)
 {
 	to->msg_order &= from->msg_order;
-	lower_size(&to->size, from->size);
-	lower_size(&to->iov_limit, from->iov_limit);
+	template_lower_size(&to->size, from->size);
+	template_lower_size(&to->iov_limit, from->iov_limit);
 }
 
-static void lower_ep(struct fi_ep_attr *to, const struct fi_ep_attr *from)
+static void template_lower_ep(struct fi_ep_attr *to, const struct fi_ep_attr *from)
 {
-	lower_size(&to->max_msg_size, from->max_msg_size);
-	lower_size(&to->max_order_raw_size, from->max_order_raw_size);
-	lower_size(&to->max_order_war_size, from->max_order_war_size);
-	lower_size(&to->max_order_waw_size, from->max_order_waw_size);
+	template_lower_size(&to->max_msg_size, from->max_msg_size);
+	template_lower_size(&to->max_order_raw_size, from->max_order_raw_size);
+	template_lower_size(&to->max_order_war_size, from->max_order_war_size);
+	template_lower_size(&to->max_order_waw_size, from->max_order_waw_size);
 }
 
-static void lower_domain(struct fi_domain_attr *to, const struct fi_domain_attr *from)
+static void template_lower_domain(
+	struct fi_domain_attr *to, const struct fi_domain_attr *from)
 {
 	if (from->threading != FI_THREAD_SAFE)
 		to->threading = FI_THREAD_DOMAIN;
 	to->mr_mode |= from->mr_mode;
 	if (from->resource_mgmt != FI_RM_ENABLED)
 		to->resource_mgmt = FI_RM_DISABLED;
-	lower_size(&to->cq_data_size, from->cq_data_size);
-	lower_size(&to->mr_key_size, from->mr_key_size);
-	lower_count(&to->cq_cnt, from->cq_cnt);
-	lower_count(&to->ep_cnt, from->ep_cnt);
-	lower_count(&to->cntr_cnt, from->cntr_cnt);
-	lower_size(&to->mr_iov_limit, from->mr_iov_limit);
-	lower_count(&to->mr_cnt, from->mr_cnt);
-	lower_size(&to->max_err_data, from->max_err_data);
+	template_lower_size(&to->cq_data_size, from->cq_data_size);
+	template_lower_size(&to->mr_key_size, from->mr_key_size);
+	template_lower_count(&to->cq_cnt, from->cq_cnt);
+	template_lower_count(&to->ep_cnt, from->ep_cnt);
+	template_lower_count(&to->cntr_cnt, from->cntr_cnt);
+	template_lower_size(&to->mr_iov_limit, from->mr_iov_limit);
+	template_lower_count(&to->mr_cnt, from->mr_cnt);
+	template_lower_size(&to->max_err_data, from->max_err_data);
 }
 
-static void lower(struct fi_info *to, const struct fi_info *from)
+static void template_lower(struct fi_info *to, const struct fi_info *from)
 {
 	uint64_t comm = (to->caps | from->caps) & COMM;
 
 	to->caps = (to->caps & from->caps & ~COMM) | comm;
 	to->mode |= from->mode;
-	lower_tx(to->tx_attr, from->tx_attr);
-	lower_rx(to->rx_attr, from->rx_attr);
-	lower_ep(to->ep_attr, from->ep_attr);
-	lower_domain(to->domain_attr, from->domain_attr);
+	template_lower_tx(to->tx_attr, from->tx_attr);
+	template_lower_rx(to->rx_attr, from->rx_attr);
+	template_lower_ep(to->ep_attr, from->ep_attr);
+	template_lower_domain(to->domain_attr, from->domain_attr);
 }
 
-static void free_text(char **text)
+static void template_free_text(char **text)
 {
 	free(*text);
 	*text = NULL;
 }
 
 /* Remove names, addresses and opened objects, which a template does not have. */
-static void strip(struct fi_info *info)
+static void template_strip(struct fi_info *info)
 {
 	wf_lower_strip(info);
 	info->addr_format = FI_FORMAT_UNSPEC;
@@ -112,12 +113,12 @@ static void strip(struct fi_info *info)
 	free(info->domain_attr->auth_key);
 	info->domain_attr->auth_key = NULL;
 	info->domain_attr->auth_key_size = 0;
-	free_text(&info->fabric_attr->prov_name);
-	free_text(&info->fabric_attr->name);
-	free_text(&info->domain_attr->name);
+	template_free_text(&info->fabric_attr->prov_name);
+	template_free_text(&info->fabric_attr->name);
+	template_free_text(&info->domain_attr->name);
 }
 
-static void finish_domain(struct fi_domain_attr *attr)
+static void template_finish_domain(struct fi_domain_attr *attr)
 {
 	size_t *const counts[] = { &attr->cq_cnt, &attr->ep_cnt, &attr->cntr_cnt,
 		&attr->mr_cnt };
@@ -143,7 +144,7 @@ static void finish_domain(struct fi_domain_attr *attr)
 
 /* Messages to one peer that go over several rails may overtake each other, and a fence
  * would hold only one rail back. */
-static void drop_order(struct fi_info *info)
+static void template_drop_order(struct fi_info *info)
 {
 	info->caps &= ~FI_FENCE;
 	info->tx_attr->caps &= ~FI_FENCE;
@@ -154,7 +155,7 @@ static void drop_order(struct fi_info *info)
 	info->ep_attr->max_order_waw_size = 0;
 }
 
-static void finish(struct fi_info *info, const struct lnx_link *link)
+static void template_finish(struct fi_info *info, const struct lnx_link *link)
 {
 	info->caps = (info->caps & (LNX_MEMBER_CAPS | COMM)) | OWN_CAPS;
 	/* Collectives are made of tagged messages. */
@@ -169,9 +170,9 @@ static void finish(struct fi_info *info, const struct lnx_link *link)
 		info->tx_attr->op_flags &= link->member[i].op_flags;
 	info->rx_attr->op_flags = FI_COMPLETION | FI_MULTI_RECV | FI_MORE;
 	info->domain_attr->caps = (info->caps & COMM) | FI_AV_USER_ID;
-	lower_size(&info->tx_attr->iov_limit, IOV_LIMIT_MAX);
-	lower_size(&info->rx_attr->iov_limit, IOV_LIMIT_MAX);
-	lower_size(&info->tx_attr->rma_iov_limit, IOV_LIMIT_MAX);
+	template_lower_size(&info->tx_attr->iov_limit, IOV_LIMIT_MAX);
+	template_lower_size(&info->rx_attr->iov_limit, IOV_LIMIT_MAX);
+	template_lower_size(&info->tx_attr->rma_iov_limit, IOV_LIMIT_MAX);
 	info->tx_attr->tclass = 0;
 	info->ep_attr->type = FI_EP_RDM;
 	info->ep_attr->protocol = FI_PROTO_LNX;
@@ -179,9 +180,9 @@ static void finish(struct fi_info *info, const struct lnx_link *link)
 	info->ep_attr->tx_ctx_cnt = info->ep_attr->rx_ctx_cnt = 1;
 	info->ep_attr->mem_tag_format = 0;
 	info->ep_attr->msg_prefix_size = 0;
-	finish_domain(info->domain_attr);
+	template_finish_domain(info->domain_attr);
 	if (link->rails > 1 && lnx_params.per_msg)
-		drop_order(info);
+		template_drop_order(info);
 }
 
 struct fi_info *lnx_template(const struct lnx_link *link)
@@ -190,9 +191,9 @@ struct fi_info *lnx_template(const struct lnx_link *link)
 
 	if (!info)
 		return NULL;
-	strip(info);
+	template_strip(info);
 	for (unsigned int i = 1; i < link->count; i++)
-		lower(info, link->member[i].info);
-	finish(info, link);
+		template_lower(info, link->member[i].info);
+	template_finish(info, link);
 	return info;
 }

@@ -21,7 +21,7 @@ enum {
 };
 
 /* The info that the endpoint below is opened with. */
-static struct fi_info *info_below(const struct rxd_ep *ep)
+static struct fi_info *below_info(const struct rxd_ep *ep)
 {
 	const struct fi_info *above = ep->ep.info;
 	struct fi_info *info = fi_dupinfo(ep->domain->below.info);
@@ -42,7 +42,7 @@ static struct fi_info *info_below(const struct rxd_ep *ep)
 }
 
 /* Have the provider below tell the sources of packets, in the best way that it has. */
-static enum rxd_sources ask_sources(struct rxd_ep *ep, bool has_index)
+static enum rxd_sources below_ask_sources(struct rxd_ep *ep, bool has_index)
 {
 	struct wf_ep *builtin = ep->below.builtin;
 
@@ -54,7 +54,7 @@ static enum rxd_sources ask_sources(struct rxd_ep *ep, bool has_index)
 
 int rxd_below_open(struct rxd_ep *ep, void *context)
 {
-	struct fi_info *info = info_below(ep);
+	struct fi_info *info = below_info(ep);
 	bool sliced = info && info->caps & FI_MULTI_RECV && ep->domain->slices;
 	bool has_index = info && info->caps & FI_SOURCE;
 	int ret;
@@ -65,13 +65,13 @@ int rxd_below_open(struct rxd_ep *ep, void *context)
 	ret = wf_lower_ep_open(&ep->below, &ep->domain->below, info, context);
 	ep->sliced = !ret && sliced && ep->below.builtin;
 	if (!ret)
-		ep->sources = ask_sources(ep, has_index);
+		ep->sources = below_ask_sources(ep, has_index);
 	ep->buf_size = ep->sliced ? (size_t)SLICED_BYTES
 				  : ep->domain->prefix + ep->domain->max_packet;
 	return ret;
 }
 
-static void free_bufs(struct rxd_ep *ep)
+static void below_free_bufs(struct rxd_ep *ep)
 {
 	struct rxd_buf *buf = ep->bufs, *next;
 
@@ -90,11 +90,11 @@ void rxd_below_close(struct rxd_ep *ep)
 	wf_lower_ep_close(&ep->below);
 	wf_lower_cq_close(&ep->cq, domain);
 	wf_lower_close(domain, ep->av ? &ep->av->fid : NULL);
-	free_bufs(ep);
+	below_free_bufs(ep);
 	ep->av = NULL;
 }
 
-static struct rxd_buf *new_buf(struct rxd_ep *ep)
+static struct rxd_buf *below_new_buf(struct rxd_ep *ep)
 {
 	struct rxd_buf *buf = calloc(1, sizeof(*buf) + ep->buf_size);
 
@@ -113,18 +113,18 @@ static struct rxd_buf *new_buf(struct rxd_ep *ep)
 	return buf;
 }
 
-static struct rxd_buf *get_buf(struct rxd_ep *ep)
+static struct rxd_buf *below_get_buf(struct rxd_ep *ep)
 {
 	struct wf_list *link = wf_list_pop(&ep->free_bufs);
 	struct rxd_buf *buf;
 
 	buf = wf_likely(link != NULL) ? wf_list_entry(link, struct rxd_buf, link)
-				      : new_buf(ep);
+				      : below_new_buf(ep);
 	return buf;
 }
 
 /* The buffer that was used last is used first, because it is in the cache. */
-static void put_buf(struct rxd_ep *ep, struct rxd_buf *buf)
+static void below_put_buf(struct rxd_ep *ep, struct rxd_buf *buf)
 {
 	buf->state = RXD_BUF_IDLE;
 	wf_list_insert_after(&ep->free_bufs, &buf->link);
@@ -133,22 +133,22 @@ static void put_buf(struct rxd_ep *ep, struct rxd_buf *buf)
 void rxd_below_put(struct rxd_ep *ep, const struct rxd_packet *packet)
 {
 	if (packet->last)
-		put_buf(ep, packet->buf);
+		below_put_buf(ep, packet->buf);
 }
 
-static void *desc_of(const struct rxd_buf *buf)
+static void *below_desc_of(const struct rxd_buf *buf)
 {
 	return buf->mr ? fi_mr_desc(buf->mr) : NULL;
 }
 
-static uint32_t post_max(const struct rxd_ep *ep)
+static uint32_t below_post_max(const struct rxd_ep *ep)
 {
 	return ep->sliced ? SLICED_COUNT : (uint32_t)ep->domain->rx_buffers;
 }
 
-static ssize_t post(struct rxd_ep *ep, struct rxd_buf *buf)
+static ssize_t below_post(struct rxd_ep *ep, struct rxd_buf *buf)
 {
-	void *desc = desc_of(buf);
+	void *desc = below_desc_of(buf);
 	const struct iovec iov = { buf->data, ep->buf_size };
 	const struct fi_msg msg = { .msg_iov = &iov,
 		.desc = &desc,
@@ -160,23 +160,23 @@ static ssize_t post(struct rxd_ep *ep, struct rxd_buf *buf)
 }
 
 /* Post buffers until there are as many receives as there should be. */
-static void refill(struct rxd_ep *ep)
+static void below_refill(struct rxd_ep *ep)
 {
-	while (ep->posted < post_max(ep)) {
-		struct rxd_buf *buf = get_buf(ep);
+	while (ep->posted < below_post_max(ep)) {
+		struct rxd_buf *buf = below_get_buf(ep);
 
 		if (!buf)
 			return;
 		buf->state = RXD_BUF_POSTED;
-		if (post(ep, buf)) {
-			put_buf(ep, buf);
+		if (below_post(ep, buf)) {
+			below_put_buf(ep, buf);
 			return;
 		}
 		ep->posted++;
 	}
 }
 
-static int open_av(struct rxd_ep *ep)
+static int below_open_av(struct rxd_ep *ep)
 {
 	struct fi_av_attr attr = { .type = FI_AV_TABLE, .count = 1 };
 
@@ -186,7 +186,7 @@ static int open_av(struct rxd_ep *ep)
 		fi_av_open(ep->domain->below.domain, &attr, &ep->av, NULL));
 }
 
-static int open_cq(struct rxd_ep *ep, bool sleeps)
+static int below_open_cq(struct rxd_ep *ep, bool sleeps)
 {
 	const struct fi_info *info = ep->domain->below.info;
 	const struct fi_cq_attr attr = {
@@ -200,7 +200,7 @@ static int open_cq(struct rxd_ep *ep, bool sleeps)
 }
 
 /* A buffer is released when the longest train does not fit into it any more. */
-static int set_slices(struct rxd_ep *ep)
+static int below_set_slices(struct rxd_ep *ep)
 {
 	size_t min = SLICE_MAX + WF_SOURCE_SPACE;
 
@@ -213,10 +213,10 @@ static int set_slices(struct rxd_ep *ep)
 
 int rxd_below_enable(struct rxd_ep *ep, bool sleeps)
 {
-	int ret = open_av(ep);
+	int ret = below_open_av(ep);
 
 	if (!ret)
-		ret = open_cq(ep, sleeps);
+		ret = below_open_cq(ep, sleeps);
 	if (!ret)
 		ret = wf_lower_ep_bind(&ep->below, &ep->av->fid, 0);
 	if (!ret)
@@ -225,12 +225,12 @@ int rxd_below_enable(struct rxd_ep *ep, bool sleeps)
 		ret = wf_lower_ep_bind(&ep->below, &ep->cq.fid->fid,
 			FI_TRANSMIT | FI_SELECTIVE_COMPLETION);
 	if (!ret)
-		ret = set_slices(ep);
+		ret = below_set_slices(ep);
 	if (!ret)
 		ret = wf_lower_ep_enable(&ep->below);
 	if (ret)
 		return ret;
-	refill(ep);
+	below_refill(ep);
 	return ep->posted ? 0 : -FI_ENOMEM;
 }
 
@@ -250,7 +250,7 @@ void rxd_below_remove(struct rxd_ep *ep, fi_addr_t addr)
 }
 
 /* Handle the completion of a packet that was received from @source into @buf. */
-static bool take_received(struct rxd_ep *ep, const struct fi_cq_data_entry *entry,
+static bool below_take_received(struct rxd_ep *ep, const struct fi_cq_data_entry *entry,
 	struct rxd_buf *buf, fi_addr_t source, struct rxd_packet *ret)
 {
 	const uint8_t *data = ep->sliced ? entry->buf : buf->data;
@@ -264,7 +264,7 @@ static bool take_received(struct rxd_ep *ep, const struct fi_cq_data_entry *entr
 	if (wf_unlikely(entry->len < prefix || entry->len > ep->buf_size ||
 			(ep->sliced && !(entry->flags & FI_RECV)))) {
 		if (last)
-			put_buf(ep, buf);
+			below_put_buf(ep, buf);
 		return false;
 	}
 	*ret = (struct rxd_packet){ .buf = buf,
@@ -279,23 +279,23 @@ static bool take_received(struct rxd_ep *ep, const struct fi_cq_data_entry *entr
 
 /* Handle a completion; true: *@ret is a packet that was received. A provider of another
  * library may complete sends that asked for no completion, without a context. */
-static bool take(struct rxd_ep *ep, const struct fi_cq_data_entry *entry,
+static bool below_take(struct rxd_ep *ep, const struct fi_cq_data_entry *entry,
 	fi_addr_t source, struct rxd_packet *ret)
 {
 	struct rxd_buf *buf = entry->op_context;
 
 	if (wf_likely(buf && buf->state == RXD_BUF_POSTED))
-		return take_received(ep, entry, buf, source, ret);
+		return below_take_received(ep, entry, buf, source, ret);
 	if (buf && buf->state == RXD_BUF_SENDING) {
 		ep->sending--;
-		put_buf(ep, buf);
+		below_put_buf(ep, buf);
 	}
 	return false;
 }
 
 /* Handle an error of the queue: a datagram that does not fit into a buffer, or one that
  * could not be sent. Both are lost. */
-static void drop_failed(struct rxd_ep *ep)
+static void below_drop_failed(struct rxd_ep *ep)
 {
 	struct fi_cq_err_entry entry = { .op_context = NULL };
 	struct rxd_buf *buf;
@@ -309,11 +309,11 @@ static void drop_failed(struct rxd_ep *ep)
 		return; /* another completion releases a multi-receive buffer */
 	else
 		ep->posted--;
-	put_buf(ep, buf);
+	below_put_buf(ep, buf);
 }
 
 /* Read the queue, with the sources of packets if the provider below tells them so. */
-static ssize_t read_queue(struct rxd_ep *ep, struct fi_cq_data_entry *entries,
+static ssize_t below_read_queue(struct rxd_ep *ep, struct fi_cq_data_entry *entries,
 	fi_addr_t *sources, size_t max)
 {
 	ssize_t n;
@@ -333,20 +333,20 @@ size_t rxd_below_receive(struct rxd_ep *ep, struct rxd_packet *packets, size_t m
 	size_t count = 0;
 	ssize_t n;
 
-	if (wf_unlikely(ep->posted < post_max(ep)))
-		refill(ep);
-	n = read_queue(ep, entries, sources, WF_MIN(max, (size_t)ENTRIES));
+	if (wf_unlikely(ep->posted < below_post_max(ep)))
+		below_refill(ep);
+	n = below_read_queue(ep, entries, sources, WF_MIN(max, (size_t)ENTRIES));
 	if (wf_unlikely(n == -FI_EAVAIL))
-		drop_failed(ep);
+		below_drop_failed(ep);
 	for (ssize_t i = 0; i < n; i++)
-		count += take(ep, &entries[i],
+		count += below_take(ep, &entries[i],
 			ep->sources == RXD_SOURCES_INDEX ? sources[i]
 							 : FI_ADDR_NOTAVAIL,
 			&packets[count]);
 	return count;
 }
 
-static void *same_desc(const struct wf_lower_descs *descs, void *desc)
+static void *below_same_desc(const struct wf_lower_descs *descs, void *desc)
 {
 	(void)descs;
 	return desc;
@@ -354,10 +354,10 @@ static void *same_desc(const struct wf_lower_descs *descs, void *desc)
 
 /* Send a copy of the packet, from memory that the provider below may use until the send
  * completes. */
-static ssize_t send_copy(struct rxd_ep *ep, fi_addr_t to, const struct iovec *iov,
+static ssize_t below_send_copy(struct rxd_ep *ep, fi_addr_t to, const struct iovec *iov,
 	size_t count, size_t len)
 {
-	static const struct wf_lower_descs descs = { same_desc };
+	static const struct wf_lower_descs descs = { below_same_desc };
 	size_t prefix = ep->domain->prefix;
 	struct rxd_buf *buf;
 	struct iovec piece;
@@ -367,10 +367,10 @@ static ssize_t send_copy(struct rxd_ep *ep, fi_addr_t to, const struct iovec *io
 
 	if (ep->sending >= SENDING_MAX)
 		return -FI_EAGAIN;
-	buf = get_buf(ep);
+	buf = below_get_buf(ep);
 	if (!buf)
 		return -FI_EAGAIN;
-	desc = desc_of(buf);
+	desc = below_desc_of(buf);
 	piece = (struct iovec){ buf->data, prefix + len };
 	(void)wf_iov_gather(buf->data + prefix, iov, count);
 	op = (struct wf_op){ .kind = WF_OP_SEND,
@@ -383,7 +383,7 @@ static ssize_t send_copy(struct rxd_ep *ep, fi_addr_t to, const struct iovec *io
 	buf->state = RXD_BUF_SENDING;
 	ret = wf_lower_call(ep->below.fid, &op, to, &descs);
 	if (ret) {
-		put_buf(ep, buf);
+		below_put_buf(ep, buf);
 		return ret;
 	}
 	ep->sending++;
@@ -391,8 +391,8 @@ static ssize_t send_copy(struct rxd_ep *ep, fi_addr_t to, const struct iovec *io
 }
 
 /* Inject the packet as one buffer. */
-static ssize_t inject_one(struct rxd_ep *ep, fi_addr_t to, const struct iovec *iov,
-	size_t count, size_t len)
+static ssize_t below_inject_one(struct rxd_ep *ep, fi_addr_t to,
+	const struct iovec *iov, size_t count, size_t len)
 {
 	struct rxd_buf *buf;
 	ssize_t ret;
@@ -401,12 +401,12 @@ static ssize_t inject_one(struct rxd_ep *ep, fi_addr_t to, const struct iovec *i
 		ret = fi_inject(ep->below.fid, iov->iov_base, len, to);
 		return ret ? ret : (ssize_t)len;
 	}
-	buf = get_buf(ep);
+	buf = below_get_buf(ep);
 	if (!buf)
 		return -FI_EAGAIN;
 	(void)wf_iov_gather(buf->data, iov, count);
 	ret = fi_inject(ep->below.fid, buf->data, len, to);
-	put_buf(ep, buf);
+	below_put_buf(ep, buf);
 	return ret ? ret : (ssize_t)len;
 }
 
@@ -421,12 +421,12 @@ ssize_t rxd_below_send(struct rxd_ep *ep, fi_addr_t to, const struct iovec *iov,
 	ssize_t ret;
 
 	if (wf_unlikely(!ep->domain->gathers))
-		return send_copy(ep, to, iov, count, len);
+		return below_send_copy(ep, to, iov, count, len);
 	/* With its headers a packet may have more buffers than an endpoint below takes;
 	 * a provider of this library takes any number from a provider above. Only
 	 * fi_inject is sure to have no completion elsewhere. */
 	if (wf_unlikely(!ep->below.builtin))
-		return inject_one(ep, to, iov, count, len);
+		return below_inject_one(ep, to, iov, count, len);
 	ret = wf_lower_start(&ep->below, &op, to);
 	return wf_likely(!ret) ? (ssize_t)len : ret;
 }

@@ -17,7 +17,7 @@ enum {
 };
 
 /* Packets of the wire protocol in use have a fixed size, which both ends know. */
-static size_t wire_mtu(const struct fi_info *info, size_t prefix)
+static size_t domain_wire_mtu(const struct fi_info *info, size_t prefix)
 {
 	size_t most =
 		info->ep_attr->protocol == FI_PROTO_UDP ? RXD_MTU_WIRE : RXD_MTU_OTHER;
@@ -26,7 +26,7 @@ static size_t wire_mtu(const struct fi_info *info, size_t prefix)
 }
 
 /* Read the limits of the provider below. False: its packets cannot hold the headers. */
-static bool read_limits(struct rxd_domain *domain)
+static bool domain_read_limits(struct rxd_domain *domain)
 {
 	const struct fi_info *info = domain->below.info;
 	size_t max = WF_MIN(info->ep_attr->max_msg_size, (size_t)PACKET_MAX);
@@ -35,7 +35,7 @@ static bool read_limits(struct rxd_domain *domain)
 		info->mode & FI_MSG_PREFIX ? info->ep_attr->msg_prefix_size : 0;
 	if (domain->prefix > max || max - domain->prefix < RXD_MTU_MIN)
 		return false;
-	domain->wire_mtu = wire_mtu(info, domain->prefix);
+	domain->wire_mtu = domain_wire_mtu(info, domain->prefix);
 	domain->max_packet = max - domain->prefix;
 	domain->local_mr = info->domain_attr->mr_mode & FI_MR_LOCAL;
 	domain->gathers = !domain->local_mr && info->tx_attr->inject_size >= max &&
@@ -48,7 +48,7 @@ static bool read_limits(struct rxd_domain *domain)
 	return domain->rx_buffers;
 }
 
-static int open_below(
+static int rxd_domain_open_below(
 	struct rxd_domain *domain, struct wf_domain *wf, const struct fi_info *above)
 {
 	struct fi_info *found, *info;
@@ -75,11 +75,11 @@ int rxd_domain_init(struct wf_domain *wf, const struct fi_info *info)
 
 	if (!domain)
 		return -FI_ENOMEM;
-	ret = open_below(domain, wf, info);
+	ret = rxd_domain_open_below(domain, wf, info);
 	if (ret)
 		goto err_free;
 	domain->below.name = domain->below.info->fabric_attr->prov_name;
-	if (!read_limits(domain)) {
+	if (!domain_read_limits(domain)) {
 		rxd_log(FI_LOG_WARN, FI_LOG_DOMAIN,
 			"domain refused: packets of %s are too small\n",
 			domain->below.name);

@@ -13,7 +13,7 @@ void rxd_index_done(struct rxd_index *map)
 	*map = (struct rxd_index){ 0 };
 }
 
-static void put(struct rxd_index *map, struct rxd_index_slot what)
+static void index_put(struct rxd_index *map, struct rxd_index_slot what)
 {
 	uint32_t i = what.index & map->mask;
 
@@ -23,7 +23,7 @@ static void put(struct rxd_index *map, struct rxd_index_slot what)
 }
 
 /* Make room for one more peer. False: no memory. */
-static bool grow(struct rxd_index *map)
+static bool index_grow(struct rxd_index *map)
 {
 	size_t count = map->slots ? (size_t)map->mask + 1 : 0;
 	struct rxd_index wider = { .used = map->used };
@@ -39,14 +39,14 @@ static bool grow(struct rxd_index *map)
 	wider.mask = (uint32_t)(wanted - 1);
 	for (size_t i = 0; i < count; i++)
 		if (map->slots[i].index != 0)
-			put(&wider, map->slots[i]);
+			index_put(&wider, map->slots[i]);
 	free(map->slots);
 	*map = wider;
 	return true;
 }
 
 /* A random index that is not in use. 0: no random numbers. */
-static uint32_t draw(const struct rxd_index *map)
+static uint32_t index_draw(const struct rxd_index *map)
 {
 	uint32_t index;
 
@@ -59,10 +59,10 @@ static uint32_t draw(const struct rxd_index *map)
 
 uint32_t rxd_index_add(struct rxd_index *map, struct rxd_peer *peer)
 {
-	uint32_t index = grow(map) ? draw(map) : 0;
+	uint32_t index = index_grow(map) ? index_draw(map) : 0;
 
 	if (index != 0) {
-		put(map, (struct rxd_index_slot){ index, peer });
+		index_put(map, (struct rxd_index_slot){ index, peer });
 		map->used++;
 	}
 	return index;
@@ -82,6 +82,6 @@ void rxd_index_remove(struct rxd_index *map, uint32_t index)
 		struct rxd_index_slot moved = map->slots[i];
 
 		map->slots[i].index = 0;
-		put(map, moved);
+		index_put(map, moved);
 	}
 }

@@ -23,17 +23,17 @@ enum {
 	WINDOW_OURS = 4096,
 };
 
-static struct rxd_ep *ep_of(struct wf_remotes *remotes)
+static struct rxd_ep *peer_ep_of(struct wf_remotes *remotes)
 {
 	return wf_container_of(remotes, struct rxd_ep, remotes);
 }
 
-static bool is(const struct wf_remote *remote, const void *name)
+static bool rxd_peer_is(const struct wf_remote *remote, const void *name)
 {
 	return !memcmp(rxd_peer_of(remote)->name, name, RXD_NAME_SIZE);
 }
 
-static struct wf_remote *make(const void *name)
+static struct wf_remote *rxd_peer_make(const void *name)
 {
 	struct rxd_peer *peer = calloc(1, sizeof(*peer));
 
@@ -49,15 +49,15 @@ static struct wf_remote *make(const void *name)
 
 /* There are no connections; the flow knows whether the peer answers. A peer that is
  * gone is freed when no address leads to it. */
-static enum wf_remote_state state(const struct wf_remote *remote)
+static enum wf_remote_state rxd_peer_state(const struct wf_remote *remote)
 {
 	return rxd_peer_of(remote)->gone ? WF_REMOTE_DOWN : WF_REMOTE_UP;
 }
 
-static void free_peer(struct wf_remotes *remotes, struct wf_remote *remote)
+static void rxd_peer_free(struct wf_remotes *remotes, struct wf_remote *remote)
 {
 	struct rxd_peer *peer = rxd_peer_of(remote);
-	struct rxd_ep *ep = ep_of(remotes);
+	struct rxd_ep *ep = peer_ep_of(remotes);
 
 	if (peer->ep) {
 		rxd_stranger_remove(peer);
@@ -71,15 +71,15 @@ static void free_peer(struct wf_remotes *remotes, struct wf_remote *remote)
 }
 
 static const struct wf_remote_ops remote_ops = {
-	.is = is,
-	.make = make,
-	.state = state,
-	.free = free_peer,
+	.is = rxd_peer_is,
+	.make = rxd_peer_make,
+	.state = rxd_peer_state,
+	.free = rxd_peer_free,
 };
 
 /* Convert the address @addr, in the format of the AV, to the form in packets. False: no
  * peer can have that address. */
-static bool spell(const struct rxd_ep *ep, const void *addr, uint8_t *ret_name)
+static bool peer_spell(const struct rxd_ep *ep, const void *addr, uint8_t *ret_name)
 {
 	const struct wf_av_format *format = ep->ep.av->table.format;
 	uint32_t words[WF_AV_ADDR_WORDS] = { 0 };
@@ -91,7 +91,7 @@ static bool spell(const struct rxd_ep *ep, const void *addr, uint8_t *ret_name)
 	return true;
 }
 
-static int own_name(struct rxd_ep *ep)
+static int peer_own_name(struct rxd_ep *ep)
 {
 	uint8_t name[WF_AV_ADDR_WORDS * sizeof(uint32_t)] = { 0 };
 	size_t len = sizeof(name);
@@ -103,7 +103,7 @@ static int own_name(struct rxd_ep *ep)
 
 int rxd_peers_init(struct rxd_ep *ep)
 {
-	int ret = own_name(ep);
+	int ret = peer_own_name(ep);
 
 	if (ret || ep->peers_ready)
 		return ret;
@@ -138,7 +138,7 @@ void rxd_peers_done(struct rxd_ep *ep)
 }
 
 /* FNV-1a over words. */
-static uint64_t hash_of(const uint8_t *name)
+static uint64_t peer_hash_of(const uint8_t *name)
 {
 	uint64_t hash = UINT64_C(0xcbf29ce484222325), word;
 
@@ -164,7 +164,7 @@ size_t rxd_peer_path_packet(struct rxd_flow *flow)
 }
 
 /* Are packets to have seals? Those to the same address do not leave the host. */
-static bool wants_seals(const struct rxd_ep *ep, const struct rxd_peer *peer)
+static bool peer_wants_seals(const struct rxd_ep *ep, const struct rxd_peer *peer)
 {
 	union wf_sockaddr own, other;
 
@@ -176,7 +176,7 @@ static bool wants_seals(const struct rxd_ep *ep, const struct rxd_peer *peer)
 }
 
 /* Set up a peer that has just been allocated. */
-static int begin(struct rxd_ep *ep, struct rxd_peer *peer)
+static int peer_begin(struct rxd_ep *ep, struct rxd_peer *peer)
 {
 	uint32_t index = rxd_index_add(&ep->peers, peer);
 	int ret = index ? 0 : -FI_ENOMEM;
@@ -190,15 +190,16 @@ static int begin(struct rxd_ep *ep, struct rxd_peer *peer)
 	}
 	peer->ep = ep;
 	rxd_flow_init(&peer->flow, &ep->config, index);
-	peer->flow.wants_seals = wants_seals(ep, peer);
+	peer->flow.wants_seals = peer_wants_seals(ep, peer);
 	/* Both ends count packets as long as the endpoints exist. */
 	wf_remote_ref(&peer->remote);
 	return 0;
 }
 
-static int get(struct rxd_ep *ep, const uint8_t *name, struct rxd_peer **ret_peer)
+static int peer_get(struct rxd_ep *ep, const uint8_t *name, struct rxd_peer **ret_peer)
 {
-	struct wf_remote *remote = wf_remotes_get(&ep->remotes, hash_of(name), name);
+	struct wf_remote *remote =
+		wf_remotes_get(&ep->remotes, peer_hash_of(name), name);
 	struct rxd_peer *peer;
 	int ret = 0;
 
@@ -206,7 +207,7 @@ static int get(struct rxd_ep *ep, const uint8_t *name, struct rxd_peer **ret_pee
 		return -FI_ENOMEM;
 	peer = rxd_peer_of(remote);
 	if (wf_unlikely(!peer->ep))
-		ret = begin(ep, peer);
+		ret = peer_begin(ep, peer);
 	if (ret) {
 		wf_remotes_remove(&ep->remotes, remote);
 		free(peer);
@@ -216,15 +217,15 @@ static int get(struct rxd_ep *ep, const uint8_t *name, struct rxd_peer **ret_pee
 	return 0;
 }
 
-static int look_up(
+static int peer_look_up(
 	struct rxd_ep *ep, size_t index, const void *addr, struct rxd_peer **ret_peer)
 {
 	uint8_t name[RXD_NAME_SIZE];
 	int ret;
 
-	if (!spell(ep, addr, name))
+	if (!peer_spell(ep, addr, name))
 		return -FI_EINVAL;
-	ret = get(ep, name, ret_peer);
+	ret = peer_get(ep, name, ret_peer);
 	if (ret)
 		return ret;
 	if (!wf_remotes_set_index(&ep->remotes, index, &(*ret_peer)->remote))
@@ -234,7 +235,7 @@ static int look_up(
 	return 0;
 }
 
-static bool has_addr(
+static bool peer_has_addr(
 	const struct rxd_ep *ep, const struct rxd_peer *peer, const void *addr)
 {
 	return !memcmp(peer->name, addr, ep->ep.av->table.format->addr_len);
@@ -248,14 +249,14 @@ int rxd_peer_at(struct rxd_ep *ep, fi_addr_t addr, struct rxd_peer **ret_peer)
 
 	if (wf_unlikely(!name))
 		return wf_no_address(&rxd_fi, addr);
-	if (wf_unlikely(!remote || !has_addr(ep, rxd_peer_of(remote), name)))
-		return look_up(ep, index, name, ret_peer);
+	if (wf_unlikely(!remote || !peer_has_addr(ep, rxd_peer_of(remote), name)))
+		return peer_look_up(ep, index, name, ret_peer);
 	*ret_peer = rxd_peer_of(remote);
 	return 0;
 }
 
 /* Is the address @name, of @remote if that is not NULL, in the AV? */
-static bool is_in_av(
+static bool peer_is_in_av(
 	struct rxd_ep *ep, const struct wf_remote *remote, const uint8_t *name)
 {
 	return (remote && remote->indices) ||
@@ -265,7 +266,7 @@ static bool is_in_av(
 
 /* The peer @remote with @name, which this endpoint may not have inserted: the number of
  * such peers is limited. NULL in @remote: it is new. */
-static struct rxd_peer *stranger(
+static struct rxd_peer *peer_stranger(
 	struct rxd_ep *ep, struct wf_remote *remote, const uint8_t *name)
 {
 	struct rxd_peer *peer;
@@ -273,7 +274,7 @@ static struct rxd_peer *stranger(
 
 	if (remote && !rxd_peer_of(remote)->gone)
 		return rxd_peer_of(remote);
-	known = is_in_av(ep, remote, name);
+	known = peer_is_in_av(ep, remote, name);
 	if (!known && !rxd_stranger_fits(ep)) {
 		if (rxd_may_warn(ep))
 			rxd_log(FI_LOG_WARN, FI_LOG_EP_DATA,
@@ -282,7 +283,7 @@ static struct rxd_peer *stranger(
 				ep->strangers);
 		return NULL;
 	}
-	if (get(ep, name, &peer))
+	if (peer_get(ep, name, &peer))
 		return NULL;
 	if (peer->gone)
 		wf_remote_ref(&peer->remote);
@@ -293,7 +294,7 @@ static struct rxd_peer *stranger(
 }
 
 /* Can the packet have come from the address of @peer? */
-static bool is_from(const struct rxd_packet *packet, const struct rxd_peer *peer)
+static bool peer_is_from(const struct rxd_packet *packet, const struct rxd_peer *peer)
 {
 	const struct rxd_ep *ep = peer->ep;
 
@@ -309,30 +310,30 @@ static bool is_from(const struct rxd_packet *packet, const struct rxd_peer *peer
 }
 
 /* The peer with the index @index that sent @packet. */
-static struct rxd_peer *by_index(
+static struct rxd_peer *peer_by_index(
 	struct rxd_ep *ep, uint64_t index, const struct rxd_packet *packet)
 {
 	struct rxd_peer *peer = rxd_index_get(&ep->peers, index);
 
-	return wf_likely(peer && is_from(packet, peer)) ? peer : NULL;
+	return wf_likely(peer && peer_is_from(packet, peer)) ? peer : NULL;
 }
 
 /* The peer that sent the RTS @packet. */
-static struct rxd_peer *by_name(struct rxd_ep *ep, const struct rxd_packet *packet)
+static struct rxd_peer *peer_by_name(struct rxd_ep *ep, const struct rxd_packet *packet)
 {
 	uint8_t name[RXD_NAME_SIZE];
 	struct wf_remote *remote;
 	struct rxd_rts rts;
 
 	if (!rxd_rts_read(packet->data, packet->len, &rts) ||
-		!spell(ep, packet->addr ? packet->addr : rts.name, name))
+		!peer_spell(ep, packet->addr ? packet->addr : rts.name, name))
 		return NULL;
-	remote = wf_remotes_find(&ep->remotes, hash_of(name), name);
+	remote = wf_remotes_find(&ep->remotes, peer_hash_of(name), name);
 	/* A source that the AV below knows is a peer with another name. */
-	if (remote ? !is_from(packet, rxd_peer_of(remote))
+	if (remote ? !peer_is_from(packet, rxd_peer_of(remote))
 		   : packet->index != FI_ADDR_NOTAVAIL)
 		return NULL;
-	return stranger(ep, remote, name);
+	return peer_stranger(ep, remote, name);
 }
 
 struct rxd_peer *rxd_peer_from(struct rxd_ep *ep, const struct rxd_packet *packet)
@@ -342,12 +343,12 @@ struct rxd_peer *rxd_peer_from(struct rxd_ep *ep, const struct rxd_packet *packe
 
 	memcpy(&base, packet->data, sizeof(base));
 	if (base.type == RXD_RTS)
-		return by_name(ep, packet);
+		return peer_by_name(ep, packet);
 	if (base.type != RXD_CTS)
-		return by_index(ep, base.peer, packet);
+		return peer_by_index(ep, base.peer, packet);
 	if (!rxd_cts_read(packet->data, packet->len, ep->config.epoch, &cts))
 		return NULL;
-	return by_index(ep, cts.echo, packet);
+	return peer_by_index(ep, cts.echo, packet);
 }
 
 uint32_t rxd_peer_new_index(struct rxd_flow *flow)
@@ -409,7 +410,7 @@ fi_addr_t rxd_peer_index(struct rxd_peer *peer)
 
 	if (wf_likely(peer->source != FI_ADDR_NOTAVAIL)) {
 		addr = wf_av_addr(ep->ep.av, peer->source);
-		if (wf_likely(addr && has_addr(ep, peer, addr)))
+		if (wf_likely(addr && peer_has_addr(ep, peer, addr)))
 			return peer->source;
 	}
 	peer->source =

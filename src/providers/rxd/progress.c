@@ -24,7 +24,7 @@ bool rxd_may_warn(struct rxd_ep *ep)
 	return true;
 }
 
-static void note_deadline(struct rxd_ep *ep, uint64_t deadline_ns)
+static void progress_note_deadline(struct rxd_ep *ep, uint64_t deadline_ns)
 {
 	if (deadline_ns < ep->deadline_ns)
 		ep->deadline_ns = deadline_ns;
@@ -40,10 +40,10 @@ void rxd_schedule(struct rxd_peer *peer)
 		return;
 	if (wf_list_empty(&peer->active_link))
 		wf_list_push(&ep->active, &peer->active_link);
-	note_deadline(ep, deadline_ns);
+	progress_note_deadline(ep, deadline_ns);
 }
 
-static void receive(struct rxd_ep *ep, const struct rxd_packet *packet)
+static void rxd_progress_receive(struct rxd_ep *ep, const struct rxd_packet *packet)
 {
 	struct rxd_peer *peer = NULL;
 
@@ -63,7 +63,7 @@ static void receive(struct rxd_ep *ep, const struct rxd_packet *packet)
 }
 
 /* Receive all packets that have arrived; true: there were some. */
-static bool receive_all(struct rxd_ep *ep)
+static bool progress_receive_all(struct rxd_ep *ep)
 {
 	size_t limit = rxd_params.spin_count ? rxd_params.spin_count : SIZE_MAX;
 	struct rxd_packet packets[BATCH];
@@ -76,7 +76,7 @@ static bool receive_all(struct rxd_ep *ep)
 			break;
 		ep->now_ns = wf_now_ns();
 		for (size_t i = 0; i < count; i++)
-			receive(ep, &packets[i]);
+			rxd_progress_receive(ep, &packets[i]);
 		total += count;
 	} while (total < limit);
 	return total;
@@ -84,7 +84,7 @@ static bool receive_all(struct rxd_ep *ep)
 
 /* Run the active flows that received packets, or whose deadline has come; if @sleep,
  * all of them. */
-static void run_flows(struct rxd_ep *ep, bool sleep)
+static void progress_run_flows(struct rxd_ep *ep, bool sleep)
 {
 	ep->deadline_ns = UINT64_MAX;
 	wf_list_foreach_safe(link, &ep->active)
@@ -101,20 +101,20 @@ static void run_flows(struct rxd_ep *ep, bool sleep)
 		if (deadline_ns == UINT64_MAX)
 			wf_list_remove(&peer->active_link);
 		else
-			note_deadline(ep, deadline_ns);
+			progress_note_deadline(ep, deadline_ns);
 	}
 }
 
 void rxd_run_flows(struct rxd_ep *ep)
 {
 	ep->now_ns = wf_now_ns();
-	run_flows(ep, true);
+	progress_run_flows(ep, true);
 }
 
 void rxd_progress(struct wf_ep *wf)
 {
 	struct rxd_ep *ep = rxd_ep_of(wf);
-	bool received = receive_all(ep);
+	bool received = progress_receive_all(ep);
 
 	if (received)
 		wf_progress_found_some(&wf->progress);
@@ -122,7 +122,7 @@ void rxd_progress(struct wf_ep *wf)
 		ep->now_ns = wf_now_ns();
 	rxd_peers_tick(ep);
 	if (received || ep->deadline_ns <= ep->now_ns)
-		run_flows(ep, false);
+		progress_run_flows(ep, false);
 	if (wf_unlikely(ep->watches.sleepers))
 		rxd_timer_tick(ep);
 }

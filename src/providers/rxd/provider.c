@@ -63,7 +63,7 @@ static const struct fi_info info = {
 	.fabric_attr = &fabric_attr,
 };
 
-static void cleanup(void)
+static void rxd_provider_cleanup(void)
 {
 	wf_lower_getinfo_done(&rxd_kind);
 }
@@ -73,7 +73,7 @@ static const struct wf_prov rxd_prov = {
 	.templates = (const struct fi_info *const[]){ &info, NULL },
 	.default_fabric = "rxd",
 	.default_domain = "rxd",
-	.cleanup = cleanup,
+	.cleanup = rxd_provider_cleanup,
 	.domain_init = rxd_domain_init,
 	.domain_done = rxd_domain_done,
 	.endpoint = rxd_endpoint,
@@ -98,13 +98,13 @@ const struct wf_lower_kind rxd_kind = {
 	},
 };
 
-static int getinfo(const struct wf_prov *prov, uint32_t version, const char *node,
-	const char *service, uint64_t flags, const struct fi_info *hints,
-	struct fi_info **ret_info)
+static int rxd_provider_getinfo(const struct wf_prov *prov, uint32_t version,
+	const char *node, const char *service, uint64_t flags,
+	const struct fi_info *hints, struct fi_info **ret_info)
 {
 	(void)prov;
 	return wf_lower_getinfo(
 		&rxd_kind, version, node, service, flags, hints, ret_info);
 }
 
-WF_PROV_FRAME_NAMED(rxd, "ofi_rxd", getinfo, rxd_params_init)
+WF_PROV_FRAME_NAMED(rxd, "ofi_rxd", rxd_provider_getinfo, rxd_params_init)

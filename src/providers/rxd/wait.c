@@ -35,7 +35,7 @@ struct wf_fds *rxd_wait_fds(struct wf_ep *wf)
 	return &rxd_ep_of(wf)->fds;
 }
 
-static void set_timer(struct rxd_ep *ep)
+static void rxd_wait_set_timer(struct rxd_ep *ep)
 {
 	uint64_t deadline_ns = ep->deadline_ns;
 
@@ -58,7 +58,7 @@ void rxd_timer_tick(struct rxd_ep *ep)
 		return;
 	/* Another thread may still sleep: set the timer again. */
 	ep->watches.timer_expired = false;
-	set_timer(ep);
+	rxd_wait_set_timer(ep);
 }
 
 bool rxd_arm(struct wf_ep *wf)
@@ -70,6 +70,6 @@ bool rxd_arm(struct wf_ep *wf)
 	if (ep->deadline_ns <= ep->now_ns)
 		return false;
 	ep->watches.sleepers = true;
-	set_timer(ep);
+	rxd_wait_set_timer(ep);
 	return !ep->cq.has_fd || !fi_trywait(ep->domain->below.fabric, &fid, 1);
 }

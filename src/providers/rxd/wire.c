@@ -3,17 +3,17 @@
 
 #include <string.h>
 
-static bool is_atomic(uint8_t type)
+static bool wire_is_atomic(uint8_t type)
 {
 	return type == RXD_ATOMIC || type == RXD_FETCH || type == RXD_COMPARE;
 }
 
-static bool has_rma(uint8_t type)
+static bool wire_has_rma(uint8_t type)
 {
-	return type == RXD_READ || type == RXD_WRITE || is_atomic(type);
+	return type == RXD_READ || type == RXD_WRITE || wire_is_atomic(type);
 }
 
-static bool needs_segment_head(uint8_t type)
+static bool wire_needs_segment_head(uint8_t type)
 {
 	return type == RXD_READ || type == RXD_FETCH || type == RXD_COMPARE;
 }
@@ -41,14 +41,14 @@ size_t rxd_op_head_size(const struct rxd_op_head *head)
 		size += sizeof(head->data);
 	if (!head->whole)
 		size += sizeof(struct rxd_segment_head);
-	if (has_rma(head->type))
+	if (wire_has_rma(head->type))
 		size += head->rma_count * sizeof(head->rma[0]);
-	if (is_atomic(head->type))
+	if (wire_is_atomic(head->type))
 		size += sizeof(struct rxd_atomic_head);
 	return size;
 }
 
-static uint8_t *put(uint8_t *to, const void *from, size_t len)
+static uint8_t *wire_put(uint8_t *to, const void *from, size_t len)
 {
 	memcpy(to, from, len);
 	return to + len;
@@ -64,15 +64,15 @@ size_t rxd_op_head_write(const struct rxd_op_head *head, uint8_t *to)
 	uint8_t *at = to;
 
 	if (head->has_tag)
-		at = put(at, &head->tag, sizeof(head->tag));
+		at = wire_put(at, &head->tag, sizeof(head->tag));
 	if (head->has_data)
-		at = put(at, &head->data, sizeof(head->data));
+		at = wire_put(at, &head->data, sizeof(head->data));
 	if (!head->whole)
-		at = put(at, &segment, sizeof(segment));
-	if (has_rma(head->type))
-		at = put(at, head->rma, head->rma_count * sizeof(head->rma[0]));
-	if (is_atomic(head->type))
-		at = put(at, &atomic, sizeof(atomic));
+		at = wire_put(at, &segment, sizeof(segment));
+	if (wire_has_rma(head->type))
+		at = wire_put(at, head->rma, head->rma_count * sizeof(head->rma[0]));
+	if (wire_is_atomic(head->type))
+		at = wire_put(at, &atomic, sizeof(atomic));
 	return (size_t)(at - to);
 }
 
@@ -82,7 +82,7 @@ struct reader {
 	size_t left;
 };
 
-static bool take(struct reader *from, void *to, size_t len)
+static bool wire_take(struct reader *from, void *to, size_t len)
 {
 	if (from->left < len)
 		return false;
@@ -92,11 +92,11 @@ static bool take(struct reader *from, void *to, size_t len)
 	return true;
 }
 
-static bool read_segment_head(struct reader *from, struct rxd_op_head *head)
+static bool wire_read_segment_head(struct reader *from, struct rxd_op_head *head)
 {
 	struct rxd_segment_head segment;
 
-	if (!take(from, &segment, sizeof(segment)))
+	if (!wire_take(from, &segment, sizeof(segment)))
 		return false;
 	head->size = segment.size;
 	head->packets = segment.packets;
@@ -106,7 +106,7 @@ static bool read_segment_head(struct reader *from, struct rxd_op_head *head)
 }
 
 /* Sum of the lengths of all RMA segments, in bytes. False: overflow. */
-static bool sum_segments(const struct rxd_op_head *head, uint64_t *ret)
+static bool wire_sum_segments(const struct rxd_op_head *head, uint64_t *ret)
 {
 	*ret = 0;
 	for (uint32_t i = 0; i < head->rma_count; i++)
@@ -115,7 +115,7 @@ static bool sum_segments(const struct rxd_op_head *head, uint64_t *ret)
 	return true;
 }
 
-static bool read_access(struct reader *from, struct rxd_op_head *head)
+static bool wire_read_access(struct reader *from, struct rxd_op_head *head)
 {
 	struct rxd_atomic_head atomic;
 	uint64_t len;
@@ -123,16 +123,16 @@ static bool read_access(struct reader *from, struct rxd_op_head *head)
 	if (head->whole)
 		head->rma_count = 1;
 	if (!head->rma_count || head->rma_count > RXD_RMA_LIMIT ||
-		!take(from, head->rma, head->rma_count * sizeof(head->rma[0])) ||
-		!sum_segments(head, &len))
+		!wire_take(from, head->rma, head->rma_count * sizeof(head->rma[0])) ||
+		!wire_sum_segments(head, &len))
 		return false;
 	if (head->whole)
 		head->size = len;
 	if (len != head->size)
 		return false;
-	if (!is_atomic(head->type))
+	if (!wire_is_atomic(head->type))
 		return true;
-	if (!take(from, &atomic, sizeof(atomic)))
+	if (!wire_take(from, &atomic, sizeof(atomic)))
 		return false;
 	head->datatype = atomic.datatype;
 	head->op = atomic.op;
@@ -141,9 +141,9 @@ static bool read_access(struct reader *from, struct rxd_op_head *head)
 
 /* Is the payload of @len bytes as long as the headers allow? That of atomic operations
  * depends on the operation, and is checked when that is known. */
-static bool payload_fits(const struct rxd_op_head *head, size_t len)
+static bool rxd_wire_payload_fits(const struct rxd_op_head *head, size_t len)
 {
-	if (is_atomic(head->type))
+	if (wire_is_atomic(head->type))
 		return true;
 	if (head->type == RXD_READ)
 		return !len;
@@ -163,20 +163,20 @@ bool rxd_op_head_read(uint8_t type, uint16_t flags, const uint8_t *from, size_t 
 		.whole = flags & RXD_FLAG_WHOLE,
 		.packets = 1 };
 
-	if (!rxd_type_is_op(type) || (head.whole && needs_segment_head(type)) ||
+	if (!rxd_type_is_op(type) || (head.whole && wire_needs_segment_head(type)) ||
 		(type == RXD_TAGGED && !head.has_tag))
 		return false;
-	if (head.has_tag && !take(&reader, &head.tag, sizeof(head.tag)))
+	if (head.has_tag && !wire_take(&reader, &head.tag, sizeof(head.tag)))
 		return false;
-	if (head.has_data && !take(&reader, &head.data, sizeof(head.data)))
+	if (head.has_data && !wire_take(&reader, &head.data, sizeof(head.data)))
 		return false;
-	if (!head.whole && !read_segment_head(&reader, &head))
+	if (!head.whole && !wire_read_segment_head(&reader, &head))
 		return false;
-	if (has_rma(type) && !read_access(&reader, &head))
+	if (wire_has_rma(type) && !wire_read_access(&reader, &head))
 		return false;
-	if (!has_rma(type) && head.whole)
+	if (!wire_has_rma(type) && head.whole)
 		head.size = reader.left;
-	if (!payload_fits(&head, reader.left))
+	if (!rxd_wire_payload_fits(&head, reader.left))
 		return false;
 	*ret = head;
 	*ret_size = len - reader.left;

@@ -17,31 +17,31 @@ enum {
 	TX_DEPTH = 128,
 };
 
-static const struct wf_lower_domain *domain_of(const struct rxm_ep *ep)
+static const struct wf_lower_domain *below_domain_of(const struct rxm_ep *ep)
 {
 	return &ep->domain->below;
 }
 
 /* Open a queue with a descriptor for sleeping threads or, if the provider below has no
  * descriptors, without one. */
-static int open_eq(struct rxm_ep *ep)
+static int below_open_eq(struct rxm_ep *ep)
 {
 	struct fi_eq_attr attr = { .wait_obj = FI_WAIT_FD };
 	int ret;
 
 	if (ep->eq)
 		return 0;
-	ret = fi_eq_open(domain_of(ep)->fabric, &attr, &ep->eq, NULL);
+	ret = fi_eq_open(below_domain_of(ep)->fabric, &attr, &ep->eq, NULL);
 	if (ret) {
 		attr.wait_obj = FI_WAIT_NONE;
-		ret = fi_eq_open(domain_of(ep)->fabric, &attr, &ep->eq, NULL);
+		ret = fi_eq_open(below_domain_of(ep)->fabric, &attr, &ep->eq, NULL);
 	}
 	if (ret)
 		ep->eq = NULL;
-	return wf_lower_result(domain_of(ep), FI_LOG_EP_CTRL, "fi_eq_open", ret);
+	return wf_lower_result(below_domain_of(ep), FI_LOG_EP_CTRL, "fi_eq_open", ret);
 }
 
-static int listen_at(struct rxm_ep *ep, struct fid_pep *pep)
+static int below_listen_at(struct rxm_ep *ep, struct fid_pep *pep)
 {
 	union wf_sockaddr name = { 0 };
 	size_t len = sizeof(name);
@@ -58,10 +58,10 @@ static int listen_at(struct rxm_ep *ep, struct fid_pep *pep)
 	}
 	if (!ret && (len > sizeof(name) || wf_sockaddr_read(&name, len, &ep->name)))
 		ret = -FI_EADDRNOTAVAIL;
-	return wf_lower_result(domain_of(ep), FI_LOG_EP_CTRL, call, ret);
+	return wf_lower_result(below_domain_of(ep), FI_LOG_EP_CTRL, call, ret);
 }
 
-static int open_pep(struct rxm_ep *ep)
+static int below_open_pep(struct rxm_ep *ep)
 {
 	struct fid_pep *pep;
 	struct fi_info *info;
@@ -72,14 +72,14 @@ static int open_pep(struct rxm_ep *ep)
 	info = rxm_info_below(ep, &ep->name);
 	if (!info)
 		return -FI_ENOMEM;
-	ret = fi_passive_ep(domain_of(ep)->fabric, info, &pep, NULL);
+	ret = fi_passive_ep(below_domain_of(ep)->fabric, info, &pep, NULL);
 	fi_freeinfo(info);
 	if (ret)
 		return wf_lower_result(
-			domain_of(ep), FI_LOG_EP_CTRL, "fi_passive_ep", ret);
-	ret = listen_at(ep, pep);
+			below_domain_of(ep), FI_LOG_EP_CTRL, "fi_passive_ep", ret);
+	ret = below_listen_at(ep, pep);
 	if (ret)
-		wf_lower_close(domain_of(ep), &pep->fid);
+		wf_lower_close(below_domain_of(ep), &pep->fid);
 	else
 		ep->pep = pep;
 	return ret;
@@ -87,18 +87,18 @@ static int open_pep(struct rxm_ep *ep)
 
 bool rxm_below_is_stream(const struct rxm_ep *ep)
 {
-	return domain_of(ep)->info->ep_attr->protocol == FI_PROTO_SOCK_TCP;
+	return below_domain_of(ep)->info->ep_attr->protocol == FI_PROTO_SOCK_TCP;
 }
 
 /* Number of buffers to post, by default @size. */
-static size_t depth_of(size_t size)
+static size_t below_depth_of(size_t size)
 {
 	return rxm_params.msg_rx_size ? rxm_params.msg_rx_size : size;
 }
 
-static bool wants_srx(const struct rxm_ep *ep)
+static bool below_wants_srx(const struct rxm_ep *ep)
 {
-	const char *name = domain_of(ep)->info->fabric_attr->prov_name;
+	const char *name = below_domain_of(ep)->info->fabric_attr->prov_name;
 
 	if (rxm_params.use_srx >= 0)
 		return rxm_params.use_srx;
@@ -108,17 +108,17 @@ static bool wants_srx(const struct rxm_ep *ep)
 	       (!strcasecmp(name, "tcp") || !strcasecmp(name, "net"));
 }
 
-static int open_srx(struct rxm_ep *ep)
+static int below_open_srx(struct rxm_ep *ep)
 {
-	struct fi_rx_attr attr = *domain_of(ep)->info->rx_attr;
+	struct fi_rx_attr attr = *below_domain_of(ep)->info->rx_attr;
 	int ret;
 
 	if (ep->srx)
 		return 0;
 	attr.op_flags = 0;
 	if (!rxm_below_is_stream(ep))
-		attr.size = depth_of(SHARED_DEPTH);
-	ret = fi_srx_context(domain_of(ep)->domain, &attr, &ep->srx, NULL);
+		attr.size = below_depth_of(SHARED_DEPTH);
+	ret = fi_srx_context(below_domain_of(ep)->domain, &attr, &ep->srx, NULL);
 	if (!ret)
 		return 0;
 	ep->srx = NULL;
@@ -128,20 +128,20 @@ static int open_srx(struct rxm_ep *ep)
 	return ret;
 }
 
-static int open_buffers(struct rxm_ep *ep)
+static int below_open_buffers(struct rxm_ep *ep)
 {
-	bool shared = ep->bufs || (wants_srx(ep) && !open_srx(ep));
+	bool shared = ep->bufs || (below_wants_srx(ep) && !below_open_srx(ep));
 
 	if (ep->bufs)
 		return 0;
-	ep->rx_depth = depth_of(shared ? SHARED_DEPTH : OWN_DEPTH);
+	ep->rx_depth = below_depth_of(shared ? SHARED_DEPTH : OWN_DEPTH);
 	/* A stream holds messages back until there are buffers. */
 	ep->counts_credits = !shared && !rxm_below_is_stream(ep);
 	return shared ? rxm_bufs_new(ep, NULL, ep->srx, ep->rx_depth, &ep->bufs) : 0;
 }
 
 /* Without an inbox, all packets come in posted buffers. */
-static void open_inbox(struct rxm_ep *ep)
+static void below_open_inbox(struct rxm_ep *ep)
 {
 	const struct wf_cq *cq = ep->cq.builtin;
 
@@ -154,20 +154,20 @@ int rxm_below_open(struct rxm_ep *ep)
 {
 	const struct fi_cq_attr attr = { .format = FI_CQ_FORMAT_TAGGED,
 		.wait_obj = FI_WAIT_FD };
-	int ret = wf_lower_cq_open(&ep->cq, domain_of(ep), &attr);
+	int ret = wf_lower_cq_open(&ep->cq, below_domain_of(ep), &attr);
 
 	if (!ret)
-		ret = open_eq(ep);
+		ret = below_open_eq(ep);
 	if (!ret)
-		open_inbox(ep);
+		below_open_inbox(ep);
 	if (!ret)
-		ret = open_buffers(ep);
-	return ret ? ret : open_pep(ep);
+		ret = below_open_buffers(ep);
+	return ret ? ret : below_open_pep(ep);
 }
 
 void rxm_below_close(struct rxm_ep *ep)
 {
-	const struct wf_lower_domain *domain = domain_of(ep);
+	const struct wf_lower_domain *domain = below_domain_of(ep);
 
 	wf_lower_close(domain, ep->pep ? &ep->pep->fid : NULL);
 	wf_lower_close(domain, ep->srx ? &ep->srx->fid : NULL);
@@ -191,7 +191,7 @@ void rxm_below_size(const struct rxm_ep *ep, struct fi_info *info)
 
 struct fi_info *rxm_info_below(const struct rxm_ep *ep, const union wf_sockaddr *src)
 {
-	struct fi_info *info = fi_dupinfo(domain_of(ep)->info);
+	struct fi_info *info = fi_dupinfo(below_domain_of(ep)->info);
 	uint32_t format = info ? info->addr_format : 0;
 
 	if (!info)

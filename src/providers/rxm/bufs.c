@@ -38,7 +38,7 @@ static struct rxm_buf *buf_of(struct rxm_call *call)
 }
 
 /* False: it cannot be posted now, and is in ep->idle. */
-static bool post(struct rxm_buf *buf)
+static bool bufs_post(struct rxm_buf *buf)
 {
 	struct rxm_bufs *bufs = buf->bufs;
 	void *desc = bufs->mr ? fi_mr_desc(bufs->mr) : NULL;
@@ -59,9 +59,9 @@ static bool post(struct rxm_buf *buf)
 }
 
 /* Post a buffer again; the peer of its connection gets a credit for it. */
-static void repost(struct rxm_buf *buf)
+static void bufs_repost(struct rxm_buf *buf)
 {
-	if (wf_likely(post(buf)) && buf->call.conn)
+	if (wf_likely(bufs_post(buf)) && buf->call.conn)
 		rxm_credit_reposted(buf->call.conn);
 }
 
@@ -73,7 +73,7 @@ void rxm_bufs_post_idle(struct rxm_ep *ep)
 	while ((link = wf_list_pop(&ep->idle)))
 		wf_list_push(&idle, link);
 	while ((link = wf_list_pop(&idle)))
-		repost(buf_of(wf_list_entry(link, struct rxm_call, link)));
+		bufs_repost(buf_of(wf_list_entry(link, struct rxm_call, link)));
 }
 
 void rxm_bufs_post_withheld(struct rxm_conn *conn)
@@ -81,12 +81,12 @@ void rxm_bufs_post_withheld(struct rxm_conn *conn)
 	struct wf_list *link;
 
 	while ((link = wf_list_pop(&conn->withheld)))
-		repost(buf_of(wf_list_entry(link, struct rxm_call, link)));
+		bufs_repost(buf_of(wf_list_entry(link, struct rxm_call, link)));
 }
 
 /* The connection of a packet; in a shared context the id in the packet tells it. NULL:
  * unknown. */
-static struct rxm_conn *conn_of(struct rxm_buf *buf, size_t len)
+static struct rxm_conn *bufs_conn_of(struct rxm_buf *buf, size_t len)
 {
 	enum { ID_AT = 8 };
 	uint64_t id;
@@ -99,7 +99,7 @@ static struct rxm_conn *conn_of(struct rxm_buf *buf, size_t len)
 	return rxm_conn_by_id(buf->bufs->ep, id);
 }
 
-static void deliver(struct rxm_buf *buf, const struct fi_cq_tagged_entry *entry)
+static void bufs_deliver(struct rxm_buf *buf, const struct fi_cq_tagged_entry *entry)
 {
 	struct rxm_conn *conn;
 
@@ -117,7 +117,7 @@ static void deliver(struct rxm_buf *buf, const struct fi_cq_tagged_entry *entry)
 			wf_inbox_handled(&buf->call.conn->inbox);
 		return;
 	}
-	conn = conn_of(buf, entry->len);
+	conn = bufs_conn_of(buf, entry->len);
 	if (wf_unlikely(!conn)) {
 		FI_WARN_SPARSE(&rxm_fi, FI_LOG_EP_DATA,
 			"a packet of %zu bytes is dropped: it belongs to no "
@@ -131,7 +131,7 @@ static void deliver(struct rxm_buf *buf, const struct fi_cq_tagged_entry *entry)
 
 /* A message without a header, of an unknown connection: wait behind others of that kind
  * for memory? */
-static bool waits_raw(struct rxm_buf *buf, const struct fi_cq_tagged_entry *entry)
+static bool bufs_waits_raw(struct rxm_buf *buf, const struct fi_cq_tagged_entry *entry)
 {
 	struct rxm_ep *ep = buf->bufs->ep;
 
@@ -152,44 +152,44 @@ void rxm_bufs_deliver_raw(struct rxm_ep *ep)
 
 		link = wf_list_pop(&ep->data.held_raw);
 		buf = buf_of(wf_list_entry(link, struct rxm_call, link));
-		deliver(buf, &buf->entry);
-		repost(buf);
+		bufs_deliver(buf, &buf->entry);
+		bufs_repost(buf);
 	}
 }
 
 /* The connection is held: a buffer is not posted again, unless it brought a packet that
  * was handled nevertheless. */
-static bool is_withheld(const struct rxm_conn *conn, size_t held_bytes)
+static bool bufs_is_withheld(const struct rxm_conn *conn, size_t held_bytes)
 {
 	return wf_unlikely(rxm_conn_is_held(conn)) &&
 	       conn->data.held_bytes != held_bytes;
 }
 
-static void received(
+static void bufs_received(
 	struct rxm_call *call, int err, const struct fi_cq_tagged_entry *entry)
 {
 	struct rxm_buf *buf = buf_of(call);
 	struct rxm_conn *conn = call->conn;
 	size_t held_bytes = conn ? conn->data.held_bytes : 0;
 
-	if (wf_likely(!err) && waits_raw(buf, entry))
+	if (wf_likely(!err) && bufs_waits_raw(buf, entry))
 		return;
 	if (wf_likely(!err))
-		deliver(buf, entry);
+		bufs_deliver(buf, entry);
 	else if (err != FI_ETRUNC)
 		return; /* the connection or the receive context is closed */
 	else if (conn)
 		rxm_conn_fail(conn, FI_EPROTO);
 	if (conn && conn->state == RXM_CONN_DOWN)
 		return;
-	if (conn && is_withheld(conn, held_bytes)) {
+	if (conn && bufs_is_withheld(conn, held_bytes)) {
 		wf_list_push(&conn->withheld, &buf->call.link);
 		return;
 	}
-	repost(buf);
+	bufs_repost(buf);
 }
 
-static int make_area(struct rxm_bufs *bufs)
+static int bufs_make_area(struct rxm_bufs *bufs)
 {
 	struct iovec iov;
 	void *area;
@@ -220,20 +220,20 @@ int rxm_bufs_new(struct rxm_ep *ep, struct rxm_conn *conn, struct fid_ep *target
 	bufs->target = target;
 	bufs->count = all;
 	bufs->buf_size = RXM_HEADER + ep->buffer_size;
-	ret = make_area(bufs);
+	ret = bufs_make_area(bufs);
 	if (ret) {
 		rxm_bufs_free(bufs);
 		return ret;
 	}
 	for (size_t i = 0; i < all; i++) {
-		bufs->buf[i].call.done = received;
+		bufs->buf[i].call.done = bufs_received;
 		bufs->buf[i].call.conn = conn;
 		wf_list_init(&bufs->buf[i].call.link);
 		bufs->buf[i].bufs = bufs;
 		bufs->buf[i].data = bufs->area + i * bufs->buf_size;
 		bufs->buf[i].tagged = i >= count;
 		/* The credits of a new connection are for all of them. */
-		if (!post(&bufs->buf[i]) && conn)
+		if (!bufs_post(&bufs->buf[i]) && conn)
 			conn->reposted--;
 	}
 	*ret_bufs = bufs;

@@ -9,18 +9,18 @@
  * closed.
  */
 
-static bool is_promised(const struct wf_list *link, const void *arg)
+static bool closing_is_promised(const struct wf_list *link, const void *arg)
 {
 	(void)arg;
 	return wf_list_entry(link, struct rxm_call, link)->promised;
 }
 
-static bool is_left(const struct rxm_conn *conn)
+static bool rxm_closing_is_left(const struct rxm_conn *conn)
 {
 	if (conn->state == RXM_CONN_DOWN)
 		return false;
 	return wf_list_find(&conn->waiting, rxm_data_op_is_promised, NULL) ||
-	       wf_list_find(&conn->calls, is_promised, NULL) ||
+	       wf_list_find(&conn->calls, closing_is_promised, NULL) ||
 	       (conn->state == RXM_CONN_UP && !rxm_data_flushed(conn));
 }
 
@@ -31,7 +31,7 @@ bool rxm_flushed(struct wf_ep *wf)
 	ep->eq_soon = true;
 	wf_list_foreach(link, &ep->conns)
 	{
-		if (is_left(wf_list_entry(link, struct rxm_conn, link)))
+		if (rxm_closing_is_left(wf_list_entry(link, struct rxm_conn, link)))
 			return false;
 	}
 	return wf_local_flushed(ep->below) &&
@@ -39,7 +39,7 @@ bool rxm_flushed(struct wf_ep *wf)
 		       &ep->peers->remotes, rxm_data_op_is_promised, NULL);
 }
 
-static bool is_unfinished_below(const struct rxm_conn *conn)
+static bool closing_is_unfinished_below(const struct rxm_conn *conn)
 {
 	return !wf_list_empty(&conn->waiting) || !wf_list_empty(&conn->calls) ||
 	       (conn->below.builtin && wf_ep_unfinished(conn->below.builtin));
@@ -53,7 +53,8 @@ bool rxm_unfinished(struct wf_ep *wf)
 		return true;
 	wf_list_foreach(link, &ep->conns)
 	{
-		if (is_unfinished_below(wf_list_entry(link, struct rxm_conn, link)))
+		if (closing_is_unfinished_below(
+			    wf_list_entry(link, struct rxm_conn, link)))
 			return true;
 	}
 	return false;

@@ -12,7 +12,7 @@
 
 /* The domain below, which is opened and closed with the domain. */
 
-static void add_tagged(struct fi_info *info)
+static void domain_add_tagged(struct fi_info *info)
 {
 	info->caps |= FI_TAGGED;
 	if (info->tx_attr->caps)
@@ -23,7 +23,7 @@ static void add_tagged(struct fi_info *info)
 
 /* Tagged messages arrive from below only if peers of release 1.17 send them so: over
  * tcp, whose provider in this library supports them. */
-static void take_tagged(struct fi_info *info)
+static void domain_take_tagged(struct fi_info *info)
 {
 	struct fi_info *hints = fi_dupinfo(info), *list = NULL;
 
@@ -32,12 +32,13 @@ static void take_tagged(struct fi_info *info)
 	hints->tx_attr->caps = hints->rx_attr->caps = 0;
 	hints->caps |= FI_TAGGED;
 	if (!wf_lower_find_again(hints, &list))
-		add_tagged(info);
+		domain_add_tagged(info);
 	fi_freeinfo(list);
 	fi_freeinfo(hints);
 }
 
-static int open_below(struct rxm_domain *domain, const struct rxm_offer *offer)
+static int rxm_domain_open_below(
+	struct rxm_domain *domain, const struct rxm_offer *offer)
 {
 	struct fi_info *info = wf_lower_domain_info(offer->below, domain->wf);
 
@@ -47,12 +48,12 @@ static int open_below(struct rxm_domain *domain, const struct rxm_offer *offer)
 	 * are used below, too, so that addresses and keys are the same. */
 	info->domain_attr->mr_mode &= ~FI_MR_LOCAL;
 	info->domain_attr->mr_mode |= offer->below->domain_attr->mr_mode;
-	take_tagged(info);
+	domain_take_tagged(info);
 	return wf_lower_domain_open(
 		&domain->below, &rxm_fi, offer->below->fabric_attr->prov_name, info);
 }
 
-static void fill(struct rxm_domain *domain, const struct rxm_offer *offer)
+static void domain_fill(struct rxm_domain *domain, const struct rxm_offer *offer)
 {
 	const struct fi_info *below = domain->below.info;
 	int mode = below->domain_attr->mr_mode;
@@ -94,12 +95,12 @@ int rxm_domain_init(struct wf_domain *wf, const struct fi_info *info)
 	if (!domain)
 		return -FI_ENOMEM;
 	domain->wf = wf;
-	ret = open_below(domain, offer);
+	ret = rxm_domain_open_below(domain, offer);
 	if (ret) {
 		free(domain);
 		return ret;
 	}
-	fill(domain, offer);
+	domain_fill(domain, offer);
 	wf_local_domain_init(&domain->local, wf, rxm_atomic_max());
 	wf->prov_data = domain;
 	return 0;
@@ -118,7 +119,7 @@ void rxm_domain_done(struct wf_domain *wf)
  */
 enum { KEY_TRIES = 1 << 16 };
 
-static uint64_t next_key(struct rxm_domain *domain)
+static uint64_t domain_next_key(struct rxm_domain *domain)
 {
 	uint32_t n =
 		atomic_fetch_add_explicit(&domain->next_key, 1, memory_order_relaxed);
@@ -138,7 +139,7 @@ int rxm_domain_expose(struct rxm_domain *domain, const struct iovec *iov,
 	int ret = -FI_ENOKEY;
 
 	for (int i = 0; i < KEY_TRIES && ret == -FI_ENOKEY; i++) {
-		attr.requested_key = domain->prov_key ? 0 : next_key(domain);
+		attr.requested_key = domain->prov_key ? 0 : domain_next_key(domain);
 		ret = fi_mr_regattr(domain->below.domain, &attr, 0, ret_mr);
 	}
 	if (!ret)

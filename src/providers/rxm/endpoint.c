@@ -9,7 +9,7 @@
 
 /* Open all objects below. Threads may then make progress. The endpoint's control mutex
  * is held. */
-static int open_all(struct rxm_ep *ep)
+static int endpoint_open_all(struct rxm_ep *ep)
 {
 	int ret;
 
@@ -29,10 +29,10 @@ static int rxm_enable(struct wf_ep *wf)
 
 	wf_av_removals_start(&ep->peers->remotes.removals, wf->av);
 	rxm_local_open(ep);
-	return open_all(ep);
+	return endpoint_open_all(ep);
 }
 
-static void end_conns(struct rxm_ep *ep)
+static void rxm_endpoint_end_conns(struct rxm_ep *ep)
 {
 	wf_ep_srx_lock(&ep->ep);
 	wf_lock(&ep->ep.lock);
@@ -47,7 +47,7 @@ static void rxm_destroy(struct wf_ep *wf)
 	struct rxm_ep *ep = rxm_ep_of(wf);
 
 	ep->data.quiet = true;
-	end_conns(ep);
+	rxm_endpoint_end_conns(ep);
 	rxm_local_close(ep);
 	rxm_peers_free(ep);
 	rxm_wait_close(ep);
@@ -71,14 +71,14 @@ static int rxm_setname(struct wf_ep *wf, const void *addr, size_t len)
 	ep->pep = NULL;
 	ep->opened = false;
 	ep->name = name;
-	return open_all(ep);
+	return endpoint_open_all(ep);
 }
 
 /* The port is known only when the endpoint listens, so fi_getname makes it listen. */
 static int rxm_getname(struct wf_ep *wf, void *addr, size_t *len)
 {
 	struct rxm_ep *ep = rxm_ep_of(wf);
-	int ret = open_all(ep);
+	int ret = endpoint_open_all(ep);
 
 	if (ret)
 		return ret;
@@ -160,7 +160,7 @@ static const struct wf_xfer_ops rxm_xfer_ops = {
 	.arm = rxm_arm,
 };
 
-static void init(struct rxm_ep *ep, const union wf_sockaddr *name)
+static void rxm_endpoint_init(struct rxm_ep *ep, const union wf_sockaddr *name)
 {
 	struct wf_ep *wf = &ep->ep;
 
@@ -197,7 +197,7 @@ int rxm_endpoint(struct wf_domain *domain, struct fi_info *info, struct fid_ep *
 	if (ret)
 		return ret;
 	ep = rxm_ep_of(wf);
-	init(ep, &name);
+	rxm_endpoint_init(ep, &name);
 	ret = rxm_peers_new(ep);
 	if (ret)
 		goto err_ep;

@@ -20,14 +20,14 @@ struct rxm_mr {
 	struct fid_mr *own; /* the region for packets */
 };
 
-static struct rxm_mr *mr_of_fid(struct fid *fid)
+static struct rxm_mr *rxm_mr_of_fid(struct fid *fid)
 {
 	return wf_container_of(fid, struct rxm_mr, base.fid.fid);
 }
 
-static int mr_close(struct fid *fid)
+static int rxm_mr_close(struct fid *fid)
 {
-	struct rxm_mr *mr = mr_of_fid(fid);
+	struct rxm_mr *mr = rxm_mr_of_fid(fid);
 	int ret = fi_close(&mr->own->fid);
 
 	if (ret)
@@ -37,9 +37,9 @@ static int mr_close(struct fid *fid)
 	return 0;
 }
 
-static int mr_bind(struct fid *fid, struct fid *bfid, uint64_t flags)
+static int rxm_mr_bind(struct fid *fid, struct fid *bfid, uint64_t flags)
 {
-	struct rxm_mr *mr = mr_of_fid(fid);
+	struct rxm_mr *mr = rxm_mr_of_fid(fid);
 	int ret = fi_mr_bind(mr->own, bfid, flags);
 
 	if (ret || bfid->fclass != FI_CLASS_CNTR)
@@ -50,9 +50,9 @@ static int mr_bind(struct fid *fid, struct fid *bfid, uint64_t flags)
 		wf_container_of(bfid, struct wf_cntr, fid.fid), flags);
 }
 
-static int mr_control(struct fid *fid, int command, void *arg)
+static int rxm_mr_control(struct fid *fid, int command, void *arg)
 {
-	struct rxm_mr *mr = mr_of_fid(fid);
+	struct rxm_mr *mr = rxm_mr_of_fid(fid);
 	int ret = fi_control(&mr->own->fid, command, arg);
 
 	if (ret || command == FI_GET_RAW_MR)
@@ -60,9 +60,9 @@ static int mr_control(struct fid *fid, int command, void *arg)
 	return fi_control(&mr->below.fid->fid, command, arg);
 }
 
-static struct fi_ops mr_fid_ops = WF_FID_OPS(mr_close, mr_bind, mr_control);
+static struct fi_ops mr_fid_ops = WF_FID_OPS(rxm_mr_close, rxm_mr_bind, rxm_mr_control);
 
-static int register_both(struct rxm_mr *mr, struct rxm_mr *base,
+static int mr_register_both(struct rxm_mr *mr, struct rxm_mr *base,
 	const struct fi_mr_attr *attr, uint64_t flags)
 {
 	struct rxm_domain *domain = rxm_domain_of(mr->base.domain);
@@ -97,7 +97,7 @@ int rxm_mr_register(struct wf_domain *domain, const struct fi_mr_attr *attr,
 	if (!mr)
 		return -FI_ENOMEM;
 	mr->base.domain = domain;
-	ret = register_both(mr,
+	ret = mr_register_both(mr,
 		base ? wf_container_of(base, struct rxm_mr, base) : NULL, attr, flags);
 	if (ret) {
 		free(mr);

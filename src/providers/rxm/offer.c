@@ -47,20 +47,20 @@ static struct rxm_offer *offers[RXM_OFFERS_MAX];
 static atomic_uint offer_count;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
-static bool same_text(const char *a, const char *b)
+static bool offer_same_text(const char *a, const char *b)
 {
 	return a && b ? !strcasecmp(a, b) : a == b;
 }
 
-static bool same_domain(const struct fi_info *a, const struct fi_info *b)
+static bool offer_same_domain(const struct fi_info *a, const struct fi_info *b)
 {
 	return a->addr_format == b->addr_format &&
-	       same_text(a->domain_attr->name, b->domain_attr->name) &&
-	       same_text(a->fabric_attr->name, b->fabric_attr->name);
+	       offer_same_text(a->domain_attr->name, b->domain_attr->name) &&
+	       offer_same_text(a->fabric_attr->name, b->fabric_attr->name);
 }
 
 /* Is @name "<base>", or "<base>;ofi_rxm" in either order? */
-static bool is_over(const char *name, const char *base)
+static bool offer_is_over(const char *name, const char *base)
 {
 	size_t len = strlen(base);
 	const char *at;
@@ -73,25 +73,25 @@ static bool is_over(const char *name, const char *base)
 	return at && !strcasecmp(at + 1, base);
 }
 
-static const struct rxm_offer *find(const struct fi_info *info)
+static const struct rxm_offer *offer_find(const struct fi_info *info)
 {
-	/* acquire: pairs with the release in add(). */
+	/* acquire: pairs with the release in offer_add(). */
 	unsigned int count = atomic_load_explicit(&offer_count, memory_order_acquire);
 
 	for (unsigned int i = 0; i < count; i++)
-		if (is_over(info->fabric_attr->prov_name,
+		if (offer_is_over(info->fabric_attr->prov_name,
 			    offers[i]->below->fabric_attr->prov_name) &&
-			same_domain(info, offers[i]->below))
+			offer_same_domain(info, offers[i]->below))
 			return offers[i];
 	return NULL;
 }
 
 const struct rxm_offer *rxm_offer_find(const struct fi_info *info)
 {
-	return info->fabric_attr && info->domain_attr ? find(info) : NULL;
+	return info->fabric_attr && info->domain_attr ? offer_find(info) : NULL;
 }
 
-static size_t least(size_t a, size_t b)
+static size_t offer_least(size_t a, size_t b)
 {
 	return WF_MIN(a, b);
 }
@@ -99,7 +99,7 @@ static size_t least(size_t a, size_t b)
 /* How many bytes can be injected: as many as below, although a longer message, with its
  * header, is copied; or, if that is little or needs registered memory, what fits into a
  * buffer of this endpoint. */
-static size_t inject_size(const struct fi_info *below)
+static size_t offer_inject_size(const struct fi_info *below)
 {
 	size_t size = below->tx_attr->inject_size;
 
@@ -108,21 +108,22 @@ static size_t inject_size(const struct fi_info *below)
 	return size;
 }
 
-static void fill_tx(struct fi_tx_attr *attr, const struct fi_info *below, uint64_t more)
+static void offer_fill_tx(
+	struct fi_tx_attr *attr, const struct fi_info *below, uint64_t more)
 {
 	*attr = (struct fi_tx_attr){
 		.caps = BASE_TX | more,
 		.op_flags = OP_FLAGS,
 		.msg_order = more ? ORDER_MORE : ORDER_BASE,
-		.inject_size = inject_size(below),
+		.inject_size = offer_inject_size(below),
 		.size = rxm_params.tx_size,
 		.iov_limit = RXM_IOV_LIMIT,
-		.rma_iov_limit =
-			least(below->tx_attr->rma_iov_limit, (size_t)RXM_IOV_LIMIT),
+		.rma_iov_limit = offer_least(
+			below->tx_attr->rma_iov_limit, (size_t)RXM_IOV_LIMIT),
 	};
 }
 
-static void fill_rx(struct fi_rx_attr *attr, uint64_t events, uint64_t more)
+static void offer_fill_rx(struct fi_rx_attr *attr, uint64_t events, uint64_t more)
 {
 	*attr = (struct fi_rx_attr){
 		.caps = BASE_RX | events | more,
@@ -133,7 +134,8 @@ static void fill_rx(struct fi_rx_attr *attr, uint64_t events, uint64_t more)
 	};
 }
 
-static void fill_ep(struct fi_ep_attr *attr, const struct fi_info *below, uint64_t more)
+static void offer_fill_ep(
+	struct fi_ep_attr *attr, const struct fi_info *below, uint64_t more)
 {
 	size_t order = more ? 0 : SIZE_MAX;
 
@@ -142,8 +144,10 @@ static void fill_ep(struct fi_ep_attr *attr, const struct fi_info *below, uint64
 		.protocol = FI_PROTO_RXM,
 		.protocol_version = 1,
 		.max_msg_size = below->ep_attr->max_msg_size,
-		.max_order_raw_size = least(below->ep_attr->max_order_raw_size, order),
-		.max_order_waw_size = least(below->ep_attr->max_order_waw_size, order),
+		.max_order_raw_size =
+			offer_least(below->ep_attr->max_order_raw_size, order),
+		.max_order_waw_size =
+			offer_least(below->ep_attr->max_order_waw_size, order),
 		.tx_ctx_cnt = 1,
 		.rx_ctx_cnt = 1,
 	};
@@ -153,26 +157,26 @@ static void fill_ep(struct fi_ep_attr *attr, const struct fi_info *below, uint64
  * not register local buffers, this provider does. */
 enum { MR_MODES = FI_MR_VIRT_ADDR | FI_MR_ALLOCATED | FI_MR_PROV_KEY };
 
-static void fill_domain(struct fi_domain_attr *attr, const struct fi_info *below)
+static void offer_fill_domain(struct fi_domain_attr *attr, const struct fi_info *below)
 {
 	const struct fi_domain_attr *from = below->domain_attr;
 
 	*attr = (struct fi_domain_attr){
 		WF_OFFER_DOMAIN,
 		.mr_mode = from->mr_mode & MR_MODES,
-		.cq_data_size = least(from->cq_data_size, sizeof(uint64_t)),
+		.cq_data_size = offer_least(from->cq_data_size, sizeof(uint64_t)),
 		.max_ep_tx_ctx = 1,
 		.max_ep_rx_ctx = 1,
 		.max_ep_srx_ctx = 1 << 15,
-		.mr_iov_limit = least(from->mr_iov_limit, (size_t)RXM_IOV_LIMIT),
+		.mr_iov_limit = offer_least(from->mr_iov_limit, (size_t)RXM_IOV_LIMIT),
 		.caps = (below->caps & COMM) | DOMAIN,
 		.max_err_data = 0,
 	};
-	attr->mr_key_size = least(from->mr_key_size, sizeof(uint64_t));
+	attr->mr_key_size = offer_least(from->mr_key_size, sizeof(uint64_t));
 }
 
 /* Would the domain of @below be one of this library? */
-static bool is_own(const struct fi_info *below)
+static bool offer_is_own(const struct fi_info *below)
 {
 	struct fid_fabric *fabric;
 	bool own;
@@ -186,14 +190,14 @@ static bool is_own(const struct fi_info *below)
 
 /* FI_RMA_EVENT is offered only over a provider of this library: another one would count
  * the accesses of a rendezvous, too. */
-static uint64_t events_of(const struct fi_info *below)
+static uint64_t offer_events_of(const struct fi_info *below)
 {
 	uint64_t events = below->caps & FI_RMA_EVENT;
 
-	return events && is_own(below) ? events : 0;
+	return events && offer_is_own(below) ? events : 0;
 }
 
-static struct fi_info *make_template(
+static struct fi_info *offer_make_template(
 	const struct fi_info *below, uint64_t events, uint64_t more)
 {
 	struct fi_info *info = fi_allocinfo();
@@ -202,14 +206,14 @@ static struct fi_info *make_template(
 		return NULL;
 	info->caps = BASE_TX | BASE_RX | events | more | DOMAIN | (below->caps & COMM);
 	info->addr_format = below->addr_format;
-	fill_tx(info->tx_attr, below, more);
-	fill_rx(info->rx_attr, events, more);
-	fill_ep(info->ep_attr, below, more);
-	fill_domain(info->domain_attr, below);
+	offer_fill_tx(info->tx_attr, below, more);
+	offer_fill_rx(info->rx_attr, events, more);
+	offer_fill_ep(info->ep_attr, below, more);
+	offer_fill_domain(info->domain_attr, below);
 	return info;
 }
 
-static void free_offer(struct rxm_offer *offer)
+static void offer_free(struct rxm_offer *offer)
 {
 	fi_freeinfo(offer->below);
 	for (int i = 0; i < RXM_TEMPLATES; i++)
@@ -220,7 +224,7 @@ static void free_offer(struct rxm_offer *offer)
 /* Does the provider below accept FI_DELIVERY_COMPLETE? It has to be asked with the
  * flag, because an answer names the flags that the hints asked for, not all possible
  * ones. */
-static bool takes_delivery(const struct fi_info *below)
+static bool offer_takes_delivery(const struct fi_info *below)
 {
 	struct fi_info *hints = fi_dupinfo(below), *list = NULL;
 	int ret = -FI_ENOMEM;
@@ -234,27 +238,27 @@ static bool takes_delivery(const struct fi_info *below)
 	return !ret;
 }
 
-static struct rxm_offer *make(const struct fi_info *below)
+static struct rxm_offer *offer_make(const struct fi_info *below)
 {
 	struct rxm_offer *offer = calloc(1, sizeof(*offer));
-	uint64_t events = events_of(below);
+	uint64_t events = offer_events_of(below);
 
 	if (!offer)
 		return NULL;
 	offer->below = fi_dupinfo(below);
-	offer->tmpl[0] = make_template(below, events, MORE);
-	offer->tmpl[1] = make_template(below, events, 0);
+	offer->tmpl[0] = offer_make_template(below, events, MORE);
+	offer->tmpl[1] = offer_make_template(below, events, 0);
 	if (!offer->below || !offer->tmpl[0] || !offer->tmpl[1]) {
-		free_offer(offer);
+		offer_free(offer);
 		return NULL;
 	}
 	wf_lower_strip(offer->below);
-	offer->delivery = takes_delivery(offer->below);
+	offer->delivery = offer_takes_delivery(offer->below);
 	return offer;
 }
 
 /* Why no endpoint can be made over @below; NULL: one can. */
-static const char *unfit(const struct fi_info *below)
+static const char *offer_unfit(const struct fi_info *below)
 {
 	int modes =
 		below->domain_attr->mr_mode & ~(MR_MODES | FI_MR_LOCAL | FI_MR_HMEM);
@@ -278,7 +282,7 @@ static const char *unfit(const struct fi_info *below)
 	return NULL;
 }
 
-static const struct rxm_offer *add(const struct fi_info *below)
+static const struct rxm_offer *offer_add(const struct fi_info *below)
 {
 	unsigned int count = atomic_load_explicit(&offer_count, memory_order_relaxed);
 	struct rxm_offer *offer;
@@ -288,7 +292,7 @@ static const struct rxm_offer *add(const struct fi_info *below)
 			"only the first %d domains are used\n", RXM_OFFERS_MAX);
 		return NULL;
 	}
-	offer = make(below);
+	offer = offer_make(below);
 	if (!offer)
 		return NULL;
 	for (unsigned int i = 0; i < RXM_TEMPLATES; i++)
@@ -300,7 +304,7 @@ static const struct rxm_offer *add(const struct fi_info *below)
 
 const struct rxm_offer *rxm_offer_of(const struct fi_info *below)
 {
-	const char *why = unfit(below);
+	const char *why = offer_unfit(below);
 	const struct rxm_offer *offer;
 
 	if (why) {
@@ -311,9 +315,9 @@ const struct rxm_offer *rxm_offer_of(const struct fi_info *below)
 		return NULL;
 	}
 	(void)pthread_mutex_lock(&lock);
-	offer = find(below);
+	offer = offer_find(below);
 	if (!offer)
-		offer = add(below);
+		offer = offer_add(below);
 	(void)pthread_mutex_unlock(&lock);
 	return offer;
 }
@@ -325,5 +329,5 @@ void rxm_offers_done(void)
 	atomic_store_explicit(&offer_count, 0, memory_order_relaxed);
 	memset(rxm_templates, 0, sizeof(rxm_templates));
 	while (count)
-		free_offer(offers[--count]);
+		offer_free(offers[--count]);
 }

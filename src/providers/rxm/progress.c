@@ -36,13 +36,15 @@ enum {
 /* Does @entry end a call? A peer's write with remote CQ data has the context of the
  * buffer that it consumed, or no context if it consumed none; errors of injected
  * packets have no context either. */
-static bool is_call(const struct rxm_ep *ep, const struct fi_cq_tagged_entry *entry)
+static bool progress_is_call(
+	const struct rxm_ep *ep, const struct fi_cq_tagged_entry *entry)
 {
 	return entry->op_context &&
 	       (!(entry->flags & FI_REMOTE_WRITE) || ep->domain->rx_cq_data);
 }
 
-static void end_call(void *context, int err, const struct fi_cq_tagged_entry *entry)
+static void rxm_progress_end_call(
+	void *context, int err, const struct fi_cq_tagged_entry *entry)
 {
 	struct rxm_call *call = context;
 
@@ -50,7 +52,7 @@ static void end_call(void *context, int err, const struct fi_cq_tagged_entry *en
 	call->done(call, err, entry);
 }
 
-static void failed(struct rxm_ep *ep)
+static void rxm_progress_failed(struct rxm_ep *ep)
 {
 	struct fi_cq_err_entry err = { 0 };
 	struct fi_cq_tagged_entry entry = { 0 };
@@ -63,14 +65,15 @@ static void failed(struct rxm_ep *ep)
 	 * application knows of it use the next one. */
 	ep->eq_soon = true;
 	if (err.op_context)
-		end_call(err.op_context, err.err ? err.err : FI_EIO, &entry);
+		rxm_progress_end_call(
+			err.op_context, err.err ? err.err : FI_EIO, &entry);
 	else
 		rxm_log(FI_LOG_INFO, FI_LOG_EP_DATA,
 			"an injected operation failed below: %s\n",
 			fi_strerror(err.err));
 }
 
-static __attribute__((noinline)) bool empty_inbox(struct rxm_ep *ep)
+static __attribute__((noinline)) bool progress_empty_inbox(struct rxm_ep *ep)
 {
 	const struct wf_inbox_message *packet;
 	bool found = false;
@@ -86,7 +89,7 @@ static __attribute__((noinline)) bool empty_inbox(struct rxm_ep *ep)
 }
 
 /* Read completions. Packets in the inbox that arrived before are handled first. */
-static __attribute__((noinline)) bool read_cq(struct rxm_ep *ep)
+static __attribute__((noinline)) bool progress_read_cq(struct rxm_ep *ep)
 {
 	struct fi_cq_tagged_entry entries[ENTRIES];
 	size_t max = WF_MIN(rxm_params.entries, (size_t)ENTRIES);
@@ -95,36 +98,36 @@ static __attribute__((noinline)) bool read_cq(struct rxm_ep *ep)
 	if (n == -FI_EAGAIN)
 		return false;
 	if (ep->inbox)
-		(void)empty_inbox(ep);
+		(void)progress_empty_inbox(ep);
 	if (wf_unlikely(n < 0)) {
 		if (n == -FI_EAVAIL)
-			failed(ep);
+			rxm_progress_failed(ep);
 		return n == -FI_EAVAIL;
 	}
 	for (ssize_t i = 0; i < n; i++) {
-		if (wf_likely(is_call(ep, &entries[i])))
-			end_call(entries[i].op_context, 0, &entries[i]);
+		if (wf_likely(progress_is_call(ep, &entries[i])))
+			rxm_progress_end_call(entries[i].op_context, 0, &entries[i]);
 		else
 			rxm_data_event(ep, &entries[i]);
 	}
 	return n > 0;
 }
 
-static inline bool poll_cq(struct rxm_ep *ep)
+static inline bool progress_poll_cq(struct rxm_ep *ep)
 {
-	bool found = wf_lower_cq_poll(&ep->cq) && read_cq(ep);
+	bool found = wf_lower_cq_poll(&ep->cq) && progress_read_cq(ep);
 
 	if (ep->inbox && !wf_inbox_empty(ep->inbox))
-		found = empty_inbox(ep);
+		found = progress_empty_inbox(ep);
 	return found;
 }
 
 bool rxm_poll_cq(struct rxm_ep *ep)
 {
-	return poll_cq(ep);
+	return progress_poll_cq(ep);
 }
 
-static void failed_event(struct rxm_ep *ep)
+static void progress_failed_event(struct rxm_ep *ep)
 {
 	uint8_t data[CM_DATA_MAX];
 	struct fi_eq_err_entry err = { .err_data = data,
@@ -134,7 +137,7 @@ static void failed_event(struct rxm_ep *ep)
 		rxm_cm_error(ep, &err);
 }
 
-static bool read_event(struct rxm_ep *ep)
+static bool progress_read_event(struct rxm_ep *ep)
 {
 	union {
 		struct fi_eq_cm_entry entry;
@@ -145,7 +148,7 @@ static bool read_event(struct rxm_ep *ep)
 	ssize_t n = fi_eq_read(ep->eq, &event, &cm, sizeof(cm), 0);
 
 	if (n == -FI_EAVAIL) {
-		failed_event(ep);
+		progress_failed_event(ep);
 		return true;
 	}
 	if (n < (ssize_t)least)
@@ -158,13 +161,13 @@ bool rxm_poll_eq(struct rxm_ep *ep)
 {
 	int found = 0;
 
-	while (found < EVENTS && read_event(ep))
+	while (found < EVENTS && progress_read_event(ep))
 		found++;
 	return found;
 }
 
 /* Have events of connections not been read for long? */
-static bool is_eq_due(const struct rxm_ep *ep, bool found)
+static bool progress_is_eq_due(const struct rxm_ep *ep, bool found)
 {
 	if (ep->eq_soon || ep->polls - ep->eq_polls >= rxm_params.eq_polls)
 		return true;
@@ -172,38 +175,39 @@ static bool is_eq_due(const struct rxm_ep *ep, bool found)
 	return !found && wf_coarse_ns() - ep->eq_ns >= rxm_params.eq_interval_us * 1000;
 }
 
-static unsigned int memory_conns(const struct rxm_ep *ep)
+static unsigned int rxm_progress_memory_conns(const struct rxm_ep *ep)
 {
 	return atomic_load_explicit(&ep->memory_conns, memory_order_relaxed);
 }
 
 /* Without connections by memory, the endpoint for peers on the same machine only has to
  * close ended ones, now and then, and to accept new ones. */
-static bool is_below_due(const struct rxm_ep *ep)
+static bool rxm_progress_is_below_due(const struct rxm_ep *ep)
 {
-	return ep->below && (memory_conns(ep) || !wf_list_empty(&ep->reaching) ||
-				    ep->polls % QUIET_INTERVAL == 0 ||
-				    wf_attempts_first(&ep->peers->remotes.attempts));
+	return ep->below &&
+	       (rxm_progress_memory_conns(ep) || !wf_list_empty(&ep->reaching) ||
+		       ep->polls % QUIET_INTERVAL == 0 ||
+		       wf_attempts_first(&ep->peers->remotes.attempts));
 }
 
 /* Has a progress call anything to do but to handle packets? */
-static bool is_more_due(const struct rxm_ep *ep, bool found)
+static bool progress_is_more_due(const struct rxm_ep *ep, bool found)
 {
-	return wf_remotes_busy(&ep->peers->remotes) || is_below_due(ep) ||
+	return wf_remotes_busy(&ep->peers->remotes) || rxm_progress_is_below_due(ep) ||
 	       !wf_list_empty(&ep->failed) || !wf_list_empty(&ep->ready) ||
 	       ep->data.memory_given || wf_remotes_removed(&ep->peers->remotes) ||
-	       is_eq_due(ep, found);
+	       progress_is_eq_due(ep, found);
 }
 
 /* Have the connections moved data that ends no call of this endpoint, such as a peer's
  * reads? That is checked seldom, because the check takes a lock. */
-static bool moved_below(const struct rxm_ep *ep)
+static bool progress_moved_below(const struct rxm_ep *ep)
 {
 	return ep->polls % MOVED_INTERVAL == 0 && wf_lower_cq_moved(&ep->cq);
 }
 
 /* Handle the events of connections, and the packets that arrived meanwhile. */
-static bool poll_conns(struct rxm_ep *ep)
+static bool progress_poll_conns(struct rxm_ep *ep)
 {
 	bool found;
 
@@ -217,12 +221,12 @@ static bool poll_conns(struct rxm_ep *ep)
 		(void)rxm_poll_cq(ep);
 	else if (ep->inbox && !wf_inbox_empty(ep->inbox))
 		/* The poll of events made progress below. */
-		found = empty_inbox(ep);
+		found = progress_empty_inbox(ep);
 	return found;
 }
 
 /* Send works that waited for space in a queue below. */
-static bool resume(struct rxm_ep *ep)
+static bool progress_resume(struct rxm_ep *ep)
 {
 	struct wf_list retried, *link;
 	bool any = false;
@@ -245,7 +249,7 @@ static bool resume(struct rxm_ep *ep)
 }
 
 /* Poll the endpoint below for peers on the same machine, and connect to them. */
-static bool poll_below(struct rxm_ep *ep)
+static bool rxm_progress_poll_below(struct rxm_ep *ep)
 {
 	bool after_partial = ep->below->pace.calls;
 
@@ -262,57 +266,58 @@ static bool poll_below(struct rxm_ep *ep)
 }
 
 /* The number of partial calls before the next full one; 0: the next call is full. */
-static uint32_t next_partial_calls(const struct rxm_ep *ep)
+static uint32_t rxm_progress_next_partial_calls(const struct rxm_ep *ep)
 {
 	unsigned int conns =
 		atomic_load_explicit(&ep->conn_count, memory_order_relaxed);
 
-	if (!memory_conns(ep) || wf_local_is_inherited(ep->below) ||
+	if (!rxm_progress_memory_conns(ep) || wf_local_is_inherited(ep->below) ||
 		ep->ep.domain->progress == FI_PROGRESS_AUTO ||
 		ep->polls - ep->armed_polls <= AWAKE || ep->eq_soon ||
 		!wf_list_empty(&ep->failed) || !wf_list_empty(&ep->ready) ||
 		!wf_list_empty(&ep->reaching) || ep->data.memory_given ||
 		wf_attempts_first(&ep->peers->remotes.attempts))
 		return 0;
-	if (conns == memory_conns(ep))
+	if (conns == rxm_progress_memory_conns(ep))
 		return PARTIAL_ALL;
 	return ep->idle_calls > IDLE ? PARTIAL_MIXED : 0;
 }
 
-static void set_partial_calls(struct rxm_ep *ep, bool heard)
+static void rxm_progress_set_partial_calls(struct rxm_ep *ep, bool heard)
 {
 	ep->idle_calls = heard ? 0 : ep->idle_calls + 1;
-	wf_local_set_partial(ep->below, next_partial_calls(ep));
+	wf_local_set_partial(ep->below, rxm_progress_next_partial_calls(ep));
 }
 
 /* The end of a call with an endpoint for peers on the same machine. @heard: the call
  * handled a packet. */
-static __attribute__((noinline)) void end_with_below(
+static __attribute__((noinline)) void progress_end_with_below(
 	struct rxm_ep *ep, bool found, bool heard)
 {
 	const struct wf_local_pace *pace = &ep->below->pace;
 
 	wf_progress_found_in(&ep->ep.progress, found, pace->calls - pace->left + 1);
-	if (pace->calls || memory_conns(ep))
-		set_partial_calls(ep, heard);
+	if (pace->calls || rxm_progress_memory_conns(ep))
+		rxm_progress_set_partial_calls(ep, heard);
 }
 
-/* The part of a call that is_more_due. Returns whether there was work. */
-static __attribute__((noinline)) bool do_more(struct rxm_ep *ep, bool found)
+/* The part of a call that progress_is_more_due. Returns whether there was work. */
+static __attribute__((noinline)) bool progress_do_more(struct rxm_ep *ep, bool found)
 {
 	bool any = false;
 
-	if (wf_attempts_first(&ep->peers->remotes.attempts) || is_eq_due(ep, found))
-		any |= poll_conns(ep);
-	if (is_below_due(ep))
-		any |= poll_below(ep);
+	if (wf_attempts_first(&ep->peers->remotes.attempts) ||
+		progress_is_eq_due(ep, found))
+		any |= progress_poll_conns(ep);
+	if (rxm_progress_is_below_due(ep))
+		any |= rxm_progress_poll_below(ep);
 	rxm_peers_tick(ep);
 	if (!wf_list_empty(&ep->failed)) {
 		rxm_conns_end_failed(ep);
 		any = true;
 	}
 	if (!wf_list_empty(&ep->ready))
-		any |= resume(ep);
+		any |= progress_resume(ep);
 	if (ep->data.memory_given) {
 		rxm_hold_resume(ep);
 		any = true;
@@ -327,13 +332,13 @@ void rxm_progress(struct wf_ep *wf)
 
 	ep->polls++;
 	ep->running = true;
-	heard = found = poll_cq(ep);
-	if (wf_unlikely(is_more_due(ep, found)))
-		found |= do_more(ep, found);
+	heard = found = progress_poll_cq(ep);
+	if (wf_unlikely(progress_is_more_due(ep, found)))
+		found |= progress_do_more(ep, found);
 	ep->running = false;
-	found = found || moved_below(ep);
+	found = found || progress_moved_below(ep);
 	if (wf_unlikely(ep->below != NULL))
-		end_with_below(ep, found, heard);
+		progress_end_with_below(ep, found, heard);
 	else
 		wf_progress_found(&wf->progress, found);
 }

@@ -19,7 +19,7 @@
  * suitable.
  */
 
-static void cleanup(void)
+static void rxm_provider_cleanup(void)
 {
 	rxm_offers_done();
 	wf_local_forget();
@@ -30,7 +30,7 @@ const struct wf_prov rxm_prov = {
 	.templates = rxm_templates,
 	.default_fabric = "ofi_rxm",
 	.default_domain = "ofi_rxm",
-	.cleanup = cleanup,
+	.cleanup = rxm_provider_cleanup,
 	.domain_init = rxm_domain_init,
 	.domain_done = rxm_domain_done,
 	.mr_register = rxm_mr_register,
@@ -61,7 +61,7 @@ struct question {
 
 /* Must an application that is able to register its local buffers do so? The engines of
  * collectives need not. */
-static bool takes_descs(const struct question *q, const struct fi_info *below)
+static bool provider_takes_descs(const struct question *q, const struct fi_info *below)
 {
 	return q->hints && q->hints->domain_attr && !(q->hints->caps & FI_COLLECTIVE) &&
 	       q->hints->domain_attr->mr_mode & below->domain_attr->mr_mode &
@@ -69,7 +69,7 @@ static bool takes_descs(const struct question *q, const struct fi_info *below)
 }
 
 /* Append the answers over @below at *@end, which is advanced. */
-static int answer(
+static int rxm_provider_answer(
 	const struct question *q, const struct fi_info *below, struct fi_info ***end)
 {
 	const struct rxm_offer *offer = rxm_offer_of(below);
@@ -87,26 +87,26 @@ static int answer(
 			return ret;
 		**end = info;
 		*end = &info->next;
-		if (takes_descs(q, below))
+		if (provider_takes_descs(q, below))
 			info->domain_attr->mr_mode |= FI_MR_LOCAL;
 		ret = wf_lower_adopt(info, below);
 	}
 	return ret;
 }
 
-static int answer_all(
+static int provider_answer_all(
 	const struct question *q, const struct fi_info *below, struct fi_info ***end)
 {
 	int ret = 0;
 
 	for (; below && !ret; below = below->next)
-		ret = answer(q, below, end);
+		ret = rxm_provider_answer(q, below, end);
 	return ret;
 }
 
 /* Ask the providers below once. The hints use the current mode bits; older providers
  * have older ones. The answers are appended at *@end, which is advanced. */
-static int ask(
+static int provider_ask(
 	const struct question *q, const struct fi_info *below, struct fi_info ***end)
 {
 	struct fi_info *list = NULL;
@@ -116,21 +116,21 @@ static int ask(
 		ret = fi_getinfo(
 			q->version, q->node, q->service, q->flags, below, &list);
 	if (!ret)
-		ret = answer_all(q, list, end);
+		ret = provider_answer_all(q, list, end);
 	fi_freeinfo(list);
 	return ret == -FI_ENODATA ? 0 : ret;
 }
 
 /* Ask @name, which the hints @below do not contain. */
-static int ask_named(const struct question *q, struct fi_info *below, const char *name,
-	struct fi_info ***end)
+static int provider_ask_named(const struct question *q, struct fi_info *below,
+	const char *name, struct fi_info ***end)
 {
 	int ret;
 
 	below->fabric_attr->prov_name = strdup(name);
 	if (!below->fabric_attr->prov_name)
 		return -FI_ENOMEM;
-	ret = ask(q, below, end);
+	ret = provider_ask(q, below, end);
 	free(below->fabric_attr->prov_name);
 	below->fabric_attr->prov_name = NULL;
 	return ret;
@@ -138,22 +138,22 @@ static int ask_named(const struct question *q, struct fi_info *below, const char
 
 /* Ask all providers below, or the one in the hints. FI_PROVIDER may hide tcp from hints
  * that do not name it, and net answers only if it is named. */
-static int ask_all(
+static int provider_ask_all(
 	const struct question *q, struct fi_info *below, struct fi_info **ret_list)
 {
 	bool named = below->fabric_attr->prov_name;
 	struct fi_info **end = ret_list;
-	int ret = ask(q, below, &end);
+	int ret = provider_ask(q, below, &end);
 
 	if (!ret && !named && !*ret_list)
-		ret = ask_named(q, below, "tcp", &end);
+		ret = provider_ask_named(q, below, "tcp", &end);
 	if (!ret && !named)
-		ret = ask_named(q, below, "net", &end);
+		ret = provider_ask_named(q, below, "net", &end);
 	return !ret && !*ret_list ? -FI_ENODATA : ret;
 }
 
 /* Is any of the answers over tcp? Their names may have that of the layer already. */
-static bool any_over_tcp(const struct fi_info *info)
+static bool provider_any_over_tcp(const struct fi_info *info)
 {
 	for (; info; info = info->next) {
 		const char *name = info->fabric_attr->prov_name;
@@ -165,23 +165,23 @@ static bool any_over_tcp(const struct fi_info *info)
 	return false;
 }
 
-static int getinfo(const struct wf_prov *prov, uint32_t version, const char *node,
-	const char *service, uint64_t flags, const struct fi_info *hints,
-	struct fi_info **ret_info)
+static int rxm_provider_getinfo(const struct wf_prov *prov, uint32_t version,
+	const char *node, const char *service, uint64_t flags,
+	const struct fi_info *hints, struct fi_info **ret_info)
 {
 	const struct question q = { prov, version, node, service, flags, hints };
 	struct fi_info *below = wf_lower_hints(&needs, hints), *list = NULL;
-	int ret = below ? ask_all(&q, below, &list) : -FI_ENOMEM;
+	int ret = below ? provider_ask_all(&q, below, &list) : -FI_ENOMEM;
 
 	fi_freeinfo(below);
 	if (ret) {
 		fi_freeinfo(list);
 		return ret;
 	}
-	if (any_over_tcp(list))
+	if (provider_any_over_tcp(list))
 		wf_local_log_mode(&rxm_fi);
 	*ret_info = list;
 	return 0;
 }
 
-WF_PROV_FRAME_NAMED(rxm, "ofi_rxm", getinfo, rxm_params_init)
+WF_PROV_FRAME_NAMED(rxm, "ofi_rxm", rxm_provider_getinfo, rxm_params_init)

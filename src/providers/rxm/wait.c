@@ -32,7 +32,7 @@ void rxm_wake_sleepers(struct rxm_ep *ep)
 		wf_watches_set_timer(&ep->watches, 0);
 }
 
-static void set_timer(struct rxm_ep *ep)
+static void rxm_wait_set_timer(struct rxm_ep *ep)
 {
 	uint64_t deadline = rxm_peers_deadline(ep);
 
@@ -43,7 +43,7 @@ static void set_timer(struct rxm_ep *ep)
 
 /* Are there connections below that came up and that no progress call has used yet?
  * Their events are over, so nothing would end the sleep. */
-static bool any_reached(const struct rxm_ep *ep)
+static bool wait_any_reached(const struct rxm_ep *ep)
 {
 	wf_list_foreach(link, &ep->reaching)
 	{
@@ -76,6 +76,6 @@ bool rxm_arm(struct wf_ep *wf)
 	/* fi_trywait has armed the wait object that the inbox signals. */
 	if (ep->inbox && !wf_inbox_empty(ep->inbox))
 		return false;
-	set_timer(ep);
-	return wf_local_arm(ep->below) && !any_reached(ep);
+	rxm_wait_set_timer(ep);
+	return wf_local_arm(ep->below) && !wait_any_reached(ep);
 }

@@ -17,7 +17,7 @@
 
 enum { NAME_TRIES = 64 };
 
-static int listen_at(struct shm_ep *ep)
+static int endpoint_listen_at(struct shm_ep *ep)
 {
 	int ret = shm_socket_listen(ep->name, &ep->listener.fd);
 
@@ -49,7 +49,7 @@ static int shm_enable(struct wf_ep *wf)
 	shm_regions_open(ep);
 	if (ep->listener.fd >= 0)
 		return 0;
-	ret = listen_at(ep);
+	ret = endpoint_listen_at(ep);
 	if (ret)
 		return ret;
 	ep->listener.ready = shm_attempt_accept_ready;
@@ -63,7 +63,7 @@ static int shm_enable(struct wf_ep *wf)
 
 /* Write posted operations as far as lanes have space, because peers read them after
  * this endpoint is closed; then end all connections. */
-static void end_conns(struct shm_ep *ep)
+static void shm_endpoint_end_conns(struct shm_ep *ep)
 {
 	wf_ep_srx_lock(&ep->ep);
 	wf_lock(&ep->ep.lock);
@@ -79,7 +79,7 @@ static void end_conns(struct shm_ep *ep)
 	wf_ep_srx_unlock(&ep->ep);
 }
 
-static void close_spare(struct shm_ep *ep)
+static void endpoint_close_spare(struct shm_ep *ep)
 {
 	if (ep->spare_fd >= 0)
 		(void)wf_sys_close(ep->spare_fd);
@@ -94,11 +94,11 @@ static void shm_destroy(struct wf_ep *wf)
 	if (ep->pid == getpid()) {
 		if (ep->listener.fd >= 0)
 			shm_socket_unlisten(ep->listener.fd, ep->name);
-		end_conns(ep);
+		shm_endpoint_end_conns(ep);
 		shm_peers_free(ep);
 	}
 	shm_regions_done(ep);
-	close_spare(ep);
+	endpoint_close_spare(ep);
 	wf_watches_done(&ep->watches);
 	free(ep->conns.at);
 	wf_pool_done(&ep->tx.pool);
@@ -175,12 +175,12 @@ static const struct wf_xfer_ops shm_xfer_ops = {
 /* A known peer may have answers to all operations that it can have under way, if its
  * FI_SHM_TX_SIZE is that of this process: two endpoints never stop reading each other.
  */
-static size_t answer_share(void)
+static size_t endpoint_answer_share(void)
 {
 	return shm_params.tx_size * (SHM_ATOMIC_MAX + sizeof(struct shm_tx));
 }
 
-static void init(struct shm_ep *ep)
+static void shm_endpoint_init(struct shm_ep *ep)
 {
 	ep->unexp = (struct wf_unexp){
 		.ops = &shm_unexp_ops,
@@ -193,7 +193,7 @@ static void init(struct shm_ep *ep)
 	};
 	ep->answers = (struct wf_budget){
 		.limit = shm_params.answer_size,
-		.share = answer_share(),
+		.share = endpoint_answer_share(),
 	};
 	ep->conn_ops = &shm_life_ops;
 	ep->made_up = true;
@@ -226,7 +226,7 @@ int shm_endpoint(struct wf_domain *domain, struct fi_info *info, struct fid_ep *
 	ret = wf_name_text_first(&shm_fi, info, ep->name);
 	if (ret)
 		goto err_ep;
-	init(ep);
+	shm_endpoint_init(ep);
 	ret = wf_watches_open(&ep->watches);
 	if (ret)
 		goto err_spare;
@@ -239,7 +239,7 @@ int shm_endpoint(struct wf_domain *domain, struct fi_info *info, struct fid_ep *
 err_watches:
 	wf_watches_done(&ep->watches);
 err_spare:
-	close_spare(ep);
+	endpoint_close_spare(ep);
 err_ep:
 	wf_ep_free(wf);
 	return ret;

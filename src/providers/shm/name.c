@@ -13,7 +13,7 @@ static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXY
 			    "0123456789-_:,+=@~.";
 
 /* False: no space. */
-static bool spell_file(const char *text, char *file, size_t len)
+static bool name_spell_file(const char *text, char *file, size_t len)
 {
 	size_t used = 0;
 
@@ -30,7 +30,7 @@ static bool spell_file(const char *text, char *file, size_t len)
 }
 
 /* FNV-1a of 128 bits: collisions between the names of one user are negligible. */
-static void spell_hash(const char *text, char *file, size_t len)
+static void name_spell_hash(const char *text, char *file, size_t len)
 {
 	const unsigned __int128 prime = ((unsigned __int128)1 << 88) + 0x13b;
 	unsigned __int128 hash = (unsigned __int128)UINT64_C(0x6c62272e07bb0142) << 64 |
@@ -43,7 +43,7 @@ static void spell_hash(const char *text, char *file, size_t len)
 }
 
 /* False: no space. */
-static bool join(const char *dir, const char *file, char *path, size_t len)
+static bool name_join(const char *dir, const char *file, char *path, size_t len)
 {
 	int n = snprintf(path, len, "%s/%s", dir, file);
 
@@ -64,8 +64,9 @@ int shm_name_path(const char *dir, const char *name, char *path, size_t len)
 	char file[SHM_NAME_MAX * 3];
 
 	name = wf_addrstr_name(name);
-	if (spell_file(name, file, sizeof(file)) && join(dir, file, path, len))
+	if (name_spell_file(name, file, sizeof(file)) &&
+		name_join(dir, file, path, len))
 		return 0;
-	spell_hash(name, file, sizeof(file));
-	return join(dir, file, path, len) ? 0 : -ENAMETOOLONG;
+	name_spell_hash(name, file, sizeof(file));
+	return name_join(dir, file, path, len) ? 0 : -ENAMETOOLONG;
 }

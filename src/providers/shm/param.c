@@ -93,29 +93,29 @@ static const struct wf_param rows[] = {
 		"(default: 1)"),
 };
 
-static void tell(const char *name, const char *instead)
+static void shm_param_tell(const char *name, const char *instead)
 {
 	shm_log(FI_LOG_INFO, FI_LOG_CORE, "parameter %s has no effect: %s\n", name,
 		instead);
 }
 
-static void tell_others(void)
+static void param_tell_others(void)
 {
 	if (others.use_dsa_sar)
-		tell("use_dsa_sar", "copies are made by the processor");
+		shm_param_tell("use_dsa_sar", "copies are made by the processor");
 	if (others.use_xpmem)
-		tell("use_xpmem",
+		shm_param_tell("use_xpmem",
 			"instead of XPMEM, cross-memory attach and shared memory are "
 			"used");
 	if (others.max_gdrcopy_size != SIZE_MAX)
-		tell("max_gdrcopy_size", "there is no device memory");
+		shm_param_tell("max_gdrcopy_size", "there is no device memory");
 	if (others.buffer_threshold != SIZE_MAX)
-		tell("buffer_threshold",
+		shm_param_tell("buffer_threshold",
 			"unexpected messages up to eager_size are always buffered");
 }
 
 void shm_params_init(void)
 {
 	wf_params_read(&shm_fi, rows, WF_ARRAY_SIZE(rows));
-	tell_others();
+	param_tell_others();
 }

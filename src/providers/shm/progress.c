@@ -29,7 +29,7 @@ enum {
 	CLOCK_CALLS = 8,
 };
 
-static void poll_sockets(struct shm_ep *ep)
+static void progress_poll_sockets(struct shm_ep *ep)
 {
 	int n = wf_watches_poll(&ep->watches);
 
@@ -39,21 +39,21 @@ static void poll_sockets(struct shm_ep *ep)
 }
 
 /* Is a connection attempt under way, or due soon? */
-static bool is_connecting(struct shm_ep *ep, uint64_t now)
+static bool progress_is_connecting(struct shm_ep *ep, uint64_t now)
 {
 	return wf_attempts_first(&ep->peers->remotes.attempts) ||
 	       (!wf_list_empty(&ep->peers->remotes.busy) &&
 		       shm_peers_deadline(ep) < now + POLL_NS);
 }
 
-static __attribute__((noinline)) void poll_and_measure(struct shm_ep *ep)
+static __attribute__((noinline)) void progress_poll_and_measure(struct shm_ep *ep)
 {
 	uint64_t now = wf_now_ns(), every;
 	uint64_t passed = now - ep->pace.ns + 1;
 
-	poll_sockets(ep);
+	progress_poll_sockets(ep);
 	shm_withdraw_progress(ep, now);
-	every = is_connecting(ep, now) ? POLL_BUSY_NS : POLL_NS;
+	every = progress_is_connecting(ep, now) ? POLL_BUSY_NS : POLL_NS;
 	every = every * ep->pace.calls / passed;
 	ep->pace.calls = (uint32_t)WF_MIN(every + 1, (uint64_t)POLL_CALLS_MAX);
 	ep->pace.left = ep->pace.calls;
@@ -61,7 +61,7 @@ static __attribute__((noinline)) void poll_and_measure(struct shm_ep *ep)
 	ep->pace.coarse_ns = wf_coarse_ns();
 }
 
-static inline void poll_conn(struct shm_ep *ep, struct shm_conn *conn)
+static inline void progress_poll_conn(struct shm_ep *ep, struct shm_conn *conn)
 {
 	uint64_t head = shm_reader_head(&conn->in);
 
@@ -77,15 +77,15 @@ static inline void poll_conn(struct shm_ep *ep, struct shm_conn *conn)
 		shm_conn_make_cold(conn);
 }
 
-static inline void poll_hot(struct shm_ep *ep)
+static inline void shm_progress_poll_hot(struct shm_ep *ep)
 {
 	/* From the last to the first: shm_conn_make_cold swaps a connection with the
 	 * last hot one. */
 	for (uint32_t i = ep->conns.hot; i-- > 0;)
-		poll_conn(ep, ep->conns.at[i]);
+		progress_poll_conn(ep, ep->conns.at[i]);
 }
 
-static void poll_cold(struct shm_ep *ep)
+static void progress_poll_cold(struct shm_ep *ep)
 {
 	uint32_t cold = ep->conns.count - ep->conns.hot;
 	struct shm_conn *conn;
@@ -97,7 +97,7 @@ static void poll_cold(struct shm_ep *ep)
 		shm_conn_make_hot(conn);
 }
 
-static void flush_dirty(struct shm_ep *ep)
+static void shm_progress_flush_dirty(struct shm_ep *ep)
 {
 	wf_list_foreach_safe(link, &ep->dirty)
 	{
@@ -105,7 +105,7 @@ static void flush_dirty(struct shm_ep *ep)
 	}
 }
 
-static void reap(struct shm_ep *ep)
+static void shm_progress_reap(struct shm_ep *ep)
 {
 	while (!wf_list_empty(&ep->failed)) {
 		struct shm_conn *conn =
@@ -115,24 +115,24 @@ static void reap(struct shm_ep *ep)
 	}
 }
 
-static bool is_time(const struct shm_ep *ep)
+static bool progress_is_time(const struct shm_ep *ep)
 {
 	return !ep->pace.left || wf_coarse_ns() != ep->pace.coarse_ns;
 }
 
 /* Rare work, out of the hot path. */
-static __attribute__((noinline)) void chores(struct shm_ep *ep)
+static __attribute__((noinline)) void progress_chores(struct shm_ep *ep)
 {
 	if (!wf_list_empty(&ep->pulls))
 		shm_bulk_progress(ep);
 	if (!wf_list_empty(&ep->verdicts))
 		shm_verdict_progress(ep);
 	if (!wf_list_empty(&ep->dirty))
-		flush_dirty(ep);
-	if (is_time(ep))
-		poll_and_measure(ep);
+		shm_progress_flush_dirty(ep);
+	if (progress_is_time(ep))
+		progress_poll_and_measure(ep);
 	if (!wf_list_empty(&ep->failed))
-		reap(ep);
+		shm_progress_reap(ep);
 	if (!wf_list_empty(&ep->dead))
 		shm_conn_free_dead(ep);
 	ep->chores = !wf_list_empty(&ep->pulls) || !wf_list_empty(&ep->dirty) ||
@@ -162,10 +162,10 @@ void shm_progress(struct wf_ep *wf)
 {
 	struct shm_ep *ep = shm_ep_of(wf);
 
-	poll_hot(ep);
+	shm_progress_poll_hot(ep);
 	if (ep->conns.count > ep->conns.hot)
-		poll_cold(ep);
-	if (wf_unlikely(!(--ep->pace.left % CLOCK_CALLS) && is_time(ep)) ||
+		progress_poll_cold(ep);
+	if (wf_unlikely(!(--ep->pace.left % CLOCK_CALLS) && progress_is_time(ep)) ||
 		wf_unlikely(ep->chores))
-		chores(ep);
+		progress_chores(ep);
 }

@@ -19,7 +19,7 @@
 #define TX_CAPS     (WF_RELIABLE_TX_CAPS | FI_COLLECTIVE)
 #define RX_CAPS     (WF_RELIABLE_RX_CAPS | WF_SOURCE_CAPS | FI_COLLECTIVE)
 
-/* read_params sets inject_size and size. */
+/* shm_provider_read_params sets inject_size and size. */
 static struct fi_tx_attr tx_attr = {
 	WF_OFFER_RELIABLE_TX,
 	.caps = TX_CAPS,
@@ -80,7 +80,7 @@ static const struct wf_prov shm_prov = {
 	.query_atomic = wf_query_atomic,
 };
 
-static void read_params(void)
+static void shm_provider_read_params(void)
 {
 	const struct shm_params *p = &shm_params;
 
@@ -91,9 +91,9 @@ static void read_params(void)
 }
 
 /* If no endpoint can be opened, none is offered. */
-static int getinfo(const struct wf_prov *prov, uint32_t version, const char *node,
-	const char *service, uint64_t flags, const struct fi_info *hints,
-	struct fi_info **ret_info)
+static int shm_provider_getinfo(const struct wf_prov *prov, uint32_t version,
+	const char *node, const char *service, uint64_t flags,
+	const struct fi_info *hints, struct fi_info **ret_info)
 {
 	const char *what = "/dev/shm cannot be used";
 	int err = shm_dir_usable(SHM_DIR_ROOT);
@@ -111,4 +111,4 @@ static int getinfo(const struct wf_prov *prov, uint32_t version, const char *nod
 	return wf_str_getinfo(prov, version, node, service, flags, hints, ret_info);
 }
 
-WF_PROV_FRAME(shm, getinfo, read_params)
+WF_PROV_FRAME(shm, shm_provider_getinfo, shm_provider_read_params)

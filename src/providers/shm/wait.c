@@ -17,7 +17,7 @@ int shm_wait_fd(struct wf_ep *wf)
 	return shm_ep_of(wf)->watches.epfd;
 }
 
-static uint64_t next_deadline(struct shm_ep *ep)
+static uint64_t shm_wait_next_deadline(struct shm_ep *ep)
 {
 	uint64_t deadline = shm_peers_deadline(ep);
 
@@ -43,10 +43,10 @@ void shm_wake_sleepers(struct shm_ep *ep)
 		wf_watches_set_timer(&ep->watches, 0);
 	else if (ep->watches.sleepers)
 		wf_watches_set_timer(&ep->watches,
-			WF_MIN(next_deadline(ep), wf_now_ns() + SHM_FULL_NS));
+			WF_MIN(shm_wait_next_deadline(ep), wf_now_ns() + SHM_FULL_NS));
 }
 
-static void arm_conn(struct shm_conn *conn)
+static void wait_arm_conn(struct shm_conn *conn)
 {
 	atomic_store_explicit(&conn->in.lane->reader.armed, 1, memory_order_relaxed);
 	/* The unreported space is less than half of the lane, so no writer sleeps for
@@ -54,34 +54,34 @@ static void arm_conn(struct shm_conn *conn)
 	shm_reader_tell(&conn->in);
 }
 
-static struct shm_conn *dirty_conn(struct wf_list *link)
+static struct shm_conn *wait_dirty_conn(struct wf_list *link)
 {
 	return wf_list_entry(link, struct shm_conn, queue.dirty_link);
 }
 
-static bool can_wait(const struct shm_conn *conn)
+static bool wait_can(const struct shm_conn *conn)
 {
 	return conn->queue.full || conn->queue.held == SHM_HELD_ORDER;
 }
 
 /* Ask readers to wake this endpoint when there is space for queued records. False: some
  * of them have not been tried yet, or can go on. */
-static bool await_space(struct shm_ep *ep)
+static bool wait_await_space(struct shm_ep *ep)
 {
 	wf_list_foreach(link, &ep->dirty)
 	{
-		if (!can_wait(dirty_conn(link)))
+		if (!wait_can(wait_dirty_conn(link)))
 			return false;
-		shm_writer_await(&dirty_conn(link)->out);
+		shm_writer_await(&wait_dirty_conn(link)->out);
 	}
 	return true;
 }
 
-static bool has_space(struct shm_ep *ep)
+static bool wait_has_space(struct shm_ep *ep)
 {
 	wf_list_foreach(link, &ep->dirty)
 	{
-		if (shm_writer_has_news(&dirty_conn(link)->out))
+		if (shm_writer_has_news(&wait_dirty_conn(link)->out))
 			return true;
 	}
 	return false;
@@ -95,8 +95,8 @@ bool shm_arm(struct wf_ep *wf)
 	if (!wf_list_empty(&ep->failed))
 		return false;
 	for (uint32_t i = 0; i < ep->conns.count; i++)
-		arm_conn(ep->conns.at[i]);
-	if (!await_space(ep))
+		wait_arm_conn(ep->conns.at[i]);
+	if (!wait_await_space(ep))
 		return false;
 	shm_verdict_arm(ep);
 	/* Full fence between the stores to armed and waiting and the loads from the
@@ -105,8 +105,8 @@ bool shm_arm(struct wf_ep *wf)
 	for (uint32_t i = 0; i < ep->conns.count; i++)
 		if (shm_reader_head(&ep->conns.at[i]->in))
 			return false;
-	if (has_space(ep) || shm_verdict_has_news(ep))
+	if (wait_has_space(ep) || shm_verdict_has_news(ep))
 		return false;
-	wf_watches_set_timer(&ep->watches, next_deadline(ep));
+	wf_watches_set_timer(&ep->watches, shm_wait_next_deadline(ep));
 	return true;
 }

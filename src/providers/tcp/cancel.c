@@ -16,7 +16,7 @@ struct search {
 	const struct wf_cancel *which;
 };
 
-static bool is_wanted(const struct wf_list *link, const void *arg)
+static bool tcp_cancel_is_wanted(const struct wf_list *link, const void *arg)
 {
 	const struct tcp_tx *tx = wf_list_entry(link, struct tcp_tx, link);
 	const struct search *search = arg;
@@ -26,35 +26,36 @@ static bool is_wanted(const struct wf_list *link, const void *arg)
 	       wf_cancel_is(search->which, tx->context);
 }
 
-static void cancel(struct wf_list *link, const union wf_sockaddr *addr)
+static void cancel_one(struct wf_list *link, const union wf_sockaddr *addr)
 {
 	tcp_tx_fail(wf_list_entry(link, struct tcp_tx, link), FI_ECANCELED, addr);
 }
 
-static bool cancel_on(const struct search *search, struct tcp_conn *conn)
+static bool tcp_cancel_on(const struct search *search, struct tcp_conn *conn)
 {
-	struct wf_list *link = wf_list_find(&conn->txq, is_wanted, search);
+	struct wf_list *link = wf_list_find(&conn->txq, tcp_cancel_is_wanted, search);
 
 	if (!link)
 		return false;
 	wf_list_remove(link);
-	cancel(link, tcp_conn_addr(conn));
+	cancel_one(link, tcp_conn_addr(conn));
 	/* Operations behind the cancelled one may have waited for it. */
 	if (!wf_list_empty(&conn->txq) && !conn->err)
 		tcp_tx_dirty(conn);
 	return true;
 }
 
-static bool cancel_waiting(const struct search *search)
+static bool tcp_cancel_waiting(const struct search *search)
 {
 	struct tcp_peers *peers = search->ep->peers;
 	struct wf_remote *remote;
 	struct wf_list *link;
 
-	link = peers ? wf_remotes_withdraw(&peers->remotes, is_wanted, search, &remote)
+	link = peers ? wf_remotes_withdraw(
+			       &peers->remotes, tcp_cancel_is_wanted, search, &remote)
 		     : NULL;
 	if (link)
-		cancel(link, &tcp_peer_of(remote)->ip.addr);
+		cancel_one(link, &tcp_peer_of(remote)->ip.addr);
 	return link != NULL;
 }
 
@@ -65,10 +66,10 @@ bool tcp_cancel_from(
 
 	wf_list_foreach(link, &ep->conns)
 	{
-		if (cancel_on(&search, wf_list_entry(link, struct tcp_conn, link)))
+		if (tcp_cancel_on(&search, wf_list_entry(link, struct tcp_conn, link)))
 			return true;
 	}
-	return cancel_waiting(&search);
+	return tcp_cancel_waiting(&search);
 }
 
 bool tcp_cancel(struct wf_ep *wf, const struct wf_cancel *which)

@@ -13,27 +13,28 @@
  * before the reset does.
  */
 
-static bool is_owed(const struct tcp_tx *tx)
+static bool tcp_closing_is_owed(const struct tcp_tx *tx)
 {
 	return tx->op == WF_OP_COUNT || tx->op_flags & FI_INJECT;
 }
 
-static bool is_owed_item(const struct wf_list *link, const void *arg)
+static bool closing_is_owed_item(const struct wf_list *link, const void *arg)
 {
 	(void)arg;
-	return is_owed(wf_list_entry(link, struct tcp_tx, link));
+	return tcp_closing_is_owed(wf_list_entry(link, struct tcp_tx, link));
 }
 
-static bool has_owed(const struct tcp_conn *conn)
+static bool closing_has_owed(const struct tcp_conn *conn)
 {
 	return conn->staged != conn->flushed || conn->acks_due ||
-	       (conn->cur && is_owed(conn->cur)) || !wf_list_empty(&conn->answers) ||
-	       wf_list_find(&conn->txq, is_owed_item, NULL);
+	       (conn->cur && tcp_closing_is_owed(conn->cur)) ||
+	       !wf_list_empty(&conn->answers) ||
+	       wf_list_find(&conn->txq, closing_is_owed_item, NULL);
 }
 
 /* Does the connection have bytes to send that may still arrive? Not if the peer's host
  * does not answer: it may have vanished, and retransmission is the kernel's task. */
-static bool is_left(const struct tcp_conn *conn)
+static bool tcp_closing_is_left(const struct tcp_conn *conn)
 {
 	enum { RETRIES = 2 };
 	struct tcp_sock_debt debt;
@@ -41,8 +42,8 @@ static bool is_left(const struct tcp_conn *conn)
 	if (conn->err)
 		return false;
 	if (wf_list_empty(&conn->owing_link) || !tcp_sock_owes(conn->watch.fd, &debt))
-		return has_owed(conn);
-	return (debt.unsent || has_owed(conn)) && debt.retries < RETRIES;
+		return closing_has_owed(conn);
+	return (debt.unsent || closing_has_owed(conn)) && debt.retries < RETRIES;
 }
 
 bool tcp_flushed(struct wf_ep *wf)
@@ -53,16 +54,16 @@ bool tcp_flushed(struct wf_ep *wf)
 	ep->armed_epoch = ep->epoch;
 	wf_list_foreach(link, &ep->conns)
 	{
-		if (is_left(wf_list_entry(link, struct tcp_conn, link)))
+		if (tcp_closing_is_left(wf_list_entry(link, struct tcp_conn, link)))
 			return false;
 	}
 	if (!wf_local_flushed(ep->below))
 		return false;
 	return !ep->peers ||
-	       !wf_remotes_any_pending(&ep->peers->remotes, is_owed_item, NULL);
+	       !wf_remotes_any_pending(&ep->peers->remotes, closing_is_owed_item, NULL);
 }
 
-static size_t pending_of_contexts(const struct tcp_ep *ep)
+static size_t closing_pending_of_contexts(const struct tcp_ep *ep)
 {
 	size_t sum = 0;
 
@@ -78,7 +79,7 @@ bool tcp_unfinished(struct wf_ep *wf)
 	struct tcp_ep *ep = tcp_ep_of(wf);
 
 	return !wf_list_empty(&ep->dirty) || ep->own.pending || ep->closed.pending ||
-	       pending_of_contexts(ep) ||
+	       closing_pending_of_contexts(ep) ||
 	       (ep->peers &&
 		       (wf_remotes_busy(&ep->peers->remotes) || tcp_peers_owe(ep))) ||
 	       wf_local_unfinished(ep->below);

@@ -6,29 +6,29 @@
 
 /* Contexts of scalable endpoints; see the header. */
 
-static struct tcp_ep *core_of(struct wf_ep *ctx)
+static struct tcp_ep *context_core_of(struct wf_ep *ctx)
 {
 	return tcp_ep_of(wf_ep_core(ctx));
 }
 
-static bool transmits(const struct wf_ep *ctx)
+static bool context_transmits(const struct wf_ep *ctx)
 {
 	return ctx->fid.fid.fclass == FI_CLASS_TX_CTX;
 }
 
-static struct tcp_source *source_of(struct wf_ep *ctx)
+static struct tcp_source *context_source_of(struct wf_ep *ctx)
 {
-	return &core_of(ctx)->contexts[ctx->ctx_index];
+	return &context_core_of(ctx)->contexts[ctx->ctx_index];
 }
 
-static ssize_t ctx_start(struct wf_ep *ctx, struct wf_op *op)
+static ssize_t context_ctx_start(struct wf_ep *ctx, struct wf_op *op)
 {
-	return tcp_post(core_of(ctx), source_of(ctx), op);
+	return tcp_post(context_core_of(ctx), context_source_of(ctx), op);
 }
 
 /* Progress of a context is progress of the core; a thread that finds the core's lock
  * held does nothing. */
-static void ctx_progress(struct wf_ep *ctx)
+static void context_ctx_progress(struct wf_ep *ctx)
 {
 	struct wf_ep *core = wf_ep_core(ctx);
 
@@ -38,54 +38,54 @@ static void ctx_progress(struct wf_ep *ctx)
 	wf_unlock(&core->lock);
 }
 
-static int ctx_enable(struct wf_ep *ctx)
+static int context_ctx_enable(struct wf_ep *ctx)
 {
 	struct tcp_source *from;
 
-	if (!transmits(ctx))
+	if (!context_transmits(ctx))
 		return 0;
-	from = source_of(ctx);
+	from = context_source_of(ctx);
 	wf_lock(&wf_ep_core(ctx)->lock);
 	*from = (struct tcp_source){ ctx, 0, ctx->info->tx_attr->size };
 	wf_unlock(&wf_ep_core(ctx)->lock);
 	return 0;
 }
 
-static bool ctx_cancel(struct wf_ep *ctx, const struct wf_cancel *which)
+static bool context_ctx_cancel(struct wf_ep *ctx, const struct wf_cancel *which)
 {
 	struct wf_ep *core = wf_ep_core(ctx);
 	bool found;
 
-	if (!transmits(ctx))
+	if (!context_transmits(ctx))
 		return false;
 	wf_lock(&core->lock);
-	found = tcp_cancel_from(tcp_ep_of(core), source_of(ctx), which);
+	found = tcp_cancel_from(tcp_ep_of(core), context_source_of(ctx), which);
 	wf_unlock(&core->lock);
 	return found;
 }
 
-static size_t ctx_tx_left(struct wf_ep *ctx)
+static size_t context_ctx_tx_left(struct wf_ep *ctx)
 {
 	struct wf_ep *core = wf_ep_core(ctx);
 	size_t left;
 
-	if (!transmits(ctx))
+	if (!context_transmits(ctx))
 		return 0;
 	wf_lock(&core->lock);
-	left = tcp_source_left(source_of(ctx));
+	left = tcp_source_left(context_source_of(ctx));
 	wf_unlock(&core->lock);
 	return left;
 }
 
-static void ctx_destroy(struct wf_ep *ctx)
+static void context_ctx_destroy(struct wf_ep *ctx)
 {
-	struct tcp_ep *ep = core_of(ctx);
+	struct tcp_ep *ep = context_core_of(ctx);
 
 	if (ctx->enabled) {
 		wf_ep_srx_lock(&ep->ep);
 		wf_lock(&ep->ep.lock);
-		if (transmits(ctx))
-			tcp_context_close_tx(ep, source_of(ctx));
+		if (context_transmits(ctx))
+			tcp_context_close_tx(ep, context_source_of(ctx));
 		else
 			tcp_context_close_rx(ep, ctx);
 		wf_unlock(&ep->ep.lock);
@@ -96,14 +96,14 @@ static void ctx_destroy(struct wf_ep *ctx)
 
 static const struct wf_xfer_ops ctx_xfer_ops = {
 	.lock_kind = WF_LOCK_MUTEX,
-	.start = ctx_start,
-	.progress = ctx_progress,
+	.start = context_ctx_start,
+	.progress = context_ctx_progress,
 	.srx_ops = &wf_unexp_srx_ops,
 	.srx_addr = wf_unexp_srx_addr,
-	.enable = ctx_enable,
-	.cancel_tx = ctx_cancel,
-	.destroy = ctx_destroy,
-	.tx_left = ctx_tx_left,
+	.enable = context_ctx_enable,
+	.cancel_tx = context_ctx_cancel,
+	.destroy = context_ctx_destroy,
+	.tx_left = context_ctx_tx_left,
 };
 
 static int contexts_new(struct tcp_ep *ep)

@@ -8,7 +8,7 @@
 
 /* Discard the rest of a message that was matched in the context. Unmatched messages
  * were discarded before. */
-static void leave_arriving(struct tcp_conn *conn)
+static void context_close_rx_leave_arriving(struct tcp_conn *conn)
 {
 	struct tcp_rx *rx = &conn->rx;
 
@@ -18,12 +18,13 @@ static void leave_arriving(struct tcp_conn *conn)
 	tcp_rx_drop(conn);
 }
 
-static void leave_conn_rx(struct tcp_conn *conn, const struct wf_ep *ctx)
+static void context_close_rx_leave_conn_rx(
+	struct tcp_conn *conn, const struct wf_ep *ctx)
 {
 	struct tcp_rx *rx = &conn->rx;
 
 	if (rx->entry && wf_recv_ep(&conn->ep->ep, rx->entry) == ctx)
-		leave_arriving(conn);
+		context_close_rx_leave_arriving(conn);
 	for (unsigned int i = 0; i < conn->rdv.capacity; i++) {
 		struct tcp_rdv *rdv = conn->rdv.at[i];
 
@@ -40,6 +41,7 @@ void tcp_context_close_rx(struct tcp_ep *ep, const struct wf_ep *ctx)
 {
 	wf_list_foreach(link, &ep->conns)
 	{
-		leave_conn_rx(wf_list_entry(link, struct tcp_conn, link), ctx);
+		context_close_rx_leave_conn_rx(
+			wf_list_entry(link, struct tcp_conn, link), ctx);
 	}
 }

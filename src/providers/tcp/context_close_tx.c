@@ -12,7 +12,7 @@
  * answers that are still to come are discarded.
  */
 
-static void disown(struct tcp_ep *ep, struct tcp_tx *tx)
+static void context_close_tx_disown(struct tcp_ep *ep, struct tcp_tx *tx)
 {
 	tx->from->pending--;
 	tx->from = &ep->closed;
@@ -20,7 +20,7 @@ static void disown(struct tcp_ep *ep, struct tcp_tx *tx)
 }
 
 /* Copy the unsent payload of @tx to heap memory. */
-static int keep_payload(struct tcp_tx *tx)
+static int context_close_tx_keep_payload(struct tcp_tx *tx)
 {
 	uint64_t skip = tx->done > tx->hdr_len ? tx->done - tx->hdr_len : 0;
 	uint8_t *kept;
@@ -47,16 +47,17 @@ static int keep_payload(struct tcp_tx *tx)
 	return 0;
 }
 
-static void keep(struct tcp_conn *conn, struct tcp_source *from, struct tcp_tx *tx)
+static void context_close_tx_keep(
+	struct tcp_conn *conn, struct tcp_source *from, struct tcp_tx *tx)
 {
 	if (!tx || tx->from != from)
 		return;
-	disown(conn->ep, tx);
-	if (keep_payload(tx))
+	context_close_tx_disown(conn->ep, tx);
+	if (context_close_tx_keep_payload(tx))
 		tcp_conn_fail(conn, FI_ENOMEM);
 }
 
-static void disown_list(
+static void context_close_tx_disown_list(
 	struct tcp_conn *conn, struct tcp_source *from, struct wf_list *list)
 {
 	wf_list_foreach(link, list)
@@ -64,12 +65,13 @@ static void disown_list(
 		struct tcp_tx *tx = wf_list_entry(link, struct tcp_tx, link);
 
 		if (tx->from == from)
-			disown(conn->ep, tx);
+			context_close_tx_disown(conn->ep, tx);
 	}
 }
 
 /* Discard the results of answers; the first answer may be arriving. */
-static void drop_results(struct tcp_conn *conn, struct tcp_source *from)
+static void context_close_tx_drop_results(
+	struct tcp_conn *conn, struct tcp_source *from)
 {
 	const struct tcp_rx *rx = &conn->rx;
 	bool first = true, resp = rx->rec.kind == TCP_REC_READ_RESP ||
@@ -80,7 +82,7 @@ static void drop_results(struct tcp_conn *conn, struct tcp_source *from)
 		struct tcp_tx *tx = wf_list_entry(link, struct tcp_tx, link);
 
 		if (tx->from == from) {
-			disown(conn->ep, tx);
+			context_close_tx_disown(conn->ep, tx);
 			tx->iov_count = tx->op == WF_OP_READ ? 0 : tx->iov_count;
 			tx->result_count = 0;
 			if (first && rx->body && resp)
@@ -93,7 +95,7 @@ static void drop_results(struct tcp_conn *conn, struct tcp_source *from)
 /* Drop operations that have not begun. A rendezvous with a clear to send has begun, and
  * injected operations are sent. @conn: NULL for operations that wait for a connection,
  * of which none has begun. */
-static void forget_list(struct tcp_ep *ep, struct tcp_conn *conn,
+static void context_close_tx_forget_list(struct tcp_ep *ep, struct tcp_conn *conn,
 	struct tcp_source *from, struct wf_list *list)
 {
 	wf_list_foreach_safe(link, list)
@@ -103,11 +105,11 @@ static void forget_list(struct tcp_ep *ep, struct tcp_conn *conn,
 		if (tx->from != from)
 			continue;
 		if (conn && tx->rendezvous) {
-			keep(conn, from, tx);
+			context_close_tx_keep(conn, from, tx);
 			continue;
 		}
 		if (tx->op_flags & FI_INJECT) {
-			disown(ep, tx);
+			context_close_tx_disown(ep, tx);
 			continue;
 		}
 		wf_list_remove(&tx->link);
@@ -115,13 +117,13 @@ static void forget_list(struct tcp_ep *ep, struct tcp_conn *conn,
 	}
 }
 
-static void leave_conn(struct tcp_conn *conn, struct tcp_source *from)
+static void context_close_tx_leave_conn(struct tcp_conn *conn, struct tcp_source *from)
 {
 	struct tcp_stage *stage = conn->stage;
 
-	disown_list(conn, from, &conn->acks);
-	disown_list(conn, from, &conn->matches);
-	drop_results(conn, from);
+	context_close_tx_disown_list(conn, from, &conn->acks);
+	context_close_tx_disown_list(conn, from, &conn->matches);
+	context_close_tx_drop_results(conn, from);
 	/* The header of a read is sent to its end; the read then waits for its answer.
 	 */
 	if (conn->cur && conn->cur->from == from) {
@@ -129,10 +131,10 @@ static void leave_conn(struct tcp_conn *conn, struct tcp_source *from)
 			conn->cur->iov_count = 0;
 		conn->cur->result_count = 0;
 	}
-	keep(conn, from, conn->cur);
+	context_close_tx_keep(conn, from, conn->cur);
 	for (unsigned int i = 0; i < conn->rts.capacity; i++)
-		keep(conn, from, conn->rts.at[i]);
-	forget_list(conn->ep, conn, from, &conn->txq);
+		context_close_tx_keep(conn, from, conn->rts.at[i]);
+	context_close_tx_forget_list(conn->ep, conn, from, &conn->txq);
 	for (uint32_t i = stage ? stage->mark_tail : 0; stage && i != stage->mark_head;
 		i++)
 		if (stage->marks[i & stage->mark_mask].from == from)
@@ -145,10 +147,11 @@ void tcp_context_close_tx(struct tcp_ep *ep, struct tcp_source *from)
 
 	wf_list_foreach(link, &ep->conns)
 	{
-		leave_conn(wf_list_entry(link, struct tcp_conn, link), from);
+		context_close_tx_leave_conn(
+			wf_list_entry(link, struct tcp_conn, link), from);
 	}
 	for (struct wf_remote *remote = wf_remotes_next(remotes, NULL); remote;
 		remote = wf_remotes_next(remotes, remote))
-		forget_list(ep, NULL, from, &remote->pending);
+		context_close_tx_forget_list(ep, NULL, from, &remote->pending);
 	*from = (struct tcp_source){ .ep = NULL };
 }

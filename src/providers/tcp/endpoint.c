@@ -19,7 +19,7 @@ enum { STAGE_MIN = 4096 };
 
 /* Set the bits of an fi_addr_t that contain the index of a receive context, from the
  * AV's rx_ctx_bits. */
-static void set_address_bits(struct tcp_ep *ep)
+static void endpoint_set_address_bits(struct tcp_ep *ep)
 {
 	unsigned int bits = ep->ep.av ? wf_av_rx_ctx_bits(ep->ep.av) : 0;
 
@@ -29,7 +29,7 @@ static void set_address_bits(struct tcp_ep *ep)
 
 /* A layer with an inbox has an endpoint for each peer, takes messages soon, and limits
  * the memory of all of them itself. */
-static void set_layer_limits(struct tcp_ep *ep)
+static void endpoint_set_layer_limits(struct tcp_ep *ep)
 {
 	const size_t limit = TCP_ANSWER_SHARE;
 
@@ -46,8 +46,8 @@ static int tcp_enable(struct wf_ep *wf)
 	if (!ep->rbuf)
 		return -FI_ENOMEM;
 	if (wf->inbox)
-		set_layer_limits(ep);
-	set_address_bits(ep);
+		endpoint_set_layer_limits(ep);
+	endpoint_set_address_bits(ep);
 	if (!ep->peers)
 		return 0;
 	wf_av_removals_start(&ep->peers->remotes.removals, wf->av);
@@ -58,7 +58,7 @@ static int tcp_enable(struct wf_ep *wf)
 	return tcp_peers_listen(ep);
 }
 
-static void end_conns(struct tcp_ep *ep)
+static void tcp_endpoint_end_conns(struct tcp_ep *ep)
 {
 	wf_ep_srx_lock(&ep->ep);
 	wf_lock(&ep->ep.lock);
@@ -82,7 +82,7 @@ static void tcp_destroy(struct wf_ep *wf)
 
 	if (ep->cm && ep->cm->base.eq)
 		wf_eq_progress_del(ep->cm->base.eq, &wf->progress);
-	end_conns(ep);
+	tcp_endpoint_end_conns(ep);
 	tcp_below_close(ep);
 	tcp_peers_free(ep);
 	tcp_msg_free(ep);
@@ -219,7 +219,8 @@ static const struct wf_xfer_ops tcp_xfer_ops = {
 };
 
 /* A connected endpoint has one peer, which may have all of the limit. */
-static struct wf_budget budget(const struct wf_ep *wf, size_t limit, size_t share)
+static struct wf_budget endpoint_budget(
+	const struct wf_ep *wf, size_t limit, size_t share)
 {
 	return (struct wf_budget){
 		.limit = limit,
@@ -227,7 +228,7 @@ static struct wf_budget budget(const struct wf_ep *wf, size_t limit, size_t shar
 	};
 }
 
-static void init(struct tcp_ep *ep, const union wf_sockaddr *name)
+static void tcp_endpoint_init(struct tcp_ep *ep, const union wf_sockaddr *name)
 {
 	struct wf_ep *wf = &ep->ep;
 
@@ -240,9 +241,10 @@ static void init(struct tcp_ep *ep, const union wf_sockaddr *name)
 		.ops = &tcp_unexp_ops,
 		.ep = wf,
 		.wants = wf_recv_wants_of(wf),
-		.budget = budget(wf, tcp_params.unexpected_size, WF_BUDGET_UNEXP_SHARE),
+		.budget = endpoint_budget(
+			wf, tcp_params.unexpected_size, WF_BUDGET_UNEXP_SHARE),
 	};
-	ep->answers = budget(wf, tcp_params.answer_size, TCP_ANSWER_SHARE);
+	ep->answers = endpoint_budget(wf, tcp_params.answer_size, TCP_ANSWER_SHARE);
 	ep->rbuf_size = tcp_params.prefetch_size;
 	ep->stage_size = WF_MAX(tcp_params.staging_size, (size_t)STAGE_MIN);
 	ep->manual = ep->manual && tcp_params.staging_size;
@@ -271,7 +273,7 @@ int tcp_ep_new(struct wf_domain *domain, struct fi_info *info, void *context,
 	if (ret)
 		return ret;
 	ep = tcp_ep_of(wf);
-	init(ep, &name);
+	tcp_endpoint_init(ep, &name);
 	ret = ep->ep.type == FI_EP_RDM ? tcp_peers_new(ep)
 				       : tcp_msg_new(ep, info->handle);
 	if (ret)
@@ -292,7 +294,7 @@ err_ep:
 	return ret;
 }
 
-static bool is_several(size_t count)
+static bool endpoint_is_several(size_t count)
 {
 	return count > 1 && count != FI_SHARED_CONTEXT;
 }
@@ -303,8 +305,8 @@ int tcp_endpoint(struct wf_domain *domain, struct fi_info *info, struct fid_ep *
 	struct tcp_ep *ep = NULL;
 	int ret;
 
-	if (is_several(info->ep_attr->tx_ctx_cnt) ||
-		is_several(info->ep_attr->rx_ctx_cnt)) {
+	if (endpoint_is_several(info->ep_attr->tx_ctx_cnt) ||
+		endpoint_is_several(info->ep_attr->rx_ctx_cnt)) {
 		tcp_log(FI_LOG_WARN, FI_LOG_EP_CTRL,
 			"fi_endpoint: %zu transmit, %zu receive contexts asked for; "
 			"one of each is possible, more with fi_scalable_ep\n",

@@ -58,12 +58,12 @@ void tcp_netconf_define(void)
 			&tcp_fi, rows[i].name, rows[i].type, "%s", rows[i].help);
 }
 
-static int *field(struct tcp_netconf *conf, const struct row *row)
+static int *netconf_field(struct tcp_netconf *conf, const struct row *row)
 {
 	return (int *)(void *)((char *)conf + row->offset);
 }
 
-static void check_range(struct tcp_netconf *conf)
+static void netconf_check_range(struct tcp_netconf *conf)
 {
 	if (!conf->port_low && !conf->port_high)
 		return;
@@ -93,8 +93,8 @@ struct tcp_netconf tcp_netconf_read(void)
 				value, row->min, row->max, row->fallback);
 			value = row->fallback;
 		}
-		*field(&conf, row) = value;
+		*netconf_field(&conf, row) = value;
 	}
-	check_range(&conf);
+	netconf_check_range(&conf);
 	return conf;
 }

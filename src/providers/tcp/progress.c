@@ -63,7 +63,7 @@ int tcp_watch_set(struct tcp_ep *ep, struct wf_watch *watch, uint32_t events)
 	return ret;
 }
 
-static void flush_dirty(struct tcp_ep *ep)
+static void tcp_progress_flush_dirty(struct tcp_ep *ep)
 {
 	wf_list_foreach_safe(link, &ep->dirty)
 	{
@@ -72,14 +72,14 @@ static void flush_dirty(struct tcp_ep *ep)
 }
 
 /* A read found no bytes: is the connection no longer hot? */
-static bool is_quiet(const struct tcp_ep *ep, struct tcp_conn *conn)
+static bool progress_is_quiet(const struct tcp_ep *ep, struct tcp_conn *conn)
 {
 	conn->quiet++;
 	return (ep->hot_count > HOT_FEW && conn->quiet > HOT_QUIET / ep->hot_count) ||
 	       (tcp_switch_uses_memory(conn) && conn->quiet > MEMORY_QUIET);
 }
 
-static bool poll_hot(struct tcp_ep *ep)
+static bool tcp_progress_poll_hot(struct tcp_ep *ep)
 {
 	bool found = false;
 
@@ -92,14 +92,14 @@ static bool poll_hot(struct tcp_ep *ep)
 		if (tcp_rx_poll(conn)) {
 			conn->quiet = 0;
 			found = true;
-		} else if (is_quiet(ep, conn) && !conn->rx.held) {
+		} else if (progress_is_quiet(ep, conn) && !conn->rx.held) {
 			tcp_conn_make_cold(conn);
 		}
 	}
 	return found;
 }
 
-static void reap(struct tcp_ep *ep)
+static void tcp_progress_reap(struct tcp_ep *ep)
 {
 	struct wf_list later, *link;
 
@@ -123,7 +123,7 @@ static void reap(struct tcp_ep *ep)
 		wf_list_push(&ep->failed, link);
 }
 
-static bool any_context_armed(struct tcp_ep *ep)
+static bool progress_any_context_armed(struct tcp_ep *ep)
 {
 	for (size_t i = 0; i < wf_sep_tx_count(&ep->ep); i++)
 		if (ep->contexts[i].ep && wf_ep_is_armed(ep->contexts[i].ep))
@@ -136,19 +136,20 @@ static bool any_context_armed(struct tcp_ep *ep)
 
 /* May a thread sleep on a queue or counter of this endpoint, or rely on its descriptor
  * instead of making progress calls? */
-static bool may_sleep(struct tcp_ep *ep)
+static bool progress_may_sleep(struct tcp_ep *ep)
 {
 	if (wf_progress_is_parked(&ep->ep.progress))
 		return true;
 	if (ep->cm && ep->cm->base.eq && wf_eq_is_armed(ep->cm->base.eq))
 		return true;
-	return wf_ep_is_sep(&ep->ep) ? any_context_armed(ep) : wf_ep_is_armed(&ep->ep);
+	return wf_ep_is_sep(&ep->ep) ? progress_any_context_armed(ep)
+				     : wf_ep_is_armed(&ep->ep);
 }
 
 /* No thread slept for AWAKE progress calls: hot sockets leave the epoll set. */
-static void forget_sleepers(struct tcp_ep *ep)
+static void progress_forget_sleepers(struct tcp_ep *ep)
 {
-	if (!ep->manual || may_sleep(ep)) {
+	if (!ep->manual || progress_may_sleep(ep)) {
 		ep->armed_epoch = ep->epoch;
 		return;
 	}
@@ -164,7 +165,7 @@ static void forget_sleepers(struct tcp_ep *ep)
 /* Is a poll of the epoll set due? The first progress call after a thread prepared to
  * sleep probably comes because of an event. And an application that seldom makes
  * progress calls should not need EPOLL_INTERVAL of them. */
-static bool is_poll_due(struct tcp_ep *ep)
+static bool progress_is_poll_due(struct tcp_ep *ep)
 {
 	uint64_t tick;
 
@@ -181,7 +182,7 @@ static bool is_poll_due(struct tcp_ep *ep)
 	return true;
 }
 
-static bool poll_set(struct tcp_ep *ep)
+static bool progress_poll_set(struct tcp_ep *ep)
 {
 	bool found = wf_watches_poll(&ep->watches) > 0;
 
@@ -193,7 +194,7 @@ static bool poll_set(struct tcp_ep *ep)
 	return found;
 }
 
-static unsigned int memory_conns(const struct tcp_ep *ep)
+static unsigned int tcp_progress_memory_conns(const struct tcp_ep *ep)
 {
 	return atomic_load_explicit(&ep->memory_conns, memory_order_relaxed);
 }
@@ -201,16 +202,17 @@ static unsigned int memory_conns(const struct tcp_ep *ep)
 /* Is the endpoint below polled in this progress call? It always is while connections
  * use memory or may soon do. Otherwise it only has to close ended connections, now and
  * then. */
-static bool is_below_due(const struct tcp_ep *ep)
+static bool tcp_progress_is_below_due(const struct tcp_ep *ep)
 {
-	return ep->below && (memory_conns(ep) || !wf_list_empty(&ep->switching) ||
-				    ep->epoch % EPOLL_INTERVAL == 0);
+	return ep->below &&
+	       (tcp_progress_memory_conns(ep) || !wf_list_empty(&ep->switching) ||
+		       ep->epoch % EPOLL_INTERVAL == 0);
 }
 
 /* Poll the endpoint below; has it moved data? That is checked seldom, because the check
  * takes the lock of the endpoint below once more. No data are missed: wf_local_arm
  * checks again before the endpoint is parked or a thread sleeps. */
-static bool poll_below(struct tcp_ep *ep)
+static bool tcp_progress_poll_below(struct tcp_ep *ep)
 {
 	if (wf_local_is_inherited(ep->below))
 		return false;
@@ -220,26 +222,27 @@ static bool poll_below(struct tcp_ep *ep)
 }
 
 /* The number of partial calls before the next full one; 0: the next call is full. */
-static uint32_t next_partial_calls(const struct tcp_ep *ep)
+static uint32_t tcp_progress_next_partial_calls(const struct tcp_ep *ep)
 {
-	if (!memory_conns(ep) || wf_local_is_inherited(ep->below) ||
+	if (!tcp_progress_memory_conns(ep) || wf_local_is_inherited(ep->below) ||
 		ep->watches.sleepers || ep->set_again || !wf_list_empty(&ep->dirty) ||
 		!wf_list_empty(&ep->failed) || !wf_list_empty(&ep->switching))
 		return 0;
 	if (!wf_list_empty(&ep->hot))
 		return ep->hot_idle > HOT_IDLE ? PARTIAL_HOT : 0;
-	return ep->watches.count > memory_conns(ep) + 1 ? PARTIAL_MIXED : PARTIAL_ALL;
+	return ep->watches.count > tcp_progress_memory_conns(ep) + 1 ? PARTIAL_MIXED
+								     : PARTIAL_ALL;
 }
 
-static void set_partial_calls(struct tcp_ep *ep)
+static void tcp_progress_set_partial_calls(struct tcp_ep *ep)
 {
-	wf_local_set_partial(ep->below, next_partial_calls(ep));
+	wf_local_set_partial(ep->below, tcp_progress_next_partial_calls(ep));
 	if (ep->below->pace.calls)
 		ep->set_tick = ep->below->pace.tick;
 }
 
 /* Number of partial progress calls since the last full one. */
-static uint32_t partial_calls_made(const struct tcp_ep *ep)
+static uint32_t progress_partial_calls_made(const struct tcp_ep *ep)
 {
 	return ep->below ? ep->below->pace.calls - ep->below->pace.left : 0;
 }
@@ -253,40 +256,40 @@ void tcp_progress(struct wf_ep *wf)
 	ep->running = true;
 	ep->after_partial = ep->below && ep->below->pace.calls;
 	if (wf_unlikely(ep->watches.sleepers && ep->epoch - ep->armed_epoch > AWAKE))
-		forget_sleepers(ep);
+		progress_forget_sleepers(ep);
 	if (found)
-		flush_dirty(ep);
+		tcp_progress_flush_dirty(ep);
 	if (wf_unlikely(ep->memory_given))
 		tcp_held_resume(ep);
-	if (wf_unlikely(is_below_due(ep)))
-		found |= poll_below(ep);
-	heard = poll_hot(ep);
+	if (wf_unlikely(tcp_progress_is_below_due(ep)))
+		found |= tcp_progress_poll_below(ep);
+	heard = tcp_progress_poll_hot(ep);
 	found |= heard;
 	if (wf_unlikely((ep->epoch % EPOLL_INTERVAL == 0 || ep->after_partial ||
 				ep->watches.sleepers || !ep->manual) &&
 			!wf_list_empty(&ep->owing)))
 		tcp_keepalive_check(ep, wf_now_ns());
-	if (is_poll_due(ep)) {
-		found |= poll_set(ep);
+	if (progress_is_poll_due(ep)) {
+		found |= progress_poll_set(ep);
 		if (ep->peers)
 			tcp_peers_tick(ep);
 		else
 			tcp_msg_tick(ep);
 	}
 	if (!wf_list_empty(&ep->dirty))
-		flush_dirty(ep);
+		tcp_progress_flush_dirty(ep);
 	if (wf_unlikely(!wf_list_empty(&ep->switching)))
 		tcp_local_tick(ep);
 	if (wf_unlikely(!wf_list_empty(&ep->failed)))
-		reap(ep);
+		tcp_progress_reap(ep);
 	if (wf_unlikely(!wf_list_empty(&ep->dead)))
 		tcp_conn_free_dead(ep);
 	ep->running = false;
 	if (wf_unlikely(ep->watches.timer_expired))
 		tcp_rearm_timer(ep);
-	wf_progress_found_in(&wf->progress, found, partial_calls_made(ep) + 1);
-	if (wf_unlikely(memory_conns(ep) || ep->after_partial)) {
+	wf_progress_found_in(&wf->progress, found, progress_partial_calls_made(ep) + 1);
+	if (wf_unlikely(tcp_progress_memory_conns(ep) || ep->after_partial)) {
 		ep->hot_idle = heard ? 0 : ep->hot_idle + 1;
-		set_partial_calls(ep);
+		tcp_progress_set_partial_calls(ep);
 	}
 }

@@ -98,7 +98,7 @@ const struct wf_prov tcp_prov = {
 };
 
 /* Parameters are read before the first fi_getinfo. */
-static void read_params(void)
+static void tcp_provider_read_params(void)
 {
 	const struct tcp_params *p = &tcp_params;
 
@@ -118,7 +118,7 @@ static void read_params(void)
 
 /* A program that asks for no size may take the answer's for each of many connections.
  */
-static void set_msg_sizes(struct fi_info *list, const struct fi_info *hints)
+static void provider_set_msg_sizes(struct fi_info *list, const struct fi_info *hints)
 {
 	enum { SIZE = 1024 };
 	bool tx = !tcp_params.tx_size &&
@@ -136,7 +136,7 @@ static void set_msg_sizes(struct fi_info *list, const struct fi_info *hints)
 	}
 }
 
-static bool has_rdm(const struct fi_info *info)
+static bool provider_has_rdm(const struct fi_info *info)
 {
 	while (info && info->ep_attr->type != FI_EP_RDM)
 		info = info->next;
@@ -151,10 +151,10 @@ static int tcp_getinfo(const struct wf_prov *prov, uint32_t version, const char 
 
 	if (ret)
 		return ret;
-	set_msg_sizes(*ret_info, hints);
-	if (has_rdm(*ret_info))
+	provider_set_msg_sizes(*ret_info, hints);
+	if (provider_has_rdm(*ret_info))
 		wf_local_log_mode(&tcp_fi);
 	return 0;
 }
 
-WF_PROV_FRAME(tcp, tcp_getinfo, read_params)
+WF_PROV_FRAME(tcp, tcp_getinfo, tcp_provider_read_params)

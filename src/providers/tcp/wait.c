@@ -22,7 +22,7 @@ void tcp_wake_sleepers(struct tcp_ep *ep)
 		wf_watches_set_timer(&ep->watches, 0);
 }
 
-static uint64_t next_deadline(struct tcp_ep *ep)
+static uint64_t tcp_wait_next_deadline(struct tcp_ep *ep)
 {
 	uint64_t deadline = ep->peers ? tcp_peers_deadline(ep) : tcp_msg_deadline(ep);
 
@@ -33,7 +33,7 @@ void tcp_rearm_timer(struct tcp_ep *ep)
 {
 	ep->watches.timer_expired = false;
 	if (ep->watches.sleepers)
-		wf_watches_set_timer(&ep->watches, next_deadline(ep));
+		wf_watches_set_timer(&ep->watches, tcp_wait_next_deadline(ep));
 }
 
 bool tcp_arm(struct wf_ep *wf)
@@ -66,6 +66,6 @@ bool tcp_arm(struct wf_ep *wf)
 
 		tcp_conn_watch(conn, tcp_conn_events(conn));
 	}
-	wf_watches_set_timer(&ep->watches, next_deadline(ep));
+	wf_watches_set_timer(&ep->watches, tcp_wait_next_deadline(ep));
 	return wf_local_arm(ep->below);
 }

@@ -26,7 +26,7 @@ enum {
 
 /* Number of datagrams for the next train: all are as long as the first one, but the
  * last may be shorter. @ret_pieces: the number of their iovecs. */
-static size_t train_of(
+static size_t batch_train_of(
 	const struct wf_datagram *datagrams, size_t count, size_t *ret_pieces)
 {
 	size_t bytes = 0, pieces = 0, n = 0;
@@ -82,7 +82,7 @@ bool udp_is_full(int err)
 }
 
 /* False: the socket is full. */
-static bool send_one(
+static bool batch_send_one(
 	struct udp_ep *ep, const void *to, const struct wf_datagram *datagram)
 {
 	if (wf_likely(udp_send_pieces(ep, to, datagram->iov, datagram->iov_count, 0) >=
@@ -95,7 +95,7 @@ static bool send_one(
 	return true;
 }
 
-static void refused(struct udp_ep *ep, int err)
+static void batch_refused(struct udp_ep *ep, int err)
 {
 	unsigned int refusals =
 		atomic_fetch_add_explicit(&ep->refused_trains, 1, memory_order_relaxed);
@@ -108,7 +108,7 @@ static void refused(struct udp_ep *ep, int err)
 
 /* Send a train of @count datagrams. Returns @count; 0: the socket is full, nothing was
  * sent; -1: the datagrams have to be sent one by one. */
-static ssize_t send_train(struct udp_ep *ep, const void *to,
+static ssize_t batch_send_train(struct udp_ep *ep, const void *to,
 	const struct wf_datagram *datagrams, size_t count, size_t pieces)
 {
 	struct iovec iov[TRAIN_PIECES];
@@ -126,22 +126,22 @@ static ssize_t send_train(struct udp_ep *ep, const void *to,
 		return 0;
 	/* The device or the route takes no trains, or none of this size, or the peer
 	 * cannot be reached. In the last case sending one by one fails, too. */
-	refused(ep, errno);
+	batch_refused(ep, errno);
 	return -1;
 }
 
-static bool may_send_trains(const struct udp_ep *ep)
+static bool batch_may_send_trains(const struct udp_ep *ep)
 {
 	return atomic_load_explicit(&ep->refused_trains, memory_order_relaxed) <
 	       REFUSALS_MAX;
 }
 
-static size_t send_each(struct udp_ep *ep, const void *to,
+static size_t batch_send_each(struct udp_ep *ep, const void *to,
 	const struct wf_datagram *datagrams, size_t count)
 {
 	size_t n = 0;
 
-	while (n < count && send_one(ep, to, &datagrams[n]))
+	while (n < count && batch_send_one(ep, to, &datagrams[n]))
 		n++;
 	return n;
 }
@@ -149,11 +149,11 @@ static size_t send_each(struct udp_ep *ep, const void *to,
 ssize_t udp_send_train(struct udp_ep *ep, const void *to,
 	const struct wf_datagram *datagrams, size_t count)
 {
-	size_t pieces, n = train_of(datagrams, count, &pieces);
+	size_t pieces, n = batch_train_of(datagrams, count, &pieces);
 
-	if (n < 2 || !may_send_trains(ep))
+	if (n < 2 || !batch_may_send_trains(ep))
 		return -1;
-	return send_train(ep, to, datagrams, n, pieces);
+	return batch_send_train(ep, to, datagrams, n, pieces);
 }
 
 size_t udp_send_many(struct wf_ep *wf, fi_addr_t addr,
@@ -166,13 +166,14 @@ size_t udp_send_many(struct wf_ep *wf, fi_addr_t addr,
 	if (wf_unlikely(!to))
 		return count;
 	while (done < count) {
-		size_t pieces, n = train_of(datagrams + done, count - done, &pieces);
+		size_t pieces,
+			n = batch_train_of(datagrams + done, count - done, &pieces);
 		ssize_t taken = -1;
 
-		if (n > 1 && may_send_trains(ep))
-			taken = send_train(ep, to, datagrams + done, n, pieces);
+		if (n > 1 && batch_may_send_trains(ep))
+			taken = batch_send_train(ep, to, datagrams + done, n, pieces);
 		if (taken < 0)
-			taken = (ssize_t)send_each(ep, to, datagrams + done, n);
+			taken = (ssize_t)batch_send_each(ep, to, datagrams + done, n);
 		done += (size_t)taken;
 		if ((size_t)taken < n)
 			break;

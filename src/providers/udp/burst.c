@@ -40,13 +40,13 @@ struct udp_burst {
 	uint8_t bytes[BURST_MSGS * MSG_BYTES_MAX];
 };
 
-static bool has_msgs(const struct udp_ep *ep)
+static bool burst_has_msgs(const struct udp_ep *ep)
 {
 	return atomic_load_explicit(&ep->gathered, memory_order_relaxed);
 }
 
 /* Complete the messages before @end; with the error @err if it is not 0. */
-static void report(struct udp_ep *ep, unsigned int end, int err)
+static void burst_report(struct udp_ep *ep, unsigned int end, int err)
 {
 	struct udp_burst *burst = ep->out;
 
@@ -63,7 +63,7 @@ static void report(struct udp_ep *ep, unsigned int end, int err)
 }
 
 /* Send the next train, or the next message alone. False: the socket is full. */
-static bool send_next(struct udp_ep *ep)
+static bool burst_send_next(struct udp_ep *ep)
 {
 	struct udp_burst *burst = ep->out;
 	struct wf_datagram datagrams[BURST_MSGS];
@@ -78,7 +78,7 @@ static bool send_next(struct udp_ep *ep)
 	}
 	taken = udp_send_train(ep, &burst->to, datagrams, count);
 	if (taken >= 0) {
-		report(ep, burst->first + (unsigned int)taken, 0);
+		burst_report(ep, burst->first + (unsigned int)taken, 0);
 		return taken > 0;
 	}
 	err = udp_send_pieces(ep, &burst->to, &burst->msgs[burst->first].iov, 1, 0) < 0
@@ -86,7 +86,7 @@ static bool send_next(struct udp_ep *ep)
 		      : 0;
 	if (udp_is_full(err))
 		return false;
-	report(ep, burst->first + 1, err);
+	burst_report(ep, burst->first + 1, err);
 	return true;
 }
 
@@ -94,10 +94,10 @@ bool udp_burst_flush(struct udp_ep *ep)
 {
 	struct udp_burst *burst = ep->out;
 
-	if (wf_likely(!has_msgs(ep)))
+	if (wf_likely(!burst_has_msgs(ep)))
 		return true;
 	while (burst->first < burst->count)
-		if (!send_next(ep))
+		if (!burst_send_next(ep))
 			return false;
 	burst->first = burst->count = 0;
 	burst->used = 0;
@@ -106,7 +106,7 @@ bool udp_burst_flush(struct udp_ep *ep)
 }
 
 /* May a message wait for the next one? */
-static bool may_gather(struct udp_ep *ep)
+static bool burst_may_gather(struct udp_ep *ep)
 {
 	if (ep->ep.domain->progress == FI_PROGRESS_AUTO || wf_ep_is_armed(&ep->ep))
 		return false;
@@ -116,7 +116,7 @@ static bool may_gather(struct udp_ep *ep)
 }
 
 /* Can the message be added to the gathered ones? */
-static bool fits(const struct udp_ep *ep, const struct wf_op *op, const void *to)
+static bool burst_fits(const struct udp_ep *ep, const struct wf_op *op, const void *to)
 {
 	const struct udp_burst *burst = ep->out;
 
@@ -125,7 +125,7 @@ static bool fits(const struct udp_ep *ep, const struct wf_op *op, const void *to
 	return !burst->count || !memcmp(&burst->to, to, ep->addr_len);
 }
 
-static void add(struct udp_ep *ep, const struct wf_op *op, const void *to)
+static void burst_add(struct udp_ep *ep, const struct wf_op *op, const void *to)
 {
 	struct udp_burst *burst = ep->out;
 	struct gathered_msg *msg = &burst->msgs[burst->count];
@@ -139,19 +139,20 @@ static void add(struct udp_ep *ep, const struct wf_op *op, const void *to)
 	atomic_store_explicit(&ep->gathered, true, memory_order_relaxed);
 }
 
-static ssize_t send_locked(struct udp_ep *ep, const struct wf_op *op, const void *to)
+static ssize_t burst_send_locked(
+	struct udp_ep *ep, const struct wf_op *op, const void *to)
 {
-	bool more = op->flags & FI_MORE && may_gather(ep);
+	bool more = op->flags & FI_MORE && burst_may_gather(ep);
 
-	if (!more && !has_msgs(ep))
+	if (!more && !burst_has_msgs(ep))
 		return udp_send_now(ep, op, to);
-	if (!fits(ep, op, to)) {
+	if (!burst_fits(ep, op, to)) {
 		if (!udp_burst_flush(ep))
 			return -FI_EAGAIN;
-		if (!more || !fits(ep, op, to))
+		if (!more || !burst_fits(ep, op, to))
 			return udp_send_now(ep, op, to);
 	}
-	add(ep, op, to);
+	burst_add(ep, op, to);
 	if (more)
 		wf_progress_wake(&ep->ep.progress);
 	else
@@ -164,12 +165,12 @@ ssize_t udp_burst_send(struct udp_ep *ep, const struct wf_op *op, const void *to
 	ssize_t ret;
 
 	wf_lock(&ep->ep.lock);
-	ret = send_locked(ep, op, to);
+	ret = burst_send_locked(ep, op, to);
 	wf_unlock(&ep->ep.lock);
 	return ret;
 }
 
 bool udp_flushed(struct wf_ep *wf)
 {
-	return !has_msgs(udp_ep_of(wf));
+	return !burst_has_msgs(udp_ep_of(wf));
 }

@@ -8,7 +8,7 @@
 
 /* The socket could not send. A lack of kernel memory is temporary: the application
  * retries. Any other error fails the operation. */
-static ssize_t send_failed(struct udp_ep *ep, const struct wf_op *op, int err)
+static ssize_t msg_send_failed(struct udp_ep *ep, const struct wf_op *op, int err)
 {
 	if (udp_is_full(err))
 		return -FI_EAGAIN;
@@ -17,7 +17,7 @@ static ssize_t send_failed(struct udp_ep *ep, const struct wf_op *op, int err)
 	return 0;
 }
 
-static ssize_t send_once(struct udp_ep *ep, const struct wf_op *op, const void *to)
+static ssize_t msg_send_once(struct udp_ep *ep, const struct wf_op *op, const void *to)
 {
 	struct msghdr msg = {
 		.msg_name = (void *)(uintptr_t)to,
@@ -37,12 +37,12 @@ ssize_t udp_send_now(struct udp_ep *ep, const struct wf_op *op, const void *to)
 	ssize_t sent;
 
 	do {
-		sent = send_once(ep, op, to);
+		sent = msg_send_once(ep, op, to);
 		/* ECONNREFUSED is the answer to an earlier datagram; the kernel reports
 		 * it once. */
 	} while (wf_unlikely(sent < 0) && (errno == EINTR || errno == ECONNREFUSED));
 	if (wf_unlikely(sent < 0))
-		return send_failed(ep, op, errno);
+		return msg_send_failed(ep, op, errno);
 	wf_ep_tx_done(&ep->ep, WF_CNTR_SEND, op->context, op->flags, FI_SEND | FI_MSG,
 		op->len);
 	return 0;
@@ -99,7 +99,7 @@ ssize_t udp_start(struct wf_ep *wf, struct wf_op *op)
 	return op->kind == WF_OP_SEND ? udp_send(ep, op) : udp_post(ep, op);
 }
 
-static void report_canceled(struct udp_ep *ep, const struct udp_rx *rx)
+static void msg_report_canceled(struct udp_ep *ep, const struct udp_rx *rx)
 {
 	struct fi_cq_err_entry entry = {
 		.op_context = rx->context,
@@ -123,7 +123,7 @@ bool udp_cancel(struct wf_ep *wf, void *context)
 		i++;
 	if (i == ep->rx_head)
 		return false;
-	report_canceled(ep, &ep->rx[i & ep->rx_mask]);
+	msg_report_canceled(ep, &ep->rx[i & ep->rx_mask]);
 	for (; i + 1 != ep->rx_head; i++)
 		ep->rx[i & ep->rx_mask] = ep->rx[(i + 1) & ep->rx_mask];
 	ep->rx_head--;

@@ -26,13 +26,13 @@ struct udp_mc {
 
 enum { GROUPS_AT_FIRST = 4 };
 
-static int refuse(const char *why)
+static int multicast_refuse(const char *why)
 {
 	udp_log(FI_LOG_WARN, FI_LOG_EP_CTRL, "fi_join: %s\n", why);
 	return -FI_EINVAL;
 }
 
-static int set_membership(const struct udp_mc *mc, int fd, bool join)
+static int multicast_set_membership(const struct udp_mc *mc, int fd, bool join)
 {
 	unsigned int index = udp_ifindex(mc->ep);
 	struct ip_mreqn in = {
@@ -54,7 +54,7 @@ static int set_membership(const struct udp_mc *mc, int fd, bool join)
 	return ret ? -errno : 0;
 }
 
-static void set_pktinfo(const struct udp_ep *ep, int on)
+static void multicast_set_pktinfo(const struct udp_ep *ep, int on)
 {
 	if (ep->name.sa.sa_family == AF_INET6)
 		(void)setsockopt(
@@ -64,19 +64,19 @@ static void set_pktinfo(const struct udp_ep *ep, int on)
 }
 
 /* Join with the endpoint's socket. ep.lock held. */
-static int share_socket(struct udp_mc *mc)
+static int multicast_share_socket(struct udp_mc *mc)
 {
-	int ret = set_membership(mc, mc->ep->fd, true);
+	int ret = multicast_set_membership(mc, mc->ep->fd, true);
 
 	if (ret)
 		return ret;
 	mc->shared = true;
 	if (!mc->ep->pktinfo++)
-		set_pktinfo(mc->ep, 1);
+		multicast_set_pktinfo(mc->ep, 1);
 	return 0;
 }
 
-static int open_socket(struct udp_mc *mc)
+static int multicast_open_socket(struct udp_mc *mc)
 {
 	union wf_sockaddr local = mc->addr;
 	int one = 1, fd, ret;
@@ -92,7 +92,7 @@ static int open_socket(struct udp_mc *mc)
 		bind(fd, &local.sa, (socklen_t)wf_sockaddr_len(&local)))
 		ret = -errno;
 	else
-		ret = set_membership(mc, fd, true);
+		ret = multicast_set_membership(mc, fd, true);
 	if (ret) {
 		wf_sys_close(fd);
 		return ret;
@@ -102,7 +102,7 @@ static int open_socket(struct udp_mc *mc)
 }
 
 /* Add the group's socket to those that progress receives from. ep.lock held. */
-static int add_socket(struct udp_ep *ep, int fd)
+static int multicast_add_socket(struct udp_ep *ep, int fd)
 {
 	struct udp_sock *socks =
 		realloc(ep->socks, (ep->sock_count + 1) * sizeof(*socks));
@@ -120,7 +120,7 @@ static int add_socket(struct udp_ep *ep, int fd)
 }
 
 /* Close nothing, but stop progress and sleepers from using the socket. ep.lock held. */
-static void remove_socket(struct udp_ep *ep, int fd)
+static void multicast_remove_socket(struct udp_ep *ep, int fd)
 {
 	unsigned int i = 0;
 
@@ -134,18 +134,18 @@ static void remove_socket(struct udp_ep *ep, int fd)
 
 /* Receive the group's datagrams, through the endpoint's socket or a new one. ep.lock
  * held. */
-static int start_receiving(struct udp_mc *mc)
+static int multicast_start_receiving(struct udp_mc *mc)
 {
 	struct udp_ep *ep = mc->ep;
 	int ret;
 
 	if (wf_sockaddr_is_wildcard(&ep->name) &&
 		wf_sockaddr_port(&ep->name) == wf_sockaddr_port(&mc->addr))
-		return share_socket(mc);
-	ret = open_socket(mc);
+		return multicast_share_socket(mc);
+	ret = multicast_open_socket(mc);
 	if (ret)
 		return ret;
-	ret = add_socket(ep, mc->fd);
+	ret = multicast_add_socket(ep, mc->fd);
 	if (ret) {
 		wf_sys_close(mc->fd);
 		mc->fd = -1;
@@ -153,23 +153,23 @@ static int start_receiving(struct udp_mc *mc)
 	return ret;
 }
 
-/* Undo start_receiving(). ep.lock held. */
-static void stop_receiving(struct udp_mc *mc)
+/* Undo multicast_start_receiving(). ep.lock held. */
+static void multicast_stop_receiving(struct udp_mc *mc)
 {
 	if (mc->shared) {
-		(void)set_membership(mc, mc->ep->fd, false);
+		(void)multicast_set_membership(mc, mc->ep->fd, false);
 		if (!--mc->ep->pktinfo)
-			set_pktinfo(mc->ep, 0);
+			multicast_set_pktinfo(mc->ep, 0);
 	}
 	if (mc->fd >= 0) {
-		remove_socket(mc->ep, mc->fd);
+		multicast_remove_socket(mc->ep, mc->fd);
 		wf_sys_close(mc->fd);
 	}
 }
 
 /* Store the group in a free entry of ep->groups, whose index becomes the group's
  * fi_addr_t. ep.lock held. */
-static int enter(struct udp_ep *ep, struct udp_mc *mc)
+static int multicast_enter(struct udp_ep *ep, struct udp_mc *mc)
 {
 	unsigned int i = 0, capacity = ep->group_capacity;
 	struct udp_mc **groups;
@@ -204,13 +204,13 @@ bool udp_group_addr(struct udp_ep *ep, fi_addr_t addr, union wf_sockaddr *ret)
 	return mc;
 }
 
-static int mc_close(struct fid *fid)
+static int multicast_mc_close(struct fid *fid)
 {
 	struct udp_mc *mc = wf_container_of(fid, struct udp_mc, fid.fid);
 	struct udp_ep *ep = mc->ep;
 
 	wf_lock(&ep->ep.lock);
-	stop_receiving(mc);
+	multicast_stop_receiving(mc);
 	ep->groups[mc->fid.fi_addr] = NULL;
 	wf_unlock(&ep->ep.lock);
 	free(mc);
@@ -221,40 +221,41 @@ static int mc_close(struct fid *fid)
 }
 
 static struct fi_ops mc_fid_ops =
-	WF_FID_OPS(mc_close, wf_absent_bind, wf_absent_control);
+	WF_FID_OPS(multicast_mc_close, wf_absent_bind, wf_absent_control);
 
 /* The directions that @flags ask for, or all that the endpoint has if there are none.
  */
-static int check_flags(const struct udp_ep *ep, uint64_t flags, uint64_t *ret)
+static int multicast_check_flags(const struct udp_ep *ep, uint64_t flags, uint64_t *ret)
 {
 	const uint64_t directions = FI_SEND | FI_RECV;
 
 	if (flags & FI_COLLECTIVE)
 		return -FI_ENOSYS;
 	if (flags & ~directions) {
-		(void)refuse("flags may be FI_SEND and FI_RECV");
+		(void)multicast_refuse("flags may be FI_SEND and FI_RECV");
 		return -FI_EBADFLAGS;
 	}
 	if (!(ep->ep.caps & FI_MULTICAST))
-		return refuse("the endpoint was opened without FI_MULTICAST");
+		return multicast_refuse("the endpoint was opened without FI_MULTICAST");
 	if (flags & ~ep->ep.caps)
-		return refuse("a direction that the endpoint does not have");
+		return multicast_refuse("a direction that the endpoint does not have");
 	*ret = flags ? flags : ep->ep.caps & directions;
 	return 0;
 }
 
-static int check_addr(const struct udp_ep *ep, const void *addr, union wf_sockaddr *ret)
+static int multicast_check_addr(
+	const struct udp_ep *ep, const void *addr, union wf_sockaddr *ret)
 {
 	int family = ep->name.sa.sa_family;
 	/* The call has no address length; the endpoint's address format decides it. */
 	size_t len = family == AF_INET6 ? sizeof(ret->in6) : sizeof(ret->in);
 
 	if (wf_sockaddr_read(addr, addr ? len : 0, ret) || ret->sa.sa_family != family)
-		return refuse("not an address in the endpoint's format");
+		return multicast_refuse("not an address in the endpoint's format");
 	if (!wf_sockaddr_is_multicast(ret))
-		return refuse("not the address of a group");
+		return multicast_refuse("not the address of a group");
 	if (!wf_sockaddr_port(ret))
-		return refuse("a group needs a port");
+		return multicast_refuse("a group needs a port");
 	return 0;
 }
 
@@ -268,13 +269,14 @@ int udp_join(struct wf_ep *wf, const void *addr, uint64_t flags, struct fid_mc *
 	struct udp_mc *mc;
 	ssize_t ret;
 
-	ret = check_flags(ep, flags, &flags);
+	ret = multicast_check_flags(ep, flags, &flags);
 	if (!ret)
-		ret = check_addr(ep, addr, &group);
+		ret = multicast_check_addr(ep, addr, &group);
 	if (ret)
 		return (int)ret;
 	if (!eq) {
-		(void)refuse("an EQ must be bound to the endpoint or its domain");
+		(void)multicast_refuse(
+			"an EQ must be bound to the endpoint or its domain");
 		return -FI_ENOEQ;
 	}
 	mc = malloc(sizeof(*mc));
@@ -288,9 +290,9 @@ int udp_join(struct wf_ep *wf, const void *addr, uint64_t flags, struct fid_mc *
 	};
 
 	wf_lock(&wf->lock);
-	ret = enter(ep, mc);
+	ret = multicast_enter(ep, mc);
 	if (!ret && flags & FI_RECV) {
-		ret = start_receiving(mc);
+		ret = multicast_start_receiving(mc);
 		if (ret)
 			ep->groups[mc->fid.fi_addr] = NULL;
 	}
@@ -305,7 +307,7 @@ int udp_join(struct wf_ep *wf, const void *addr, uint64_t flags, struct fid_mc *
 	ret = wf_eq_write(eq, FI_JOIN_COMPLETE, &event, sizeof(event));
 	if (ret < 0) {
 		*ret_mc = NULL;
-		(void)mc_close(&mc->fid.fid);
+		(void)multicast_mc_close(&mc->fid.fid);
 		return (int)ret;
 	}
 	return 0;

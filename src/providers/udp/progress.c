@@ -17,7 +17,7 @@ enum { BURST = 16 };
 
 /* Is @c the control message with the destination address, and the destination a
  * multicast group? */
-static bool is_group(const struct cmsghdr *c)
+static bool progress_is_group(const struct cmsghdr *c)
 {
 	union wf_sockaddr to = { 0 };
 
@@ -41,12 +41,12 @@ static bool is_group(const struct cmsghdr *c)
 
 /* Read from the control messages whether the datagram was sent to a multicast group
  * through the endpoint's own socket, and the length of a train's datagrams. */
-static void read_control(struct msghdr *msg, struct udp_datagram *ret)
+static void progress_read_control(struct msghdr *msg, struct udp_datagram *ret)
 {
 	for (struct cmsghdr *c = CMSG_FIRSTHDR(msg); c; c = CMSG_NXTHDR(msg, c)) {
 		int segment;
 
-		if (is_group(c))
+		if (progress_is_group(c))
 			ret->comp_flags |= FI_MULTICAST;
 		if (c->cmsg_level != IPPROTO_UDP || c->cmsg_type != UDP_GRO)
 			continue;
@@ -78,7 +78,7 @@ ssize_t udp_receive_msg(struct udp_ep *ep, const struct udp_sock *sock,
 	if (ret->len < 0)
 		return ret->len;
 	ret->from_len = msg.msg_namelen;
-	read_control(&msg, ret);
+	progress_read_control(&msg, ret);
 	return ret->len;
 }
 
@@ -92,8 +92,8 @@ void udp_receive_failed(int err)
 }
 
 /* Receive one datagram into the oldest posted receive; false if there is none. */
-static bool receive(struct udp_ep *ep, const struct udp_sock *sock, struct udp_rx *rx,
-	struct udp_datagram *ret)
+static bool udp_progress_receive(struct udp_ep *ep, const struct udp_sock *sock,
+	struct udp_rx *rx, struct udp_datagram *ret)
 {
 	size_t space = ep->source_space;
 
@@ -120,7 +120,7 @@ static bool receive(struct udp_ep *ep, const struct udp_sock *sock, struct udp_r
 
 /* Find the source that the completion reports. False: no AV has the address, and the
  * application asked for such sources to be reported as errors (FI_SOURCE_ERR). */
-static bool find_source(
+static bool progress_find_source(
 	struct udp_ep *ep, const struct udp_datagram *dg, fi_addr_t *ret)
 {
 	fi_addr_t index;
@@ -135,7 +135,7 @@ static bool find_source(
 	return true;
 }
 
-static void report_error(struct udp_ep *ep, const struct udp_rx *rx, void *buf,
+static void progress_report_error(struct udp_ep *ep, const struct udp_rx *rx, void *buf,
 	size_t len, const struct udp_datagram *dg, int err)
 {
 	struct fi_cq_err_entry entry = {
@@ -160,17 +160,18 @@ static void report_error(struct udp_ep *ep, const struct udp_rx *rx, void *buf,
 /* Write the completion or the error of a datagram in the buffer of @rx. FI_MULTI_RECV
  * in @comp_flags releases the buffer together with the completion. True if a completion
  * with these flags was written. */
-static bool report(struct udp_ep *ep, const struct udp_rx *rx, void *buf,
+static bool progress_report(struct udp_ep *ep, const struct udp_rx *rx, void *buf,
 	const struct udp_datagram *dg, uint64_t comp_flags)
 {
 	fi_addr_t src;
 
 	if (wf_unlikely((size_t)dg->len > rx->len)) {
-		report_error(ep, rx, buf, rx->len, dg, FI_ETRUNC);
+		progress_report_error(ep, rx, buf, rx->len, dg, FI_ETRUNC);
 		return false;
 	}
-	if (wf_unlikely(!find_source(ep, dg, &src))) {
-		report_error(ep, rx, buf, (size_t)dg->len, dg, FI_EADDRNOTAVAIL);
+	if (wf_unlikely(!progress_find_source(ep, dg, &src))) {
+		progress_report_error(
+			ep, rx, buf, (size_t)dg->len, dg, FI_EADDRNOTAVAIL);
 		return false;
 	}
 	wf_ep_rx_done(&ep->ep, rx->context, rx->flags, dg->comp_flags | comp_flags,
@@ -179,7 +180,7 @@ static bool report(struct udp_ep *ep, const struct udp_rx *rx, void *buf,
 }
 
 /* Put the source of @dg before it, into the buffer of the oldest receive. */
-static void tell_source(const struct udp_rx *rx, struct udp_datagram *dg)
+static void progress_tell_source(const struct udp_rx *rx, struct udp_datagram *dg)
 {
 	void *space = rx->iov[0].iov_base;
 
@@ -190,7 +191,7 @@ static void tell_source(const struct udp_rx *rx, struct udp_datagram *dg)
 /* Deliver @dg to the next slice of a multi-receive buffer. When fewer than rx->min
  * bytes are left, the buffer is released: by the completion of its last message or, if
  * that message has none, by a completion of its own. */
-static void deliver_slice(
+static void progress_deliver_slice(
 	struct udp_ep *ep, struct udp_rx *rx, const struct udp_datagram *dg, bool more)
 {
 	size_t used = dg->space + WF_MIN((size_t)dg->len, rx->len - dg->space);
@@ -206,7 +207,9 @@ static void deliver_slice(
 		rx->len -= used;
 		rx->iov[0].iov_len = rx->len;
 	}
-	if (!report(ep, &slice, buf + dg->space, dg, last ? FI_MULTI_RECV : 0) && last)
+	if (!progress_report(
+		    ep, &slice, buf + dg->space, dg, last ? FI_MULTI_RECV : 0) &&
+		last)
 		wf_ep_rx_release(&ep->ep, 0, slice.context);
 }
 
@@ -215,33 +218,35 @@ void udp_deliver(struct udp_ep *ep, struct udp_datagram *dg, bool more)
 	struct udp_rx *rx = &ep->rx[ep->rx_tail & ep->rx_mask];
 
 	if (dg->space)
-		tell_source(rx, dg);
+		progress_tell_source(rx, dg);
 	if (wf_unlikely(rx->flags & FI_MULTI_RECV)) {
-		deliver_slice(ep, rx, dg, more);
+		progress_deliver_slice(ep, rx, dg, more);
 		return;
 	}
 	ep->rx_tail++;
-	(void)report(ep, rx, NULL, dg, 0);
+	(void)progress_report(ep, rx, NULL, dg, 0);
 }
 
-static bool receive_one(struct udp_ep *ep, const struct udp_sock *sock)
+static bool progress_receive_one(struct udp_ep *ep, const struct udp_sock *sock)
 {
 	struct udp_datagram dg;
 
 	if (wf_unlikely(ep->train && sock->fd == ep->fd))
 		return udp_train_receive(ep, sock);
-	if (!receive(ep, sock, &ep->rx[ep->rx_tail & ep->rx_mask], &dg))
+	if (!udp_progress_receive(ep, sock, &ep->rx[ep->rx_tail & ep->rx_mask], &dg))
 		return false;
 	udp_deliver(ep, &dg, false);
 	return true;
 }
 
 /* Receive up to @limit datagrams; true if there were as many. */
-static bool drain(struct udp_ep *ep, const struct udp_sock *sock, unsigned int limit)
+static bool progress_drain(
+	struct udp_ep *ep, const struct udp_sock *sock, unsigned int limit)
 {
 	unsigned int n = 0;
 
-	while (n < limit && ep->rx_head != ep->rx_tail && receive_one(ep, sock))
+	while (n < limit && ep->rx_head != ep->rx_tail &&
+		progress_receive_one(ep, sock))
 		n++;
 	return n == limit;
 }
@@ -256,13 +261,14 @@ void udp_progress(struct wf_ep *wf)
 	if (ep->rx_head == ep->rx_tail)
 		return;
 	if (wf_likely(ep->sock_count == 1)) {
-		ep->burst = drain(ep, &ep->socks[0], limit);
+		ep->burst = progress_drain(ep, &ep->socks[0], limit);
 		if (wf_unlikely(ep->burst && limit == BURST && !ep->train))
 			udp_train_open(ep);
 		return;
 	}
 	first = ep->next_sock++;
 	for (unsigned int i = 0; i < ep->sock_count; i++)
-		burst |= drain(ep, &ep->socks[(first + i) % ep->sock_count], limit);
+		burst |= progress_drain(
+			ep, &ep->socks[(first + i) % ep->sock_count], limit);
 	ep->burst = burst;
 }

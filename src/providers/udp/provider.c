@@ -69,11 +69,11 @@ const struct wf_prov udp_prov = {
 	.endpoint = udp_endpoint,
 };
 
-static void define_params(void)
+static void provider_define_params(void)
 {
 	(void)fi_param_define(&udp_fi, "iface", FI_PARAM_STRING,
 		"Interfaces to offer, a comma list; ^ in front: all but these "
 		"(default: all)");
 }
 
-WF_PROV_FRAME(udp, wf_ip_getinfo, define_params)
+WF_PROV_FRAME(udp, wf_ip_getinfo, provider_define_params)

@@ -9,7 +9,7 @@
 
 enum { BUFFER_SIZE = 4 << 20 };
 
-static void set_int(int fd, int level, int name, int value)
+static void socket_set_int(int fd, int level, int name, int value)
 {
 	/* An option is a wish: if the kernel refuses it, its default will do. */
 	(void)setsockopt(fd, level, name, &value, sizeof(value));
@@ -17,12 +17,12 @@ static void set_int(int fd, int level, int name, int value)
 
 /* Large enough for UDP_QUEUE_SIZE small datagrams in a row. A process without
  * CAP_NET_ADMIN gets at most the system's limit (net.core.rmem_max, wmem_max). */
-static void set_buffers(int fd)
+static void socket_set_buffers(int fd)
 {
-	set_int(fd, SOL_SOCKET, SO_RCVBUF, BUFFER_SIZE);
-	set_int(fd, SOL_SOCKET, SO_RCVBUFFORCE, BUFFER_SIZE);
-	set_int(fd, SOL_SOCKET, SO_SNDBUF, BUFFER_SIZE);
-	set_int(fd, SOL_SOCKET, SO_SNDBUFFORCE, BUFFER_SIZE);
+	socket_set_int(fd, SOL_SOCKET, SO_RCVBUF, BUFFER_SIZE);
+	socket_set_int(fd, SOL_SOCKET, SO_RCVBUFFORCE, BUFFER_SIZE);
+	socket_set_int(fd, SOL_SOCKET, SO_SNDBUF, BUFFER_SIZE);
+	socket_set_int(fd, SOL_SOCKET, SO_SNDBUFFORCE, BUFFER_SIZE);
 }
 
 int udp_socket(int family, int *ret_fd)
@@ -31,13 +31,13 @@ int udp_socket(int family, int *ret_fd)
 
 	if (fd < 0)
 		return -errno;
-	set_buffers(fd);
+	socket_set_buffers(fd);
 	/* Receive only the datagrams of groups that this socket itself joined. */
 	if (family == AF_INET6) {
-		set_int(fd, IPPROTO_IPV6, IPV6_V6ONLY, 1);
-		set_int(fd, IPPROTO_IPV6, IPV6_MULTICAST_ALL, 0);
+		socket_set_int(fd, IPPROTO_IPV6, IPV6_V6ONLY, 1);
+		socket_set_int(fd, IPPROTO_IPV6, IPV6_MULTICAST_ALL, 0);
 	} else {
-		set_int(fd, IPPROTO_IP, IP_MULTICAST_ALL, 0);
+		socket_set_int(fd, IPPROTO_IP, IP_MULTICAST_ALL, 0);
 	}
 	*ret_fd = fd;
 	return 0;
@@ -59,7 +59,7 @@ unsigned int udp_ifindex(const struct udp_ep *ep)
 }
 
 /* Multicast datagrams leave through the interface of the source address. */
-static int set_multicast_if(const struct udp_ep *ep, int fd)
+static int socket_set_multicast_if(const struct udp_ep *ep, int fd)
 {
 	unsigned int index = udp_ifindex(ep);
 	struct ip_mreqn req = { .imr_ifindex = (int)index };
@@ -73,7 +73,7 @@ static int set_multicast_if(const struct udp_ep *ep, int fd)
 	return setsockopt(fd, IPPROTO_IP, IP_MULTICAST_IF, &req, sizeof(req));
 }
 
-static void set_tclass(const struct udp_ep *ep, int fd)
+static void socket_set_tclass(const struct udp_ep *ep, int fd)
 {
 	uint32_t tclass = ep->ep.info->tx_attr->tclass;
 	int tos = fi_tc_dscp_get(tclass) << 2;
@@ -81,9 +81,9 @@ static void set_tclass(const struct udp_ep *ep, int fd)
 	if (!(tclass & FI_TC_DSCP))
 		return;
 	if (ep->name.sa.sa_family == AF_INET6)
-		set_int(fd, IPPROTO_IPV6, IPV6_TCLASS, tos);
+		socket_set_int(fd, IPPROTO_IPV6, IPV6_TCLASS, tos);
 	else
-		set_int(fd, IPPROTO_IP, IP_TOS, tos);
+		socket_set_int(fd, IPPROTO_IP, IP_TOS, tos);
 }
 
 int udp_bind(struct udp_ep *ep)
@@ -100,12 +100,12 @@ int udp_bind(struct udp_ep *ep)
 		goto err_log;
 	if (bind(fd, &name.sa, (socklen_t)wf_sockaddr_len(&name)) ||
 		getsockname(fd, &name.sa, &len) ||
-		(ep->ep.caps & FI_MULTICAST && set_multicast_if(ep, fd))) {
+		(ep->ep.caps & FI_MULTICAST && socket_set_multicast_if(ep, fd))) {
 		ret = -errno;
 		wf_sys_close(fd);
 		goto err_log;
 	}
-	set_tclass(ep, fd);
+	socket_set_tclass(ep, fd);
 	ep->name = name;
 	ep->fd = fd;
 	return 0;

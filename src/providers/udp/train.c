@@ -29,13 +29,13 @@ struct udp_train {
 	uint8_t bytes[TRAIN_MAX];
 };
 
-static struct udp_rx *oldest(struct udp_ep *ep)
+static struct udp_rx *train_oldest(struct udp_ep *ep)
 {
 	return ep->rx_head == ep->rx_tail ? NULL : &ep->rx[ep->rx_tail & ep->rx_mask];
 }
 
 /* Can any train be received directly into the receive's buffer? */
-static bool takes_trains(const struct udp_ep *ep, const struct udp_rx *rx)
+static bool train_takes(const struct udp_ep *ep, const struct udp_rx *rx)
 {
 	return rx->flags & FI_MULTI_RECV && rx->iov_count == 1 &&
 	       rx->len >= TRAIN_MAX + ep->source_space;
@@ -43,10 +43,10 @@ static bool takes_trains(const struct udp_ep *ep, const struct udp_rx *rx)
 
 void udp_train_open(struct udp_ep *ep)
 {
-	const struct udp_rx *rx = oldest(ep);
+	const struct udp_rx *rx = train_oldest(ep);
 	int on = 1;
 
-	if (ep->gro_refused || !rx || !takes_trains(ep, rx))
+	if (ep->gro_refused || !rx || !train_takes(ep, rx))
 		return;
 	ep->train = malloc(sizeof(*ep->train));
 	if (!ep->train)
@@ -61,20 +61,20 @@ void udp_train_open(struct udp_ep *ep)
 	ep->train = NULL;
 }
 
-static size_t segment_of(const struct udp_datagram *all, size_t left)
+static size_t train_segment_of(const struct udp_datagram *all, size_t left)
 {
 	return all->segment > 0 ? WF_MIN(all->segment, left) : left;
 }
 
 /* The datagrams of the train @all are in the oldest receive's buffer, one after the
  * other: deliver them. */
-static void deliver_in_place(struct udp_ep *ep, const struct udp_datagram *all)
+static void train_deliver_in_place(struct udp_ep *ep, const struct udp_datagram *all)
 {
 	struct udp_datagram one = *all;
 	size_t left = (size_t)all->len;
 
 	do {
-		one.len = (ssize_t)segment_of(all, left);
+		one.len = (ssize_t)train_segment_of(all, left);
 		left -= (size_t)one.len;
 		udp_deliver(ep, &one, left > 0);
 		/* The source is that of the first datagram. */
@@ -83,11 +83,11 @@ static void deliver_in_place(struct udp_ep *ep, const struct udp_datagram *all)
 }
 
 /* Copy the next datagram of the saved train to the oldest receive. */
-static void deliver_copy(struct udp_ep *ep, struct udp_train *train)
+static void train_deliver_copy(struct udp_ep *ep, struct udp_train *train)
 {
-	const struct udp_rx *rx = oldest(ep);
+	const struct udp_rx *rx = train_oldest(ep);
 	struct udp_datagram one = train->all;
-	size_t len = segment_of(&train->all, train->left);
+	size_t len = train_segment_of(&train->all, train->left);
 
 	(void)wf_iov_scatter_at(
 		rx->iov, rx->iov_count, one.space, train->bytes + train->at, len);
@@ -101,8 +101,8 @@ bool udp_train_receive(struct udp_ep *ep, const struct udp_sock *sock)
 {
 	struct udp_train *train = ep->train;
 	struct iovec iov = { train->bytes, TRAIN_MAX };
-	struct udp_rx *rx = oldest(ep);
-	bool in_place = train->left == 0 && takes_trains(ep, rx);
+	struct udp_rx *rx = train_oldest(ep);
+	bool in_place = train->left == 0 && train_takes(ep, rx);
 
 	if (in_place)
 		iov = (struct iovec){ (uint8_t *)rx->iov[0].iov_base + ep->source_space,
@@ -117,15 +117,15 @@ bool udp_train_receive(struct udp_ep *ep, const struct udp_sock *sock)
 	}
 	if (in_place) {
 		train->left = 0;
-		deliver_in_place(ep, &train->all);
+		train_deliver_in_place(ep, &train->all);
 	} else {
-		deliver_copy(ep, train);
+		train_deliver_copy(ep, train);
 	}
 	return true;
 }
 
 void udp_train_flush(struct udp_ep *ep)
 {
-	while (ep->train->left > 0 && oldest(ep))
-		deliver_copy(ep, ep->train);
+	while (ep->train->left > 0 && train_oldest(ep))
+		train_deliver_copy(ep, ep->train);
 }

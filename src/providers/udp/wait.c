@@ -30,7 +30,7 @@ int udp_wait_fd(struct wf_ep *wf)
 	return ep->epfd;
 }
 
-static void control(struct udp_ep *ep, int op)
+static void wait_control(struct udp_ep *ep, int op)
 {
 	for (unsigned int i = 0; i < ep->sock_count; i++) {
 		struct epoll_event event = { .events = EPOLLIN };
@@ -47,7 +47,7 @@ void udp_watch(struct udp_ep *ep)
 {
 	if (ep->watched)
 		return;
-	control(ep, EPOLL_CTL_ADD);
+	wait_control(ep, EPOLL_CTL_ADD);
 	ep->watched = true;
 }
 
@@ -55,7 +55,7 @@ void udp_unwatch(struct udp_ep *ep)
 {
 	if (!ep->watched)
 		return;
-	control(ep, EPOLL_CTL_DEL);
+	wait_control(ep, EPOLL_CTL_DEL);
 	ep->watched = false;
 }
 

@@ -13,20 +13,20 @@
  * The hardware queue behind a CQ. Its size grows with the queues of the endpoints that
  * are bound to the CQ, because a hardware queue that overflows is unusable afterwards.
  *
- * Sleeping. arm() reads the events of the completion channel, requests the next one,
+ * Sleeping. cq_arm() reads the events of the completion channel, requests the next one,
  * and then polls once more: that poll finds a completion that came before the request,
  * and a later completion makes the channel readable.
  */
 
 enum { SMALLEST = 64 };
 
-static struct verbs_cq *of_item(struct wf_progress *item)
+static struct verbs_cq *cq_of_item(struct wf_progress *item)
 {
 	return wf_container_of(item, struct verbs_cq, item);
 }
 
 /* Poll once. Returns the number of completions; 0 also if the device failed. */
-static int poll_once(struct verbs_cq *cq, int max)
+static int cq_poll_once(struct verbs_cq *cq, int max)
 {
 	struct ibv_wc wc[VERBS_POLL_MAX];
 	int count = ibv_poll_cq(cq->cq, max, wc);
@@ -42,32 +42,32 @@ static int poll_once(struct verbs_cq *cq, int max)
 	return count;
 }
 
-static bool has_stopped(const struct verbs_cq *cq)
+static bool cq_has_stopped(const struct verbs_cq *cq)
 {
 	return atomic_load_explicit(&cq->stopped, memory_order_relaxed);
 }
 
-static void run(struct wf_progress *item)
+static void cq_run(struct wf_progress *item)
 {
-	struct verbs_cq *cq = of_item(item);
+	struct verbs_cq *cq = cq_of_item(item);
 
-	/* The lock is not waited for: the thread that holds it polls, and arm() does
+	/* The lock is not waited for: the thread that holds it polls, and cq_arm() does
 	 * wait. */
 	if (!wf_trylock(&cq->lock))
 		return;
-	wf_progress_found(item, poll_once(cq, cq->bunch) > 0);
-	if (wf_unlikely(has_stopped(cq)))
+	wf_progress_found(item, cq_poll_once(cq, cq->bunch) > 0);
+	if (wf_unlikely(cq_has_stopped(cq)))
 		verbs_ud_restart(cq);
 	wf_unlock(&cq->lock);
 }
 
-static int wait_fd(struct wf_progress *item)
+static int cq_wait_fd(struct wf_progress *item)
 {
-	return of_item(item)->channel->fd;
+	return cq_of_item(item)->channel->fd;
 }
 
 /* Read the events of the channel, so that it becomes unreadable. */
-static void take_events(struct verbs_cq *cq)
+static void cq_take_events(struct verbs_cq *cq)
 {
 	unsigned int count = 0;
 	struct ibv_cq *from;
@@ -79,31 +79,32 @@ static void take_events(struct verbs_cq *cq)
 		VERBS_IBV(ack_cq_events(cq->cq, count));
 }
 
-static bool arm(struct wf_progress *item)
+static bool cq_arm(struct wf_progress *item)
 {
-	struct verbs_cq *cq = of_item(item);
+	struct verbs_cq *cq = cq_of_item(item);
 	int err, count;
 
 	wf_lock(&cq->lock);
-	take_events(cq);
+	cq_take_events(cq);
 	err = ibv_req_notify_cq(cq->cq, 0);
 	if (wf_unlikely(err))
 		(void)verbs_failed(FI_LOG_CQ, "ibv_req_notify_cq", err);
-	count = poll_once(cq, cq->bunch);
+	count = cq_poll_once(cq, cq->bunch);
 	wf_progress_found(item, count > 0);
 	wf_unlock(&cq->lock);
-	/* The locks for restarting an endpoint are not waited for: run() tries again.
+	/* The locks for restarting an endpoint are not waited for: cq_run() tries
+	 * again.
 	 */
-	return !count && !has_stopped(cq);
+	return !count && !cq_has_stopped(cq);
 }
 
 static const struct wf_progress verbs_cq_item = {
-	.run = run,
-	.wait_fd = wait_fd,
-	.arm = arm,
+	.run = cq_run,
+	.wait_fd = cq_wait_fd,
+	.arm = cq_arm,
 };
 
-static int open_channel(struct verbs_cq *cq, struct verbs_domain *domain)
+static int cq_open_channel(struct verbs_cq *cq, struct verbs_domain *domain)
 {
 	int flags;
 
@@ -118,9 +119,9 @@ static int open_channel(struct verbs_cq *cq, struct verbs_domain *domain)
 	return 0;
 }
 
-static int open_cq(struct verbs_cq *cq, struct verbs_domain *domain)
+static int verbs_cq_open(struct verbs_cq *cq, struct verbs_domain *domain)
 {
-	int err = open_channel(cq, domain);
+	int err = cq_open_channel(cq, domain);
 
 	if (err)
 		return err;
@@ -131,7 +132,7 @@ static int open_cq(struct verbs_cq *cq, struct verbs_domain *domain)
 	return 0;
 }
 
-static void free_cq(struct verbs_cq *cq)
+static void cq_free(struct verbs_cq *cq)
 {
 	if (cq->cq)
 		(void)VERBS_IBV(destroy_cq(cq->cq));
@@ -162,9 +163,9 @@ int verbs_cq_opened(struct wf_cq *wf)
 		return err;
 	}
 	wf_lock_set_gate(&cq->lock, wf->domain->gate);
-	err = open_cq(cq, verbs_domain_of(wf->domain));
+	err = verbs_cq_open(cq, verbs_domain_of(wf->domain));
 	if (err) {
-		free_cq(cq);
+		cq_free(cq);
 		return err;
 	}
 	wf->prov_data = cq;
@@ -174,11 +175,11 @@ int verbs_cq_opened(struct wf_cq *wf)
 
 void verbs_cq_closing(struct wf_cq *wf)
 {
-	free_cq(verbs_cq_of(wf));
+	cq_free(verbs_cq_of(wf));
 }
 
 /* Make the hardware queue large enough for @size completions. */
-static int grow(struct verbs_cq *cq, uint32_t size)
+static int cq_grow(struct verbs_cq *cq, uint32_t size)
 {
 	uint32_t most = (uint32_t)verbs_domain_of(cq->wf->domain)->device->attr.max_cqe;
 	int err;
@@ -205,7 +206,7 @@ int verbs_cq_reserve(struct verbs_cq *cq, uint32_t entries)
 
 	wf_lock(&cq->lock);
 	if (cq->reserved + entries > cq->size)
-		err = grow(cq, cq->reserved + entries);
+		err = cq_grow(cq, cq->reserved + entries);
 	if (!err)
 		cq->reserved += entries;
 	wf_unlock(&cq->lock);
@@ -224,7 +225,7 @@ void verbs_cq_drain(struct verbs_cq *cq)
 	/* The loop is limited by the size of the queue, because other endpoints may
 	 * keep it busy. */
 	for (uint32_t polled = 0; polled < cq->size;) {
-		int count = poll_once(cq, cq->bunch);
+		int count = cq_poll_once(cq, cq->bunch);
 
 		if (count <= 0)
 			return;

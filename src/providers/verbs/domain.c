@@ -9,7 +9,7 @@
 
 /* A domain is an open context of its device, with a protection domain. */
 
-static int open_scratch(struct verbs_domain *domain)
+static int domain_open_scratch(struct verbs_domain *domain)
 {
 	domain->scratch = calloc(1, sizeof(*domain->scratch));
 	if (!domain->scratch)
@@ -20,7 +20,7 @@ static int open_scratch(struct verbs_domain *domain)
 				  : verbs_failed(FI_LOG_DOMAIN, "ibv_reg_mr", errno);
 }
 
-static void close_all(struct verbs_domain *domain)
+static void domain_close_all(struct verbs_domain *domain)
 {
 	verbs_async_close(domain);
 	verbs_mr_cache_free(domain->cache);
@@ -34,7 +34,7 @@ static void close_all(struct verbs_domain *domain)
 	free(domain);
 }
 
-static int open_all(struct verbs_domain *domain)
+static int domain_open_all(struct verbs_domain *domain)
 {
 	int err = verbs_device_open(domain->device, &domain->context);
 
@@ -43,7 +43,7 @@ static int open_all(struct verbs_domain *domain)
 	domain->pd = VERBS_IBV(alloc_pd(domain->context));
 	if (!domain->pd)
 		return verbs_failed(FI_LOG_DOMAIN, "ibv_alloc_pd", errno);
-	err = open_scratch(domain);
+	err = domain_open_scratch(domain);
 	if (err)
 		return err;
 	domain->cache = verbs_mr_cache_new(domain->pd);
@@ -63,9 +63,9 @@ int verbs_domain_init(struct wf_domain *wf, const struct fi_info *info)
 	domain->device = verbs_device_find(wf->name);
 	domain->dgram =
 		domain->device && !strcmp(wf->name, domain->device->dgram_domain);
-	err = domain->device ? open_all(domain) : -FI_ENODEV;
+	err = domain->device ? domain_open_all(domain) : -FI_ENODEV;
 	if (err) {
-		close_all(domain);
+		domain_close_all(domain);
 		return err;
 	}
 	wf->prov_data = domain;
@@ -74,5 +74,5 @@ int verbs_domain_init(struct wf_domain *wf, const struct fi_info *info)
 
 void verbs_domain_done(struct wf_domain *wf)
 {
-	close_all(verbs_domain_of(wf));
+	domain_close_all(verbs_domain_of(wf));
 }

@@ -7,7 +7,7 @@
 
 /* Opening, enabling and closing endpoints. */
 
-static int enable(struct wf_ep *wf)
+static int verbs_endpoint_enable(struct wf_ep *wf)
 {
 	struct verbs_ep *ep = verbs_ep_of(wf);
 
@@ -18,7 +18,7 @@ static int enable(struct wf_ep *wf)
 
 /* The sources of the CQs make progress; this is for threads that wait for one endpoint.
  */
-static void progress(struct wf_ep *wf)
+static void endpoint_progress(struct wf_ep *wf)
 {
 	struct wf_progress *tx = wf->tx_cq ? wf->tx_cq->source : NULL;
 	struct wf_progress *rx = wf->rx_cq ? wf->rx_cq->source : NULL;
@@ -29,7 +29,7 @@ static void progress(struct wf_ep *wf)
 		rx->run(rx);
 }
 
-static void destroy(struct wf_ep *wf)
+static void verbs_endpoint_destroy(struct wf_ep *wf)
 {
 	struct verbs_ep *ep = verbs_ep_of(wf);
 
@@ -39,7 +39,7 @@ static void destroy(struct wf_ep *wf)
 	wf_ep_free(wf);
 }
 
-static int setname(struct wf_ep *wf, const void *addr, size_t len)
+static int endpoint_setname(struct wf_ep *wf, const void *addr, size_t len)
 {
 	struct verbs_ep *ep = verbs_ep_of(wf);
 
@@ -47,7 +47,7 @@ static int setname(struct wf_ep *wf, const void *addr, size_t len)
 		      : verbs_ud_setname(ep, addr, len);
 }
 
-static int getname(struct wf_ep *wf, void *addr, size_t *len)
+static int endpoint_getname(struct wf_ep *wf, void *addr, size_t *len)
 {
 	struct verbs_ep *ep = verbs_ep_of(wf);
 
@@ -58,14 +58,14 @@ static int getname(struct wf_ep *wf, void *addr, size_t *len)
 static const struct wf_xfer_ops verbs_xfer_ops = {
 	.lock_kind = WF_LOCK_SPIN,
 	.start = verbs_start,
-	.progress = progress,
+	.progress = endpoint_progress,
 	.run_by_cqs = true,
-	.enable = enable,
+	.enable = verbs_endpoint_enable,
 	.tables_finished = verbs_fast_finish,
 	.flushed = verbs_flushed,
-	.destroy = destroy,
-	.setname = setname,
-	.getname = getname,
+	.destroy = verbs_endpoint_destroy,
+	.setname = endpoint_setname,
+	.getname = endpoint_getname,
 	.getopt = verbs_cm_getopt,
 	.rx_left = verbs_rx_left,
 	.tx_left = verbs_tx_left,

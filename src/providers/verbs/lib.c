@@ -18,7 +18,7 @@ struct verbs_lib verbs_lib;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 static int result = -FI_ENODATA;
 
-static bool find(void *dl, const char *name, void *ret)
+static bool lib_find(void *dl, const char *name, void *ret)
 {
 	void **at = ret;
 
@@ -28,7 +28,7 @@ static bool find(void *dl, const char *name, void *ret)
 	return *at;
 }
 
-static void *load(const char *name)
+static void *lib_load(const char *name)
 {
 	void *dl = dlopen(name, RTLD_NOW | RTLD_LOCAL);
 
@@ -38,33 +38,33 @@ static void *load(const char *name)
 	return dl;
 }
 
-static bool load_ibv(struct verbs_lib *lib)
+static bool lib_load_ibv(struct verbs_lib *lib)
 {
-	void *dl = load("libibverbs.so.1");
+	void *dl = lib_load("libibverbs.so.1");
 	bool ok = dl;
 
-#define FIND_IBV(name_) ok = ok && find(dl, "ibv_" #name_, &lib->ibv.name_);
+#define FIND_IBV(name_) ok = ok && lib_find(dl, "ibv_" #name_, &lib->ibv.name_);
 	VERBS_IBV_FUNCTIONS(FIND_IBV)
 	return ok;
 }
 
-static bool load_rdma(struct verbs_lib *lib)
+static bool lib_load_rdma(struct verbs_lib *lib)
 {
-	void *dl = load("librdmacm.so.1");
+	void *dl = lib_load("librdmacm.so.1");
 	bool ok = dl;
 
-#define FIND_RDMA(name_) ok = ok && find(dl, "rdma_" #name_, &lib->rdma.name_);
+#define FIND_RDMA(name_) ok = ok && lib_find(dl, "rdma_" #name_, &lib->rdma.name_);
 	VERBS_RDMA_FUNCTIONS(FIND_RDMA)
 	return ok;
 }
 
-static void load_all(void)
+static void lib_load_all(void)
 {
 	WF_NO_CANCELLATION;
 
-	if (!load_ibv(&verbs_lib))
+	if (!lib_load_ibv(&verbs_lib))
 		return;
-	verbs_lib.has_rdma = load_rdma(&verbs_lib);
+	verbs_lib.has_rdma = lib_load_rdma(&verbs_lib);
 	result = 0;
 }
 
@@ -82,6 +82,6 @@ bool verbs_lib_any_device(void)
 
 int verbs_lib_load(void)
 {
-	(void)pthread_once(&once, load_all);
+	(void)pthread_once(&once, lib_load_all);
 	return result;
 }

@@ -71,14 +71,14 @@ static const struct wf_param_fixed fixed_rows[] = {
 };
 
 /* The launcher of an MPI job exchanges the addresses of its processes. */
-static bool is_launched(void)
+static bool param_is_launched(void)
 {
 	return getenv("OMPI_COMM_WORLD_RANK") || getenv("PMI_RANK");
 }
 
 /* Variables without the provider's prefix, which other implementations have for
  * measuring themselves. */
-static void refuse_measuring(void)
+static void param_refuse_measuring(void)
 {
 	static const char *const names[] = { "FI_DISENABLE_PROF", "FI_PROF_DATA_SIZE" };
 
@@ -89,7 +89,7 @@ static void refuse_measuring(void)
 				names[i]);
 }
 
-static void read_text(const char *name, const char *help, const char **ret)
+static void param_read_text(const char *name, const char *help, const char **ret)
 {
 	char *value = NULL;
 
@@ -100,15 +100,15 @@ static void read_text(const char *name, const char *help, const char **ret)
 
 void verbs_params_init(void)
 {
-	verbs_params.use_name_server = !is_launched();
+	verbs_params.use_name_server = !param_is_launched();
 	wf_params_read(&verbs_fi, rows, WF_ARRAY_SIZE(rows));
 	wf_params_read_fixed(&verbs_fi, fixed_rows, WF_ARRAY_SIZE(fixed_rows));
-	refuse_measuring();
-	read_text("device_name",
+	param_refuse_measuring();
+	param_read_text("device_name",
 		"Offer only devices whose name begins with one of these, separated by "
 		"commas (default: all)",
 		&verbs_params.device_names);
-	read_text("iface",
+	param_read_text("iface",
 		"Offer only network interfaces whose name begins with one of these, "
 		"separated by commas (default: all)",
 		&verbs_params.ifaces);

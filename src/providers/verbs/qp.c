@@ -10,13 +10,13 @@
 
 /* Queue pairs of endpoints: their creation, their states and their end. */
 
-static uint32_t sends_of(const struct verbs_ep *ep)
+static uint32_t qp_sends_of(const struct verbs_ep *ep)
 {
 	/* One more, for the mark of a flush. */
 	return (uint32_t)ep->ep.info->tx_attr->size + 1;
 }
 
-static uint32_t receives_of(const struct verbs_ep *ep)
+static uint32_t qp_receives_of(const struct verbs_ep *ep)
 {
 	return ep->srx ? ep->srx->size : (uint32_t)ep->ep.info->rx_attr->size;
 }
@@ -34,14 +34,14 @@ struct verbs_cq *verbs_ep_cq(const struct verbs_ep *ep, int direction)
 }
 
 /* A datagram endpoint has one entry more, for the routing header. */
-static uint32_t receive_sges(const struct verbs_ep *ep)
+static uint32_t qp_receive_sges(const struct verbs_ep *ep)
 {
 	size_t limit = WF_MAX(ep->ep.info->rx_attr->iov_limit, (size_t)1);
 
 	return (uint32_t)limit + (ep->ud ? 1 : 0);
 }
 
-static int create(struct verbs_ep *ep)
+static int qp_create(struct verbs_ep *ep)
 {
 	const struct fi_info *info = ep->ep.info;
 	struct ibv_qp_init_attr attr = {
@@ -50,10 +50,10 @@ static int create(struct verbs_ep *ep)
 		.recv_cq = verbs_ep_cq(ep, VERBS_RECEIVES)->cq,
 		.srq = ep->srx ? ep->srx->srq : NULL,
 		.cap = {
-			.max_send_wr = sends_of(ep),
-			.max_recv_wr = ep->srx ? 0 : receives_of(ep),
+			.max_send_wr = qp_sends_of(ep),
+			.max_recv_wr = ep->srx ? 0 : qp_receives_of(ep),
 			.max_send_sge = (uint32_t)WF_MAX(info->tx_attr->iov_limit, (size_t)1),
-			.max_recv_sge = ep->srx ? 0 : receive_sges(ep),
+			.max_recv_sge = ep->srx ? 0 : qp_receive_sges(ep),
 			.max_inline_data = (uint32_t)info->tx_attr->inject_size,
 		},
 		.qp_type = ep->ep.type == FI_EP_MSG ? IBV_QPT_RC : IBV_QPT_UD,
@@ -85,7 +85,7 @@ int verbs_qp_init(struct verbs_ep *ep)
 			(ep->ud ? IBV_QP_QKEY : IBV_QP_ACCESS_FLAGS));
 }
 
-static int add(struct verbs_ep *ep, int direction)
+static int qp_add(struct verbs_ep *ep, int direction)
 {
 	struct verbs_cq *cq = verbs_ep_cq(ep, direction);
 	int err;
@@ -96,27 +96,27 @@ static int add(struct verbs_ep *ep, int direction)
 	return err;
 }
 
-static int open_queues(struct verbs_ep *ep)
+static int qp_open_queues(struct verbs_ep *ep)
 {
-	int err = verbs_queue_init(&ep->sq, sends_of(ep));
+	int err = verbs_queue_init(&ep->sq, qp_sends_of(ep));
 
 	if (!err && !ep->srx)
-		err = verbs_queue_init(&ep->rq, receives_of(ep));
+		err = verbs_queue_init(&ep->rq, qp_receives_of(ep));
 	return err;
 }
 
-static int open_qp(struct verbs_ep *ep)
+static int qp_open(struct verbs_ep *ep)
 {
-	int err = create(ep);
+	int err = qp_create(ep);
 
 	if (!err)
-		err = open_queues(ep);
+		err = qp_open_queues(ep);
 	if (!err)
 		err = verbs_qp_init(ep);
 	if (!err)
-		err = add(ep, VERBS_SENDS);
+		err = qp_add(ep, VERBS_SENDS);
 	if (!err)
-		err = add(ep, VERBS_RECEIVES);
+		err = qp_add(ep, VERBS_RECEIVES);
 	return err;
 }
 
@@ -126,13 +126,13 @@ int verbs_qp_create(struct verbs_ep *ep)
 
 	if (ep->ep.srx_ctx)
 		ep->srx = ep->ep.srx_ctx->queue;
-	err = verbs_cq_reserve(verbs_ep_cq(ep, VERBS_SENDS), sends_of(ep));
+	err = verbs_cq_reserve(verbs_ep_cq(ep, VERBS_SENDS), qp_sends_of(ep));
 	if (err)
 		return err;
-	err = verbs_cq_reserve(verbs_ep_cq(ep, VERBS_RECEIVES), receives_of(ep));
+	err = verbs_cq_reserve(verbs_ep_cq(ep, VERBS_RECEIVES), qp_receives_of(ep));
 	if (err)
 		goto err_sends;
-	err = open_qp(ep);
+	err = qp_open(ep);
 	if (err && ep->qp)
 		/* Releases both reservations. */
 		verbs_qp_destroy(ep);
@@ -141,9 +141,9 @@ int verbs_qp_create(struct verbs_ep *ep)
 	return err;
 
 err_receives:
-	verbs_cq_release(verbs_ep_cq(ep, VERBS_RECEIVES), receives_of(ep));
+	verbs_cq_release(verbs_ep_cq(ep, VERBS_RECEIVES), qp_receives_of(ep));
 err_sends:
-	verbs_cq_release(verbs_ep_cq(ep, VERBS_SENDS), sends_of(ep));
+	verbs_cq_release(verbs_ep_cq(ep, VERBS_SENDS), qp_sends_of(ep));
 	return err;
 }
 
@@ -180,7 +180,7 @@ bool verbs_qp_works(const struct verbs_ep *ep)
  * poll between the removal of the endpoint from the finders and the end of its
  * completions: both CQs are locked, in the order of their addresses.
  */
-static void lock_both(struct verbs_cq *a, struct verbs_cq *b)
+static void qp_lock_both(struct verbs_cq *a, struct verbs_cq *b)
 {
 	struct verbs_cq *first = a < b ? a : b, *second = a < b ? b : a;
 
@@ -189,14 +189,14 @@ static void lock_both(struct verbs_cq *a, struct verbs_cq *b)
 		wf_lock(&second->lock);
 }
 
-static void unlock_both(struct verbs_cq *a, struct verbs_cq *b)
+static void qp_unlock_both(struct verbs_cq *a, struct verbs_cq *b)
 {
 	wf_unlock(&a->lock);
 	if (a != b)
 		wf_unlock(&b->lock);
 }
 
-static void destroy_locked(
+static void qp_destroy_locked(
 	struct verbs_ep *ep, struct verbs_cq *tx, struct verbs_cq *rx)
 {
 	uint32_t number = ep->qp->qp_num;
@@ -227,11 +227,11 @@ void verbs_qp_destroy(struct verbs_ep *ep)
 		return;
 	tx = verbs_ep_cq(ep, VERBS_SENDS);
 	rx = verbs_ep_cq(ep, VERBS_RECEIVES);
-	lock_both(tx, rx);
-	destroy_locked(ep, tx, rx);
-	unlock_both(tx, rx);
-	verbs_cq_release(tx, sends_of(ep));
-	verbs_cq_release(rx, receives_of(ep));
+	qp_lock_both(tx, rx);
+	qp_destroy_locked(ep, tx, rx);
+	qp_unlock_both(tx, rx);
+	verbs_cq_release(tx, qp_sends_of(ep));
+	verbs_cq_release(rx, qp_receives_of(ep));
 	verbs_queue_done(&ep->sq);
 	verbs_queue_done(&ep->rq);
 	ep->qp = NULL;

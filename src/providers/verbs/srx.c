@@ -9,7 +9,7 @@
 #include "providers/verbs/device/device.h"
 #include "providers/verbs/param.h"
 
-static int create(struct verbs_srx *srx, const struct verbs_domain *domain)
+static int srx_create(struct verbs_srx *srx, const struct verbs_domain *domain)
 {
 	const struct fi_rx_attr *attr = srx->ctx->ep.info->rx_attr;
 	size_t size = attr->size ? attr->size : verbs_params.rx_size;
@@ -31,7 +31,7 @@ static int create(struct verbs_srx *srx, const struct verbs_domain *domain)
 	return 0;
 }
 
-static void free_srx(struct verbs_srx *srx)
+static void srx_free(struct verbs_srx *srx)
 {
 	if (srx->srq)
 		(void)VERBS_IBV(destroy_srq(srx->srq));
@@ -40,7 +40,7 @@ static void free_srx(struct verbs_srx *srx)
 	free(srx);
 }
 
-static int open_slots(struct verbs_srx *srx)
+static int srx_open_slots(struct verbs_srx *srx)
 {
 	assert(srx->size);
 	srx->slots = calloc(srx->size, sizeof(*srx->slots));
@@ -52,7 +52,7 @@ static int open_slots(struct verbs_srx *srx)
 	return 0;
 }
 
-static int open_queue(struct wf_srx_ctx *ctx)
+static int srx_open_queue(struct wf_srx_ctx *ctx)
 {
 	struct verbs_srx *srx = calloc(1, sizeof(*srx));
 	int err;
@@ -60,23 +60,23 @@ static int open_queue(struct wf_srx_ctx *ctx)
 	if (!srx)
 		return -FI_ENOMEM;
 	srx->ctx = ctx;
-	err = create(srx, verbs_domain_of(ctx->ep.domain));
+	err = srx_create(srx, verbs_domain_of(ctx->ep.domain));
 	if (!err)
-		err = open_slots(srx);
+		err = srx_open_slots(srx);
 	if (err) {
-		free_srx(srx);
+		srx_free(srx);
 		return err;
 	}
 	ctx->queue = srx;
 	return 0;
 }
 
-static void close_queue(struct wf_srx_ctx *ctx)
+static void srx_close_queue(struct wf_srx_ctx *ctx)
 {
-	free_srx(ctx->queue);
+	srx_free(ctx->queue);
 }
 
-static int post(struct verbs_srx *srx, struct ibv_recv_wr *wr)
+static int verbs_srx_post(struct verbs_srx *srx, struct ibv_recv_wr *wr)
 {
 	struct ibv_recv_wr *bad;
 	int err = ibv_post_srq_recv(srx->srq, wr, &bad);
@@ -89,7 +89,7 @@ static int post(struct verbs_srx *srx, struct ibv_recv_wr *wr)
 }
 
 /* Post @wr from the first free slot, if there is one. */
-static ssize_t put(struct verbs_srx *srx, const struct wf_op *op, bool bare,
+static ssize_t srx_put(struct verbs_srx *srx, const struct wf_op *op, bool bare,
 	struct ibv_recv_wr *wr)
 {
 	uint32_t slot = srx->free;
@@ -104,13 +104,13 @@ static ssize_t put(struct verbs_srx *srx, const struct wf_op *op, bool bare,
 		.kind = WF_OP_RECV,
 		.bare = bare,
 	};
-	ret = post(srx, wr);
+	ret = verbs_srx_post(srx, wr);
 	if (!ret)
 		srx->free = srx->next[slot];
 	return ret;
 }
 
-static ssize_t start(struct wf_ep *ep, struct wf_op *op)
+static ssize_t srx_start(struct wf_ep *ep, struct wf_op *op)
 {
 	struct wf_srx_ctx *ctx = wf_container_of(ep, struct wf_srx_ctx, ep);
 	struct verbs_srx *srx = ctx->queue;
@@ -123,7 +123,7 @@ static ssize_t start(struct wf_ep *ep, struct wf_op *op)
 		return -FI_ENOSYS;
 	wr.num_sge = verbs_recv_sges(op, sge, &bare);
 	wf_lock(&ep->lock);
-	ret = put(srx, op, bare, &wr);
+	ret = srx_put(srx, op, bare, &wr);
 	wf_unlock(&ep->lock);
 	return ret;
 }
@@ -141,7 +141,7 @@ struct verbs_wr verbs_srx_take(struct verbs_srx *srx, uint32_t number)
 }
 
 const struct wf_shared_rx_ops verbs_shared_rx = {
-	.open = open_queue,
-	.close = close_queue,
-	.start = start,
+	.open = srx_open_queue,
+	.close = srx_close_queue,
+	.start = srx_start,
 };

@@ -95,7 +95,7 @@ static int alias_close(struct fid *fid)
 }
 
 /* The flags of the direction that @flags names; NULL unless it names exactly one. */
-static _Atomic uint64_t *flags_of(struct wf_ep_alias *alias, uint64_t flags)
+static _Atomic uint64_t *alias_flags_of(struct wf_ep_alias *alias, uint64_t flags)
 {
 	uint64_t dir = wf_ep_op_direction(alias->ep, flags);
 
@@ -104,9 +104,9 @@ static _Atomic uint64_t *flags_of(struct wf_ep_alias *alias, uint64_t flags)
 	return dir == FI_TRANSMIT ? &alias->tx_flags : &alias->rx_flags;
 }
 
-static int set_flags(struct wf_ep_alias *alias, uint64_t flags)
+static int alias_set_flags(struct wf_ep_alias *alias, uint64_t flags)
 {
-	_Atomic uint64_t *slot = flags_of(alias, flags);
+	_Atomic uint64_t *slot = alias_flags_of(alias, flags);
 
 	if (!slot)
 		return -FI_EINVAL;
@@ -115,9 +115,9 @@ static int set_flags(struct wf_ep_alias *alias, uint64_t flags)
 	return 0;
 }
 
-static int get_flags(struct wf_ep_alias *alias, uint64_t *flags)
+static int alias_get_flags(struct wf_ep_alias *alias, uint64_t *flags)
 {
-	_Atomic uint64_t *slot = flags ? flags_of(alias, *flags) : NULL;
+	_Atomic uint64_t *slot = flags ? alias_flags_of(alias, *flags) : NULL;
 
 	if (!slot)
 		return -FI_EINVAL;
@@ -132,9 +132,9 @@ static int alias_control(struct fid *fid, int command, void *arg)
 
 	switch (command) {
 	case FI_GETOPSFLAG:
-		return get_flags(alias, arg);
+		return alias_get_flags(alias, arg);
 	case FI_SETOPSFLAG:
-		return set_flags(alias, arg ? *(uint64_t *)arg : 0);
+		return alias_set_flags(alias, arg ? *(uint64_t *)arg : 0);
 	default:
 		return fi_control(&alias->ep->fid.fid, command, arg);
 	}
@@ -177,7 +177,7 @@ int wf_ep_alias_open(struct wf_ep *ep, const struct fi_alias *arg)
 	pthread_mutex_lock(&ep->control);
 	atomic_init(&alias->tx_flags, ep->tx_op_flags);
 	atomic_init(&alias->rx_flags, ep->rx_op_flags);
-	if (set_flags(alias, arg->flags)) {
+	if (alias_set_flags(alias, arg->flags)) {
 		pthread_mutex_unlock(&ep->control);
 		free(alias);
 		return -FI_EINVAL;

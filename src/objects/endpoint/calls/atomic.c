@@ -75,7 +75,7 @@ static ssize_t atomic_compwritemsg(struct fid_ep *fid, const struct fi_msg_atomi
 		wf_flags_call(&ep->tx, flags));
 }
 
-static int atomic_valid(struct fid_ep *fid, enum wf_op_kind kind,
+static int calls_atomic_valid(struct fid_ep *fid, enum wf_op_kind kind,
 	enum fi_datatype datatype, enum fi_op op, size_t *count)
 {
 	struct wf_ep *ep = wf_ep_of(fid);
@@ -90,19 +90,19 @@ static int atomic_valid(struct fid_ep *fid, enum wf_op_kind kind,
 static int atomic_writevalid(
 	struct fid_ep *fid, enum fi_datatype datatype, enum fi_op op, size_t *count)
 {
-	return atomic_valid(fid, WF_OP_ATOMIC, datatype, op, count);
+	return calls_atomic_valid(fid, WF_OP_ATOMIC, datatype, op, count);
 }
 
 static int atomic_readwritevalid(
 	struct fid_ep *fid, enum fi_datatype datatype, enum fi_op op, size_t *count)
 {
-	return atomic_valid(fid, WF_OP_FETCH, datatype, op, count);
+	return calls_atomic_valid(fid, WF_OP_FETCH, datatype, op, count);
 }
 
 static int atomic_compwritevalid(
 	struct fid_ep *fid, enum fi_datatype datatype, enum fi_op op, size_t *count)
 {
-	return atomic_valid(fid, WF_OP_COMPARE, datatype, op, count);
+	return calls_atomic_valid(fid, WF_OP_COMPARE, datatype, op, count);
 }
 
 void wf_ep_atomic_finish(struct wf_ep *ep)

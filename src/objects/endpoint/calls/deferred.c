@@ -48,12 +48,12 @@ static struct fi_deferred_work *deferred_of(struct wf_work *work)
 }
 _Static_assert(offsetof(struct fi_deferred_work, context) == 0, "context is first");
 
-static struct wf_work *work_of(struct fi_deferred_work *deferred)
+static struct wf_work *deferred_work_of(struct fi_deferred_work *deferred)
 {
 	return (struct wf_work *)(void *)&deferred->context;
 }
 
-static bool is_on_cntr(const struct fi_deferred_work *deferred)
+static bool deferred_is_on_cntr(const struct fi_deferred_work *deferred)
 {
 	return deferred->op_type == FI_OP_CNTR_SET ||
 	       deferred->op_type == FI_OP_CNTR_ADD;
@@ -68,7 +68,7 @@ struct transfer {
 
 #define TRANSFER(op) ((struct transfer){ (op)->ep, (op)->msg.context, (op)->flags })
 
-static struct transfer transfer_of(const struct fi_deferred_work *deferred)
+static struct transfer deferred_transfer_of(const struct fi_deferred_work *deferred)
 {
 	switch (deferred->op_type) {
 	case FI_OP_RECV:
@@ -91,8 +91,8 @@ static struct transfer transfer_of(const struct fi_deferred_work *deferred)
 	}
 }
 
-static int build_transfer(struct wf_ep *ep, const struct fi_deferred_work *deferred,
-	struct wf_op_atomic_call *call)
+static int deferred_build_transfer(struct wf_ep *ep,
+	const struct fi_deferred_work *deferred, struct wf_op_atomic_call *call)
 {
 	const struct fi_op_msg *msg = deferred->op.msg;
 	const struct fi_op_tagged *tagged = deferred->op.tagged;
@@ -128,7 +128,7 @@ static int build_transfer(struct wf_ep *ep, const struct fi_deferred_work *defer
 	}
 }
 
-static bool is_tagged(const struct fi_deferred_work *deferred)
+static bool deferred_is_tagged(const struct fi_deferred_work *deferred)
 {
 	return deferred->op_type == FI_OP_TSEND || deferred->op_type == FI_OP_TRECV;
 }
@@ -136,28 +136,28 @@ static bool is_tagged(const struct fi_deferred_work *deferred)
 /* Build the operation. Its own flags alone decide whether it writes a CQ entry, not the
  * endpoint's default flags. On failure kind, flags and context are set, for the error
  * entry. */
-static int build(struct wf_ep *ep, struct fi_deferred_work *deferred,
+static int deferred_build(struct wf_ep *ep, struct fi_deferred_work *deferred,
 	struct wf_op_atomic_call *call)
 {
-	int ret = build_transfer(ep, deferred, call);
+	int ret = deferred_build_transfer(ep, deferred, call);
 
-	if (!ret && is_tagged(deferred))
+	if (!ret && deferred_is_tagged(deferred))
 		ret = wf_ep_peer_tag_check(ep, call->op.tag, &call->op.ignore);
 	call->op.kind = kind_of[deferred->op_type];
 	call->op.flags &= ~FI_COMPLETION;
-	call->op.flags |= transfer_of(deferred).flags & FI_COMPLETION;
+	call->op.flags |= deferred_transfer_of(deferred).flags & FI_COMPLETION;
 	call->op.flags |= WF_OP_WORK;
 	call->op.context = deferred;
 	return ret;
 }
 
-static int refuse(const struct wf_domain *domain, int err, const char *why)
+static int deferred_refuse(const struct wf_domain *domain, int err, const char *why)
 {
 	FI_WARN(domain->prov->fi, FI_LOG_DOMAIN, "deferred work refused: %s\n", why);
 	return err;
 }
 
-static int check_support(const struct wf_domain *domain)
+static int deferred_check_support(const struct wf_domain *domain)
 {
 	const struct fi_info *const *info = domain->prov->templates;
 
@@ -170,7 +170,7 @@ static int check_support(const struct wf_domain *domain)
 	return -FI_ENOSYS;
 }
 
-static bool transfers(const struct fid_ep *ep)
+static bool deferred_transfers(const struct fid_ep *ep)
 {
 	size_t class = ep ? ep->fid.fclass : FI_CLASS_UNSPEC;
 
@@ -178,47 +178,48 @@ static bool transfers(const struct fid_ep *ep)
 	       class == FI_CLASS_RX_CTX;
 }
 
-static int check_transfer(struct wf_domain *domain, struct fi_deferred_work *deferred,
-	struct wf_ep **ret_ep)
+static int deferred_check_transfer(struct wf_domain *domain,
+	struct fi_deferred_work *deferred, struct wf_ep **ret_ep)
 {
-	struct transfer transfer = transfer_of(deferred);
+	struct transfer transfer = deferred_transfer_of(deferred);
 	struct wf_op_atomic_call call = { .op.flags = 0 };
 	struct wf_ep *ep;
 	int ret;
 
-	if (!transfers(transfer.ep))
-		return refuse(domain, -FI_EINVAL, "no endpoint");
+	if (!deferred_transfers(transfer.ep))
+		return deferred_refuse(domain, -FI_EINVAL, "no endpoint");
 	ep = wf_ep_resolve(&transfer.ep->fid);
 	if (ep->domain != domain)
-		return refuse(domain, -FI_EINVAL, "endpoint of another domain");
+		return deferred_refuse(
+			domain, -FI_EINVAL, "endpoint of another domain");
 	if (!ep->enabled)
-		return refuse(domain, -FI_EOPBADSTATE, "endpoint not enabled");
+		return deferred_refuse(domain, -FI_EOPBADSTATE, "endpoint not enabled");
 	if (needs[deferred->op_type] & ~ep->caps)
-		return refuse(domain, -FI_ENOSYS,
+		return deferred_refuse(domain, -FI_ENOSYS,
 			"the endpoint lacks the capability or direction");
 	if (transfer.flags & not_deferred)
-		return refuse(domain, -FI_ENOSYS,
+		return deferred_refuse(domain, -FI_ENOSYS,
 			"none of FI_TRIGGER, FI_PEEK, FI_CLAIM, FI_DISCARD and "
 			"FI_MULTI_RECV is possible");
-	ret = build(ep, deferred, &call);
+	ret = deferred_build(ep, deferred, &call);
 	if (!ret)
 		*ret_ep = ep;
 	return ret;
 }
 
-static int check(struct wf_domain *domain, struct fi_deferred_work *deferred,
+static int deferred_check(struct wf_domain *domain, struct fi_deferred_work *deferred,
 	struct wf_ep **ret_ep)
 {
 	struct fid_cntr *completion;
 
 	if (!deferred || !deferred->op.msg)
-		return refuse(domain, -FI_EINVAL, "no work");
+		return deferred_refuse(domain, -FI_EINVAL, "no work");
 	if ((size_t)deferred->op_type >= WF_ARRAY_SIZE(needs))
-		return refuse(domain, -FI_ENOSYS, "unknown operation type");
+		return deferred_refuse(domain, -FI_ENOSYS, "unknown operation type");
 	completion = deferred->completion_cntr;
-	if (is_on_cntr(deferred)) {
+	if (deferred_is_on_cntr(deferred)) {
 		if (completion)
-			return refuse(domain, -FI_EINVAL,
+			return deferred_refuse(domain, -FI_EINVAL,
 				"work on counters has no completion counter");
 		*ret_ep = NULL;
 		return wf_trigger_cntr(domain, deferred->op.cntr->cntr) ? 0
@@ -226,12 +227,12 @@ static int check(struct wf_domain *domain, struct fi_deferred_work *deferred,
 	}
 	if (completion && (completion->fid.fclass != FI_CLASS_CNTR ||
 				  wf_cntr_of(completion)->domain != domain))
-		return refuse(domain, -FI_EINVAL,
+		return deferred_refuse(domain, -FI_EINVAL,
 			"the completion counter is none of this domain");
-	return check_transfer(domain, deferred, ret_ep);
+	return deferred_check_transfer(domain, deferred, ret_ep);
 }
 
-static void change_cntr(const struct fi_deferred_work *deferred)
+static void deferred_change_cntr(const struct fi_deferred_work *deferred)
 {
 	struct wf_cntr *cntr = wf_cntr_of(deferred->op.cntr->cntr);
 	uint64_t value = deferred->op.cntr->value;
@@ -245,7 +246,7 @@ static void change_cntr(const struct fi_deferred_work *deferred)
 	atomic_fetch_sub_explicit(&cntr->refs, 1, memory_order_release);
 }
 
-static ssize_t start_work(struct wf_work *work)
+static ssize_t deferred_start_work(struct wf_work *work)
 {
 	struct fi_deferred_work *deferred = deferred_of(work);
 	struct wf_ep *ep = work->ep;
@@ -253,10 +254,10 @@ static ssize_t start_work(struct wf_work *work)
 	ssize_t ret;
 
 	if (!ep) {
-		change_cntr(deferred);
+		deferred_change_cntr(deferred);
 		return 0;
 	}
-	ret = build(ep, deferred, &call);
+	ret = deferred_build(ep, deferred, &call);
 	if (!ret)
 		ret = wf_op_launch(ep, &call.op);
 	if (ret && ret != -FI_EAGAIN)
@@ -270,22 +271,22 @@ int wf_work_queue(struct wf_domain *domain, struct fi_deferred_work *deferred)
 	struct wf_ep *ep = NULL;
 	int ret;
 
-	ret = check_support(domain);
+	ret = deferred_check_support(domain);
 	if (!ret)
-		ret = check(domain, deferred, &ep);
+		ret = deferred_check(domain, deferred, &ep);
 	if (ret)
 		return ret;
 	cntr = wf_trigger_cntr(domain, deferred->triggering_cntr);
 	if (!cntr)
 		return -FI_EINVAL;
-	*work_of(deferred) = (struct wf_work){
+	*deferred_work_of(deferred) = (struct wf_work){
 		.threshold = deferred->threshold,
 		.cntr = cntr,
 		.ep = ep,
-		.start = start_work,
+		.start = deferred_start_work,
 		.deferred = true,
 	};
-	return wf_trigger_queue(domain, work_of(deferred));
+	return wf_trigger_queue(domain, deferred_work_of(deferred));
 }
 
 bool wf_work_done(
@@ -297,7 +298,7 @@ bool wf_work_done(
 				       : NULL;
 
 	/* Read before counting: the application may reuse the structure afterwards. */
-	*context = transfer_of(deferred).context;
+	*context = deferred_transfer_of(deferred).context;
 	if (cntr) {
 		atomic_fetch_add_explicit(&cntr->refs, 1, memory_order_relaxed);
 		if (failed)
@@ -309,7 +310,7 @@ bool wf_work_done(
 	return op_flags & FI_COMPLETION && (!own || wf_cntr_target(own) != cntr);
 }
 
-static bool is_work(const struct wf_work *work, const void *wanted)
+static bool deferred_is_work(const struct wf_work *work, const void *wanted)
 {
 	return work == wanted;
 }
@@ -317,19 +318,20 @@ static bool is_work(const struct wf_work *work, const void *wanted)
 int wf_work_cancel(struct wf_domain *domain, struct fi_deferred_work *deferred)
 {
 	struct wf_list taken;
-	int ret = check_support(domain);
+	int ret = deferred_check_support(domain);
 
 	if (ret)
 		return ret;
 	if (!deferred)
-		return refuse(domain, -FI_EINVAL, "no work to cancel");
-	wf_trigger_take(&domain->triggers, is_work, work_of(deferred), &taken);
-	return wf_list_empty(&taken)
-		       ? refuse(domain, -FI_ENOENT, "it does not wait (any more)")
-		       : 0;
+		return deferred_refuse(domain, -FI_EINVAL, "no work to cancel");
+	wf_trigger_take(&domain->triggers, deferred_is_work, deferred_work_of(deferred),
+		&taken);
+	return wf_list_empty(&taken) ? deferred_refuse(domain, -FI_ENOENT,
+					       "it does not wait (any more)")
+				     : 0;
 }
 
-static bool is_waiting_for(const struct wf_work *work, const void *cntr)
+static bool deferred_is_waiting_for(const struct wf_work *work, const void *cntr)
 {
 	return work->deferred && (!cntr || work->cntr == cntr);
 }
@@ -338,7 +340,7 @@ int wf_work_flush(struct wf_domain *domain, struct fid_cntr *fid)
 {
 	struct wf_cntr *cntr = NULL;
 	struct wf_list taken;
-	int ret = check_support(domain);
+	int ret = deferred_check_support(domain);
 
 	if (ret)
 		return ret;
@@ -347,6 +349,6 @@ int wf_work_flush(struct wf_domain *domain, struct fid_cntr *fid)
 		if (!cntr)
 			return -FI_EINVAL;
 	}
-	wf_trigger_take(&domain->triggers, is_waiting_for, cntr, &taken);
+	wf_trigger_take(&domain->triggers, deferred_is_waiting_for, cntr, &taken);
 	return 0;
 }

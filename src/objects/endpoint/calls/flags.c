@@ -17,7 +17,7 @@
 /* Flags that are valid in a single call, but not as default flags. */
 static const uint64_t never_default = FI_TRIGGER | WF_OP_WORK | FI_PEER_TRANSFER;
 
-static void settle(struct wf_ep_flags *flags, uint64_t op_flags, bool selective)
+static void flags_settle(struct wf_ep_flags *flags, uint64_t op_flags, bool selective)
 {
 	op_flags &= ~never_default;
 	flags->forced = selective ? 0 : FI_COMPLETION;
@@ -27,7 +27,7 @@ static void settle(struct wf_ep_flags *flags, uint64_t op_flags, bool selective)
 
 /* Flags for a guarantee that this endpoint cannot give. Other flags without effect are
  * ignored, for compatibility. */
-static uint64_t tx_refused(const struct wf_ep *ep)
+static uint64_t flags_tx_refused(const struct wf_ep *ep)
 {
 	uint64_t refused = (FI_FENCE | FI_TRIGGER | FI_MULTICAST) & ~ep->caps;
 
@@ -44,25 +44,25 @@ static uint64_t tx_refused(const struct wf_ep *ep)
 
 /* Do results of peer transfers reach a peer: one of this endpoint, or through the owner
  * of its imported CQ one of the owner? */
-static bool routes_transfers(const struct wf_ep *ep, const struct wf_cq *cq)
+static bool flags_routes_transfers(const struct wf_ep *ep, const struct wf_cq *cq)
 {
 	return ep->transfer || (cq && cq->owner != &cq->self);
 }
 
 void wf_ep_settle_tx_flags(struct wf_ep *ep)
 {
-	settle(&ep->tx, ep->tx_op_flags, ep->tx_selective);
+	flags_settle(&ep->tx, ep->tx_op_flags, ep->tx_selective);
 }
 
 void wf_ep_settle_flags(struct wf_ep *ep)
 {
 	wf_ep_settle_tx_flags(ep);
-	settle(&ep->rx, ep->rx_op_flags, ep->rx_selective);
-	ep->tx.refused = tx_refused(ep);
+	flags_settle(&ep->rx, ep->rx_op_flags, ep->rx_selective);
+	ep->tx.refused = flags_tx_refused(ep);
 	ep->rx.refused = ((FI_MULTI_RECV | FI_TRIGGER) & ~ep->caps) | WF_OP_WORK;
-	if (!routes_transfers(ep, ep->tx_cq))
+	if (!flags_routes_transfers(ep, ep->tx_cq))
 		ep->tx.refused |= FI_PEER_TRANSFER;
-	if (!routes_transfers(ep, ep->rx_cq))
+	if (!flags_routes_transfers(ep, ep->rx_cq))
 		ep->rx.refused |= FI_PEER_TRANSFER;
 	ep->trecv_flags = ep->caps & FI_TAGGED_MULTI_RECV ? ~0ULL : ~FI_MULTI_RECV;
 }
@@ -104,7 +104,7 @@ int wf_ep_set_op_flags(struct wf_ep *ep, uint64_t flags)
 		wf_ep_settle_tx_flags(ep);
 	} else {
 		ep->rx_op_flags = flags;
-		settle(&ep->rx, flags, ep->rx_selective);
+		flags_settle(&ep->rx, flags, ep->rx_selective);
 	}
 	pthread_mutex_unlock(&ep->control);
 	return 0;

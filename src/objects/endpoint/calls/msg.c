@@ -15,7 +15,7 @@ static __attribute__((noinline)) ssize_t msg_recv_long(struct fid_ep *fid, void 
 		wf_ep_of(fid), WF_OP_RECV, buf, len, desc, src_addr, 0, 0, context);
 }
 
-static ssize_t msg_recv(struct fid_ep *fid, void *buf, size_t len, void *desc,
+static ssize_t calls_msg_recv(struct fid_ep *fid, void *buf, size_t len, void *desc,
 	fi_addr_t src_addr, void *context)
 {
 	if (wf_likely(wf_call_recv_fast(wf_ep_of(fid), WF_OP_RECV, buf, len, desc,
@@ -24,7 +24,7 @@ static ssize_t msg_recv(struct fid_ep *fid, void *buf, size_t len, void *desc,
 	return msg_recv_long(fid, buf, len, desc, src_addr, context);
 }
 
-static ssize_t msg_recvv(struct fid_ep *fid, const struct iovec *iov, void **desc,
+static ssize_t calls_msg_recvv(struct fid_ep *fid, const struct iovec *iov, void **desc,
 	size_t count, fi_addr_t src_addr, void *context)
 {
 	return wf_call_recvv(
@@ -50,7 +50,8 @@ int wf_op_recv(
 	return ret ? ret : wf_op_check_rx(ep, op);
 }
 
-static ssize_t msg_recvmsg(struct fid_ep *fid, const struct fi_msg *msg, uint64_t flags)
+static ssize_t calls_msg_recvmsg(
+	struct fid_ep *fid, const struct fi_msg *msg, uint64_t flags)
 {
 	struct wf_ep *ep = wf_ep_of(fid);
 	struct wf_op op;
@@ -59,8 +60,8 @@ static ssize_t msg_recvmsg(struct fid_ep *fid, const struct fi_msg *msg, uint64_
 	return wf_unlikely(ret) ? ret : wf_op_start(ep, &op);
 }
 
-static ssize_t msg_send(struct fid_ep *fid, const void *buf, size_t len, void *desc,
-	fi_addr_t dest_addr, void *context)
+static ssize_t calls_msg_send(struct fid_ep *fid, const void *buf, size_t len,
+	void *desc, fi_addr_t dest_addr, void *context)
 {
 	struct wf_ep *ep = wf_ep_of(fid);
 	uint64_t flags = wf_flags_plain(&ep->tx);
@@ -71,7 +72,7 @@ static ssize_t msg_send(struct fid_ep *fid, const void *buf, size_t len, void *d
 		ep, WF_OP_SEND, flags, buf, len, &desc, dest_addr, 0, 0, context);
 }
 
-static ssize_t msg_sendv(struct fid_ep *fid, const struct iovec *iov, void **desc,
+static ssize_t calls_msg_sendv(struct fid_ep *fid, const struct iovec *iov, void **desc,
 	size_t count, fi_addr_t dest_addr, void *context)
 {
 	return wf_call_sendv(
@@ -93,7 +94,8 @@ int wf_op_send(
 	return wf_call_set_send(ep, WF_OP_SEND, &untagged, flags, op);
 }
 
-static ssize_t msg_sendmsg(struct fid_ep *fid, const struct fi_msg *msg, uint64_t flags)
+static ssize_t calls_msg_sendmsg(
+	struct fid_ep *fid, const struct fi_msg *msg, uint64_t flags)
 {
 	struct wf_ep *ep = wf_ep_of(fid);
 	struct wf_op op;
@@ -102,8 +104,8 @@ static ssize_t msg_sendmsg(struct fid_ep *fid, const struct fi_msg *msg, uint64_
 	return wf_unlikely(ret) ? ret : wf_op_start(ep, &op);
 }
 
-static ssize_t msg_senddata(struct fid_ep *fid, const void *buf, size_t len, void *desc,
-	uint64_t data, fi_addr_t dest_addr, void *context)
+static ssize_t calls_msg_senddata(struct fid_ep *fid, const void *buf, size_t len,
+	void *desc, uint64_t data, fi_addr_t dest_addr, void *context)
 {
 	struct wf_ep *ep = wf_ep_of(fid);
 	uint64_t flags = wf_flags_plain(&ep->tx);
@@ -115,7 +117,7 @@ static ssize_t msg_senddata(struct fid_ep *fid, const void *buf, size_t len, voi
 		dest_addr, 0, data, context);
 }
 
-static ssize_t msg_inject(
+static ssize_t calls_msg_inject(
 	struct fid_ep *fid, const void *buf, size_t len, fi_addr_t dest_addr)
 {
 	struct wf_ep *ep = wf_ep_of(fid);
@@ -126,7 +128,7 @@ static ssize_t msg_inject(
 	return wf_call_inject(ep, WF_OP_SEND, 0, buf, len, dest_addr, 0, 0);
 }
 
-static ssize_t msg_injectdata(struct fid_ep *fid, const void *buf, size_t len,
+static ssize_t calls_msg_injectdata(struct fid_ep *fid, const void *buf, size_t len,
 	uint64_t data, fi_addr_t dest_addr)
 {
 	struct wf_ep *ep = wf_ep_of(fid);
@@ -144,18 +146,18 @@ void wf_ep_msg_finish(struct wf_ep *ep)
 
 	*ops = wf_absent_msg;
 	if (ep->caps & FI_RECV) {
-		ops->recv = msg_recv;
-		ops->recvv = msg_recvv;
-		ops->recvmsg = msg_recvmsg;
+		ops->recv = calls_msg_recv;
+		ops->recvv = calls_msg_recvv;
+		ops->recvmsg = calls_msg_recvmsg;
 	}
 	if (ep->caps & FI_SEND) {
-		ops->send = msg_send;
-		ops->sendv = msg_sendv;
-		ops->sendmsg = msg_sendmsg;
-		ops->inject = msg_inject;
+		ops->send = calls_msg_send;
+		ops->sendv = calls_msg_sendv;
+		ops->sendmsg = calls_msg_sendmsg;
+		ops->inject = calls_msg_inject;
 	}
 	if (ep->caps & FI_SEND && ep->info->domain_attr->cq_data_size) {
-		ops->senddata = msg_senddata;
-		ops->injectdata = msg_injectdata;
+		ops->senddata = calls_msg_senddata;
+		ops->injectdata = calls_msg_injectdata;
 	}
 }

@@ -12,21 +12,21 @@
  * endpoints without a peer do not pay for the check.
  */
 
-static const struct fi_ops_tagged *plain(struct fid_ep *fid)
+static const struct fi_ops_tagged *peer_tag_plain(struct fid_ep *fid)
 {
 	return wf_transfer_tagged(wf_ep_of(fid)->transfer);
 }
 
-static int refuse(const struct wf_ep *ep, const char *why, uint64_t tag)
+static int peer_tag_refuse(const struct wf_ep *ep, const char *why, uint64_t tag)
 {
 	wf_ep_log(ep, FI_LOG_WARN, FI_LOG_EP_DATA, "tag %#llx refused: %s\n",
 		(unsigned long long)tag, why);
 	return -FI_EINVAL;
 }
 
-static int refuse_app(struct fid_ep *fid, uint64_t tag)
+static int peer_tag_refuse_app(struct fid_ep *fid, uint64_t tag)
 {
-	return refuse(wf_ep_of(fid),
+	return peer_tag_refuse(wf_ep_of(fid),
 		"the highest bit is for collectives on an endpoint with FI_COLLECTIVE",
 		tag);
 }
@@ -35,8 +35,8 @@ static ssize_t tag_recv(struct fid_ep *fid, void *buf, size_t len, void *desc,
 	fi_addr_t src_addr, uint64_t tag, uint64_t ignore, void *context)
 {
 	if (wf_unlikely(tag & WF_OP_PEER_TAG))
-		return refuse_app(fid, tag);
-	return plain(fid)->recv(
+		return peer_tag_refuse_app(fid, tag);
+	return peer_tag_plain(fid)->recv(
 		fid, buf, len, desc, src_addr, tag, ignore & ~WF_OP_PEER_TAG, context);
 }
 
@@ -44,17 +44,18 @@ static ssize_t tag_recvv(struct fid_ep *fid, const struct iovec *iov, void **des
 	size_t count, fi_addr_t src_addr, uint64_t tag, uint64_t ignore, void *context)
 {
 	if (wf_unlikely(tag & WF_OP_PEER_TAG))
-		return refuse_app(fid, tag);
-	return plain(fid)->recvv(fid, iov, desc, count, src_addr, tag,
+		return peer_tag_refuse_app(fid, tag);
+	return peer_tag_plain(fid)->recvv(fid, iov, desc, count, src_addr, tag,
 		ignore & ~WF_OP_PEER_TAG, context);
 }
 
 /* A transfer of the peer must have the bit, and must not ignore it. */
-static int check_peer(struct fid_ep *fid, uint64_t tag, uint64_t ignore)
+static int peer_tag_check_peer(struct fid_ep *fid, uint64_t tag, uint64_t ignore)
 {
 	if (tag & ~ignore & WF_OP_PEER_TAG)
 		return 0;
-	return refuse(wf_ep_of(fid), "a peer transfer needs the highest bit", tag);
+	return peer_tag_refuse(
+		wf_ep_of(fid), "a peer transfer needs the highest bit", tag);
 }
 
 static ssize_t tag_recvmsg(
@@ -64,29 +65,30 @@ static ssize_t tag_recvmsg(
 	int ret;
 
 	if (flags & FI_PEER_TRANSFER) {
-		ret = check_peer(fid, msg->tag, msg->ignore);
-		return ret ? ret : plain(fid)->recvmsg(fid, msg, flags);
+		ret = peer_tag_check_peer(fid, msg->tag, msg->ignore);
+		return ret ? ret : peer_tag_plain(fid)->recvmsg(fid, msg, flags);
 	}
 	if (wf_unlikely(msg->tag & WF_OP_PEER_TAG))
-		return refuse_app(fid, msg->tag);
+		return peer_tag_refuse_app(fid, msg->tag);
 	own.ignore &= ~WF_OP_PEER_TAG;
-	return plain(fid)->recvmsg(fid, &own, flags);
+	return peer_tag_plain(fid)->recvmsg(fid, &own, flags);
 }
 
 static ssize_t tag_send(struct fid_ep *fid, const void *buf, size_t len, void *desc,
 	fi_addr_t dest_addr, uint64_t tag, void *context)
 {
 	if (wf_unlikely(tag & WF_OP_PEER_TAG))
-		return refuse_app(fid, tag);
-	return plain(fid)->send(fid, buf, len, desc, dest_addr, tag, context);
+		return peer_tag_refuse_app(fid, tag);
+	return peer_tag_plain(fid)->send(fid, buf, len, desc, dest_addr, tag, context);
 }
 
 static ssize_t tag_sendv(struct fid_ep *fid, const struct iovec *iov, void **desc,
 	size_t count, fi_addr_t dest_addr, uint64_t tag, void *context)
 {
 	if (wf_unlikely(tag & WF_OP_PEER_TAG))
-		return refuse_app(fid, tag);
-	return plain(fid)->sendv(fid, iov, desc, count, dest_addr, tag, context);
+		return peer_tag_refuse_app(fid, tag);
+	return peer_tag_plain(fid)->sendv(
+		fid, iov, desc, count, dest_addr, tag, context);
 }
 
 static ssize_t tag_sendmsg(
@@ -95,34 +97,35 @@ static ssize_t tag_sendmsg(
 	int ret = 0;
 
 	if (flags & FI_PEER_TRANSFER)
-		ret = check_peer(fid, msg->tag, 0);
+		ret = peer_tag_check_peer(fid, msg->tag, 0);
 	else if (wf_unlikely(msg->tag & WF_OP_PEER_TAG))
-		ret = refuse_app(fid, msg->tag);
-	return ret ? ret : plain(fid)->sendmsg(fid, msg, flags);
+		ret = peer_tag_refuse_app(fid, msg->tag);
+	return ret ? ret : peer_tag_plain(fid)->sendmsg(fid, msg, flags);
 }
 
 static ssize_t tag_senddata(struct fid_ep *fid, const void *buf, size_t len, void *desc,
 	uint64_t data, fi_addr_t dest_addr, uint64_t tag, void *context)
 {
 	if (wf_unlikely(tag & WF_OP_PEER_TAG))
-		return refuse_app(fid, tag);
-	return plain(fid)->senddata(fid, buf, len, desc, data, dest_addr, tag, context);
+		return peer_tag_refuse_app(fid, tag);
+	return peer_tag_plain(fid)->senddata(
+		fid, buf, len, desc, data, dest_addr, tag, context);
 }
 
 static ssize_t tag_inject(struct fid_ep *fid, const void *buf, size_t len,
 	fi_addr_t dest_addr, uint64_t tag)
 {
 	if (wf_unlikely(tag & WF_OP_PEER_TAG))
-		return refuse_app(fid, tag);
-	return plain(fid)->inject(fid, buf, len, dest_addr, tag);
+		return peer_tag_refuse_app(fid, tag);
+	return peer_tag_plain(fid)->inject(fid, buf, len, dest_addr, tag);
 }
 
 static ssize_t tag_injectdata(struct fid_ep *fid, const void *buf, size_t len,
 	uint64_t data, fi_addr_t dest_addr, uint64_t tag)
 {
 	if (wf_unlikely(tag & WF_OP_PEER_TAG))
-		return refuse_app(fid, tag);
-	return plain(fid)->injectdata(fid, buf, len, data, dest_addr, tag);
+		return peer_tag_refuse_app(fid, tag);
+	return peer_tag_plain(fid)->injectdata(fid, buf, len, data, dest_addr, tag);
 }
 
 static const struct fi_ops_tagged shared_ops = {
@@ -172,7 +175,7 @@ int wf_ep_peer_tag_check(const struct wf_ep *ep, uint64_t tag, uint64_t *ignore)
 	if (!(ep->info->caps & FI_TAGGED))
 		return -FI_ENOSYS;
 	if (tag & WF_OP_PEER_TAG)
-		return refuse(ep, "the highest bit is for collectives", tag);
+		return peer_tag_refuse(ep, "the highest bit is for collectives", tag);
 	*ignore &= ~WF_OP_PEER_TAG;
 	return 0;
 }

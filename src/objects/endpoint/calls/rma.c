@@ -11,15 +11,15 @@ static const uint64_t not_for_read = FI_REMOTE_CQ_DATA | FI_COMMIT_COMPLETE;
 
 /* The default flags of a read: its buffer is in use until it completes, so it has no
  * FI_INJECT. */
-static inline uint64_t read_plain(const struct wf_ep *ep)
+static inline uint64_t rma_read_plain(const struct wf_ep *ep)
 {
 	return wf_flags_plain(&ep->tx) & ~FI_INJECT;
 }
 
 /* Start an operation with one buffer; @desc must stay valid until the call returns. */
-static inline ssize_t start_one(struct wf_ep *ep, enum wf_op_kind kind, uint64_t flags,
-	const void *buf, size_t len, void **desc, fi_addr_t peer, uint64_t addr,
-	uint64_t key, uint64_t data, void *context)
+static inline ssize_t rma_start_one(struct wf_ep *ep, enum wf_op_kind kind,
+	uint64_t flags, const void *buf, size_t len, void **desc, fi_addr_t peer,
+	uint64_t addr, uint64_t key, uint64_t data, void *context)
 {
 	struct fi_rma_iov remote = { addr, len, key };
 	struct wf_op op = {
@@ -36,7 +36,7 @@ static inline ssize_t start_one(struct wf_ep *ep, enum wf_op_kind kind, uint64_t
 	return wf_op_start_tx(ep, &op);
 }
 
-static inline ssize_t start_vector(struct wf_ep *ep, enum wf_op_kind kind,
+static inline ssize_t rma_start_vector(struct wf_ep *ep, enum wf_op_kind kind,
 	uint64_t flags, const struct iovec *iov, void **desc, size_t count,
 	fi_addr_t peer, uint64_t addr, uint64_t key, void *context)
 {
@@ -55,26 +55,26 @@ static inline ssize_t start_vector(struct wf_ep *ep, enum wf_op_kind kind,
 	return ret ? ret : wf_op_start_tx(ep, &op);
 }
 
-static ssize_t rma_read(struct fid_ep *fid, void *buf, size_t len, void *desc,
+static ssize_t calls_rma_read(struct fid_ep *fid, void *buf, size_t len, void *desc,
 	fi_addr_t src_addr, uint64_t addr, uint64_t key, void *context)
 {
 	struct wf_ep *ep = wf_ep_of(fid);
 
-	return start_one(ep, WF_OP_READ, read_plain(ep), buf, len, &desc, src_addr,
-		addr, key, 0, context);
+	return rma_start_one(ep, WF_OP_READ, rma_read_plain(ep), buf, len, &desc,
+		src_addr, addr, key, 0, context);
 }
 
-static ssize_t rma_readv(struct fid_ep *fid, const struct iovec *iov, void **desc,
+static ssize_t calls_rma_readv(struct fid_ep *fid, const struct iovec *iov, void **desc,
 	size_t count, fi_addr_t src_addr, uint64_t addr, uint64_t key, void *context)
 {
 	struct wf_ep *ep = wf_ep_of(fid);
 
-	return start_vector(ep, WF_OP_READ, read_plain(ep), iov, desc, count, src_addr,
-		addr, key, context);
+	return rma_start_vector(ep, WF_OP_READ, rma_read_plain(ep), iov, desc, count,
+		src_addr, addr, key, context);
 }
 
 /* Build an operation from a message; @refused are the flags that it must not have. */
-static inline int set_msg(struct wf_ep *ep, struct wf_op *op, enum wf_op_kind kind,
+static inline int rma_set_msg(struct wf_ep *ep, struct wf_op *op, enum wf_op_kind kind,
 	const struct fi_msg_rma *msg, uint64_t flags, uint64_t refused)
 {
 	bool reads = kind == WF_OP_READ;
@@ -99,10 +99,11 @@ static inline int set_msg(struct wf_ep *ep, struct wf_op *op, enum wf_op_kind ki
 int wf_op_read(struct wf_ep *ep, const struct fi_msg_rma *msg, uint64_t flags,
 	struct wf_op *op)
 {
-	return set_msg(ep, op, WF_OP_READ, msg, flags, ep->tx.refused | not_for_read);
+	return rma_set_msg(
+		ep, op, WF_OP_READ, msg, flags, ep->tx.refused | not_for_read);
 }
 
-static ssize_t rma_readmsg(
+static ssize_t calls_rma_readmsg(
 	struct fid_ep *fid, const struct fi_msg_rma *msg, uint64_t flags)
 {
 	struct wf_ep *ep = wf_ep_of(fid);
@@ -112,31 +113,32 @@ static ssize_t rma_readmsg(
 	return wf_unlikely(ret) ? ret : wf_op_start(ep, &op);
 }
 
-static ssize_t rma_write(struct fid_ep *fid, const void *buf, size_t len, void *desc,
-	fi_addr_t dest_addr, uint64_t addr, uint64_t key, void *context)
+static ssize_t calls_rma_write(struct fid_ep *fid, const void *buf, size_t len,
+	void *desc, fi_addr_t dest_addr, uint64_t addr, uint64_t key, void *context)
 {
 	struct wf_ep *ep = wf_ep_of(fid);
 
-	return start_one(ep, WF_OP_WRITE, wf_flags_plain(&ep->tx), buf, len, &desc,
+	return rma_start_one(ep, WF_OP_WRITE, wf_flags_plain(&ep->tx), buf, len, &desc,
 		dest_addr, addr, key, 0, context);
 }
 
-static ssize_t rma_writev(struct fid_ep *fid, const struct iovec *iov, void **desc,
-	size_t count, fi_addr_t dest_addr, uint64_t addr, uint64_t key, void *context)
+static ssize_t calls_rma_writev(struct fid_ep *fid, const struct iovec *iov,
+	void **desc, size_t count, fi_addr_t dest_addr, uint64_t addr, uint64_t key,
+	void *context)
 {
 	struct wf_ep *ep = wf_ep_of(fid);
 
-	return start_vector(ep, WF_OP_WRITE, wf_flags_plain(&ep->tx), iov, desc, count,
-		dest_addr, addr, key, context);
+	return rma_start_vector(ep, WF_OP_WRITE, wf_flags_plain(&ep->tx), iov, desc,
+		count, dest_addr, addr, key, context);
 }
 
 int wf_op_write(struct wf_ep *ep, const struct fi_msg_rma *msg, uint64_t flags,
 	struct wf_op *op)
 {
-	return set_msg(ep, op, WF_OP_WRITE, msg, flags, ep->tx.refused);
+	return rma_set_msg(ep, op, WF_OP_WRITE, msg, flags, ep->tx.refused);
 }
 
-static ssize_t rma_writemsg(
+static ssize_t calls_rma_writemsg(
 	struct fid_ep *fid, const struct fi_msg_rma *msg, uint64_t flags)
 {
 	struct wf_ep *ep = wf_ep_of(fid);
@@ -146,35 +148,36 @@ static ssize_t rma_writemsg(
 	return wf_unlikely(ret) ? ret : wf_op_start(ep, &op);
 }
 
-static ssize_t rma_writedata(struct fid_ep *fid, const void *buf, size_t len,
+static ssize_t calls_rma_writedata(struct fid_ep *fid, const void *buf, size_t len,
 	void *desc, uint64_t data, fi_addr_t dest_addr, uint64_t addr, uint64_t key,
 	void *context)
 {
 	struct wf_ep *ep = wf_ep_of(fid);
 
-	return start_one(ep, WF_OP_WRITE, wf_flags_plain(&ep->tx) | FI_REMOTE_CQ_DATA,
-		buf, len, &desc, dest_addr, addr, key, data, context);
+	return rma_start_one(ep, WF_OP_WRITE,
+		wf_flags_plain(&ep->tx) | FI_REMOTE_CQ_DATA, buf, len, &desc, dest_addr,
+		addr, key, data, context);
 }
 
-static ssize_t inject(struct wf_ep *ep, const void *buf, size_t len, uint64_t flags,
-	uint64_t data, fi_addr_t dest_addr, uint64_t addr, uint64_t key)
+static ssize_t rma_inject_one(struct wf_ep *ep, const void *buf, size_t len,
+	uint64_t flags, uint64_t data, fi_addr_t dest_addr, uint64_t addr, uint64_t key)
 {
 	void *desc = NULL;
 
-	return start_one(ep, WF_OP_WRITE, wf_flags_inject(ep) | flags, buf, len, &desc,
-		dest_addr, addr, key, data, ep->fid.fid.context);
+	return rma_start_one(ep, WF_OP_WRITE, wf_flags_inject(ep) | flags, buf, len,
+		&desc, dest_addr, addr, key, data, ep->fid.fid.context);
 }
 
 static ssize_t rma_inject(struct fid_ep *fid, const void *buf, size_t len,
 	fi_addr_t dest_addr, uint64_t addr, uint64_t key)
 {
-	return inject(wf_ep_of(fid), buf, len, 0, 0, dest_addr, addr, key);
+	return rma_inject_one(wf_ep_of(fid), buf, len, 0, 0, dest_addr, addr, key);
 }
 
 static ssize_t rma_injectdata(struct fid_ep *fid, const void *buf, size_t len,
 	uint64_t data, fi_addr_t dest_addr, uint64_t addr, uint64_t key)
 {
-	return inject(
+	return rma_inject_one(
 		wf_ep_of(fid), buf, len, FI_REMOTE_CQ_DATA, data, dest_addr, addr, key);
 }
 
@@ -184,18 +187,18 @@ void wf_ep_rma_finish(struct wf_ep *ep)
 
 	*ops = wf_absent_rma;
 	if (wf_ep_initiates(ep, FI_READ)) {
-		ops->read = rma_read;
-		ops->readv = rma_readv;
-		ops->readmsg = rma_readmsg;
+		ops->read = calls_rma_read;
+		ops->readv = calls_rma_readv;
+		ops->readmsg = calls_rma_readmsg;
 	}
 	if (wf_ep_initiates(ep, FI_WRITE)) {
-		ops->write = rma_write;
-		ops->writev = rma_writev;
-		ops->writemsg = rma_writemsg;
+		ops->write = calls_rma_write;
+		ops->writev = calls_rma_writev;
+		ops->writemsg = calls_rma_writemsg;
 		ops->inject = rma_inject;
 	}
 	if (wf_ep_initiates(ep, FI_WRITE) && ep->info->domain_attr->cq_data_size) {
-		ops->writedata = rma_writedata;
+		ops->writedata = calls_rma_writedata;
 		ops->injectdata = rma_injectdata;
 	}
 }

@@ -8,7 +8,7 @@
  * starts it. */
 
 /* Flags that a tagged receive cannot have: FI_MULTI_RECV needs FI_TAGGED_MULTI_RECV. */
-static uint64_t trecv_refused(const struct wf_ep *ep)
+static uint64_t tagged_trecv_refused(const struct wf_ep *ep)
 {
 	return ep->rx.refused | (FI_MULTI_RECV & ~ep->trecv_flags);
 }
@@ -43,7 +43,8 @@ static ssize_t tagged_recvv(struct fid_ep *fid, const struct iovec *iov, void **
  * or drops it (FI_CLAIM | FI_DISCARD). Each call is about one message, and only
  * FI_CLAIM without another of these flags uses buffers.
  */
-static int check_peek(const struct wf_ep *ep, const void *context, uint64_t flags)
+static int tagged_check_peek(
+	const struct wf_ep *ep, const void *context, uint64_t flags)
 {
 	const char *why = NULL;
 
@@ -76,10 +77,10 @@ int wf_op_trecv(struct wf_ep *ep, const struct fi_msg_tagged *msg, uint64_t flag
 		.context = msg->context,
 		.data = msg->data,
 	};
-	if (flags & trecv_refused(ep))
-		return wf_op_bad_flags(ep, flags & trecv_refused(ep));
+	if (flags & tagged_trecv_refused(ep))
+		return wf_op_bad_flags(ep, flags & tagged_trecv_refused(ep));
 	if (flags & (FI_PEEK | FI_CLAIM | FI_DISCARD)) {
-		ret = check_peek(ep, msg->context, flags);
+		ret = tagged_check_peek(ep, msg->context, flags);
 		if (ret)
 			return ret;
 	}

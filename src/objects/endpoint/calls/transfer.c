@@ -36,16 +36,16 @@ struct result {
 	uint8_t data[];
 };
 
-static struct result *result_of(struct wf_list *link)
+static struct result *transfer_result_of(struct wf_list *link)
 {
 	return wf_list_entry(link, struct result, link);
 }
 
-static bool tell(struct wf_later *results, struct wf_list *link)
+static bool transfer_tell(struct wf_later *results, struct wf_list *link)
 {
 	struct wf_transfer *transfer =
 		wf_container_of(results, struct wf_transfer, results);
-	struct result *result = result_of(link);
+	struct result *result = transfer_result_of(link);
 	ssize_t ret = 0;
 
 	if (transfer->closing)
@@ -119,13 +119,13 @@ void wf_transfer_lend(const struct wf_ep *ep, struct wf_ep *below)
 	below->transfer = ep->transfer;
 }
 
-static int refuse(const struct wf_ep *ep, int err, const char *why)
+static int transfer_refuse(const struct wf_ep *ep, int err, const char *why)
 {
 	wf_ep_log(ep, FI_LOG_WARN, FI_LOG_EP_CTRL, "peer transfers refused: %s\n", why);
 	return err;
 }
 
-static int open_peer(struct wf_transfer *transfer, struct fid_domain *domain,
+static int transfer_open_peer(struct wf_transfer *transfer, struct fid_domain *domain,
 	struct fi_info *peer_info)
 {
 	struct wf_ep *ep = transfer->ep;
@@ -143,7 +143,7 @@ static int open_peer(struct wf_transfer *transfer, struct fid_domain *domain,
 	if (!FI_CHECK_OP(ops, struct fi_ops_transfer_peer, complete) ||
 		!FI_CHECK_OP(ops, struct fi_ops_transfer_peer, comperr)) {
 		(void)fi_close(&transfer->peer->fid);
-		return refuse(ep, -FI_EINVAL, "the peer gave no callbacks");
+		return transfer_refuse(ep, -FI_EINVAL, "the peer gave no callbacks");
 	}
 	transfer->ops = context.peer_ops;
 	return 0;
@@ -151,7 +151,7 @@ static int open_peer(struct wf_transfer *transfer, struct fid_domain *domain,
 
 /* What the peer gets, whatever the application asked for: with FI_COLLECTIVE tagged
  * messages, and with FI_SOURCE the AV indices of sources, which receives may name. */
-static struct fi_info *info_for_peer(const struct wf_ep *ep)
+static struct fi_info *transfer_info_for_peer(const struct wf_ep *ep)
 {
 	struct fi_info *info = fi_dupinfo(ep->info);
 
@@ -172,24 +172,27 @@ int wf_transfer_open(struct wf_ep *ep, struct fid_domain *peer,
 	int ret;
 
 	if (!(peer_info->mode & FI_PEER_TRANSFER))
-		return refuse(ep, -FI_EINVAL, "the peer does not ask for them");
+		return transfer_refuse(
+			ep, -FI_EINVAL, "the peer does not ask for them");
 	if (ep->enabled)
-		return refuse(ep, -FI_EOPBADSTATE, "the endpoint is enabled already");
+		return transfer_refuse(
+			ep, -FI_EOPBADSTATE, "the endpoint is enabled already");
 	if (ep->transfer)
-		return refuse(ep, -FI_EBUSY, "the endpoint has a peer already");
+		return transfer_refuse(
+			ep, -FI_EBUSY, "the endpoint has a peer already");
 	transfer = calloc(1, sizeof(*transfer));
 	if (!transfer)
 		return -FI_ENOMEM;
 	transfer->ep = ep;
-	transfer->info = info_for_peer(ep);
+	transfer->info = transfer_info_for_peer(ep);
 	if (!transfer->info) {
 		ret = -FI_ENOMEM;
 		goto err_free;
 	}
-	ret = wf_later_init(&transfer->results, tell);
+	ret = wf_later_init(&transfer->results, transfer_tell);
 	if (ret)
 		goto err_info;
-	ret = open_peer(transfer, peer, peer_info);
+	ret = transfer_open_peer(transfer, peer, peer_info);
 	if (ret)
 		goto err_later;
 	ep->transfer = transfer;
@@ -207,7 +210,8 @@ err_free:
 
 /* Stop the callbacks (@closing), or allow them again. @peer: the peer's endpoint, NULL
  * once it is closed. */
-static void set_closing(struct wf_transfer *transfer, bool closing, struct fid_ep *peer)
+static void transfer_set_closing(
+	struct wf_transfer *transfer, bool closing, struct fid_ep *peer)
 {
 	wf_lock(&transfer->results.run_lock);
 	transfer->closing = closing;
@@ -223,10 +227,10 @@ int wf_transfer_close(struct wf_ep *ep)
 
 	if (!peer)
 		return 0;
-	set_closing(transfer, true, peer);
+	transfer_set_closing(transfer, true, peer);
 	/* No lock held: the peer may cancel operations in this call. */
 	ret = fi_close(&peer->fid);
-	set_closing(transfer, false, ret ? peer : NULL);
+	transfer_set_closing(transfer, false, ret ? peer : NULL);
 	return ret;
 }
 
@@ -237,7 +241,8 @@ void wf_transfer_free(struct wf_ep *ep)
 	ep->transfer = NULL;
 	if (!transfer || transfer->ep != ep)
 		return;
-	wf_list_foreach_safe(link, &transfer->results.list) free(result_of(link));
+	wf_list_foreach_safe(link, &transfer->results.list)
+		free(transfer_result_of(link));
 	wf_later_done(&transfer->results);
 	fi_freeinfo(transfer->info);
 	free(transfer);

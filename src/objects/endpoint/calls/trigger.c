@@ -12,7 +12,7 @@ int wf_trigger_queue(struct wf_domain *domain, struct wf_work *work)
 	return ret ? ret : wf_trigger_wait(domain, work);
 }
 
-static bool is_of_ep(const struct wf_work *work, const void *ep)
+static bool trigger_is_of_ep(const struct wf_work *work, const void *ep)
 {
 	return work->ep == ep;
 }
@@ -23,7 +23,7 @@ void wf_trigger_purge(struct wf_ep *ep)
 
 	if (!atomic_load_explicit(&ep->triggers, memory_order_acquire))
 		return;
-	wf_trigger_take(&ep->domain->triggers, is_of_ep, ep, &taken);
+	wf_trigger_take(&ep->domain->triggers, trigger_is_of_ep, ep, &taken);
 	wf_list_foreach_safe(link, &taken)
 	{
 		if (!wf_work_of(link)->deferred)

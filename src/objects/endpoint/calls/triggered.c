@@ -26,7 +26,7 @@ struct arena {
 	size_t used; /* bytes that were allocated from @base */
 };
 
-static void *keep(struct arena *arena, const void *src, size_t size)
+static void *triggered_keep(struct arena *arena, const void *src, size_t size)
 {
 	const size_t mask = _Alignof(max_align_t) - 1;
 	unsigned char *to = arena->base ? arena->base + arena->used : NULL;
@@ -40,13 +40,13 @@ static void *keep(struct arena *arena, const void *src, size_t size)
 }
 
 /* Copy @iov; if @data is set, also the bytes in its buffers. */
-static const struct iovec *keep_iov(
+static const struct iovec *triggered_keep_iov(
 	struct arena *arena, const struct iovec *iov, size_t count, bool data)
 {
-	struct iovec *copy = keep(arena, iov, count * sizeof(*iov));
+	struct iovec *copy = triggered_keep(arena, iov, count * sizeof(*iov));
 
 	for (size_t i = 0; data && i < count; i++) {
-		void *piece = keep(arena, iov[i].iov_base, iov[i].iov_len);
+		void *piece = triggered_keep(arena, iov[i].iov_base, iov[i].iov_len);
 
 		if (copy)
 			copy[i].iov_base = piece;
@@ -54,44 +54,47 @@ static const struct iovec *keep_iov(
 	return copy;
 }
 
-static void keep_atomic(struct arena *arena, const struct wf_op_atomic *from,
+static void triggered_keep_atomic(struct arena *arena, const struct wf_op_atomic *from,
 	struct wf_op_atomic *to, bool data)
 {
 	*to = *from;
-	to->result = keep_iov(arena, from->result, from->result_count, false);
-	to->result_desc = keep(arena, from->result_desc,
+	to->result = triggered_keep_iov(arena, from->result, from->result_count, false);
+	to->result_desc = triggered_keep(arena, from->result_desc,
 		from->result_count * sizeof(*from->result_desc));
-	to->compare = keep_iov(arena, from->compare, from->compare_count, data);
-	to->compare_desc = keep(arena, from->compare_desc,
+	to->compare =
+		triggered_keep_iov(arena, from->compare, from->compare_count, data);
+	to->compare_desc = triggered_keep(arena, from->compare_desc,
 		from->compare_count * sizeof(*from->compare_desc));
 }
 
-static void keep_op(struct arena *arena, const struct wf_op *op, struct triggered *to)
+static void triggered_keep_op(
+	struct arena *arena, const struct wf_op *op, struct triggered *to)
 {
 	bool data =
 		op->flags & FI_INJECT && wf_op_reports[op->kind].cntr != WF_CNTR_RECV;
 
 	to->op = *op;
-	to->op.iov = keep_iov(arena, op->iov, op->iov_count, data);
-	to->op.desc = keep(arena, op->desc, op->iov_count * sizeof(*op->desc));
-	to->op.rma = keep(arena, op->rma, op->rma_count * sizeof(*op->rma));
+	to->op.iov = triggered_keep_iov(arena, op->iov, op->iov_count, data);
+	to->op.desc =
+		triggered_keep(arena, op->desc, op->iov_count * sizeof(*op->desc));
+	to->op.rma = triggered_keep(arena, op->rma, op->rma_count * sizeof(*op->rma));
 	if (!op->atomic)
 		return;
-	keep_atomic(arena, op->atomic, &to->atomic, data);
+	triggered_keep_atomic(arena, op->atomic, &to->atomic, data);
 	to->op.atomic = &to->atomic;
 }
 
-static struct triggered *new_triggered(const struct wf_op *op)
+static struct triggered *triggered_new(const struct wf_op *op)
 {
 	struct arena arena = { NULL, 0 };
 	struct triggered measured, *t;
 
-	keep_op(&arena, op, &measured);
+	triggered_keep_op(&arena, op, &measured);
 	t = malloc(sizeof(*t) + arena.used);
 	if (!t)
 		return NULL;
 	arena = (struct arena){ t->space, 0 };
-	keep_op(&arena, op, t);
+	triggered_keep_op(&arena, op, t);
 	t->op.flags &= ~FI_TRIGGER;
 	return t;
 }
@@ -101,7 +104,7 @@ void wf_trigger_free_op(struct wf_work *work)
 	free(triggered_of(work));
 }
 
-static ssize_t start_op(struct wf_work *work)
+static ssize_t triggered_start_op(struct wf_work *work)
 {
 	struct triggered *t = triggered_of(work);
 	ssize_t ret = wf_op_launch(work->ep, &t->op);
@@ -131,14 +134,14 @@ ssize_t wf_trigger_post(struct wf_ep *ep, const struct wf_op *op)
 	cntr = wf_trigger_cntr(ep->domain, context->trigger.threshold.cntr);
 	if (!cntr)
 		return -FI_EINVAL;
-	t = new_triggered(op);
+	t = triggered_new(op);
 	if (!t)
 		return -FI_ENOMEM;
 	t->work = (struct wf_work){
 		.threshold = context->trigger.threshold.threshold,
 		.cntr = cntr,
 		.ep = ep,
-		.start = start_op,
+		.start = triggered_start_op,
 	};
 	ret = wf_trigger_queue(ep->domain, &t->work);
 	if (ret)
@@ -152,7 +155,7 @@ struct wanted {
 	const void *context;
 };
 
-static bool is_of_context(const struct wf_work *work, const void *arg)
+static bool triggered_is_of_context(const struct wf_work *work, const void *arg)
 {
 	const struct wanted *wanted = arg;
 
@@ -168,7 +171,8 @@ bool wf_trigger_cancel(struct wf_ep *ep, const void *context)
 
 	if (!atomic_load_explicit(&ep->triggers, memory_order_acquire))
 		return false;
-	wf_trigger_take(&ep->domain->triggers, is_of_context, &wanted, &taken);
+	wf_trigger_take(
+		&ep->domain->triggers, triggered_is_of_context, &wanted, &taken);
 	wf_list_foreach_safe(link, &taken)
 	{
 		struct triggered *t =

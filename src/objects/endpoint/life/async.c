@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "objects/endpoint/life/async.h"
 
-static bool ep_async_run(struct wf_async_item *item)
+static bool async_ep_run(struct wf_async_item *item)
 {
 	struct wf_ep *ep = wf_container_of(item, struct wf_ep, async);
 
@@ -11,15 +11,15 @@ static bool ep_async_run(struct wf_async_item *item)
 
 /* Is @cq the queue of an owner in another library, or owned by a layer that runs the
  * endpoint? */
-static bool cq_is_imported(const struct wf_cq *cq)
+static bool async_cq_is_imported(const struct wf_cq *cq)
 {
 	return cq && cq->owner != &cq->self;
 }
 
-static bool ep_has_owner(const struct wf_ep *ep)
+static bool async_ep_has_owner(const struct wf_ep *ep)
 {
-	if ((ep->srx && !ep->srx_lock) || cq_is_imported(ep->tx_cq) ||
-		cq_is_imported(ep->rx_cq))
+	if ((ep->srx && !ep->srx_lock) || async_cq_is_imported(ep->tx_cq) ||
+		async_cq_is_imported(ep->rx_cq))
 		return true;
 	for (int i = 0; i < WF_CNTR_COUNT; i++)
 		if (ep->cntr[i] && ep->cntr[i]->owner != &ep->cntr[i]->self)
@@ -36,10 +36,10 @@ void wf_ep_async_init(struct wf_ep *ep)
 void wf_ep_async_enable(struct wf_ep *ep)
 {
 	if (ep->wants != &ep->async || !ep->xfer->unfinished ||
-		wf_domain_has_thread(ep->domain) || ep_has_owner(ep) ||
+		wf_domain_has_thread(ep->domain) || async_ep_has_owner(ep) ||
 		!wf_async_is_enabled())
 		return;
-	wf_async_item_init(&ep->async, ep->domain->gate, ep_async_run);
+	wf_async_item_init(&ep->async, ep->domain->gate, async_ep_run);
 }
 
 void wf_ep_async_stop(struct wf_ep *ep)

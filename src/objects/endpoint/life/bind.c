@@ -15,19 +15,19 @@ const uint64_t wf_ep_cntr_flags[WF_CNTR_COUNT] = {
 	[WF_CNTR_REMOTE_WRITE] = FI_REMOTE_WRITE,
 };
 
-static int refuse(const struct wf_ep *ep, int err, const char *why, uint64_t flags)
+static int bind_refuse(const struct wf_ep *ep, int err, const char *why, uint64_t flags)
 {
 	wf_ep_log(ep, FI_LOG_WARN, FI_LOG_EP_CTRL, "fi_ep_bind: %s (flags %#llx)\n",
 		why, (unsigned long long)flags);
 	return err;
 }
 
-static void ref(atomic_int *refs)
+static void bind_ref(atomic_int *refs)
 {
 	atomic_fetch_add_explicit(refs, 1, memory_order_relaxed);
 }
 
-static void unref(atomic_int *refs)
+static void bind_unref(atomic_int *refs)
 {
 	/* release: our use of the object comes before its close. */
 	atomic_fetch_sub_explicit(refs, 1, memory_order_release);
@@ -38,26 +38,28 @@ static int bind_cq(struct wf_ep *ep, struct wf_cq *cq, uint64_t flags)
 	const uint64_t directions = FI_TRANSMIT | FI_RECV;
 
 	if (flags & ~(directions | FI_SELECTIVE_COMPLETION))
-		return refuse(ep, -FI_EBADFLAGS,
+		return bind_refuse(ep, -FI_EBADFLAGS,
 			"a CQ takes FI_TRANSMIT, FI_RECV, FI_SELECTIVE_COMPLETION",
 			flags);
 	if (!(flags & directions))
-		return refuse(
+		return bind_refuse(
 			ep, -FI_EINVAL, "a CQ needs FI_TRANSMIT or FI_RECV", flags);
 	if (cq->domain != ep->domain)
-		return refuse(ep, -FI_EDOMAIN, "the CQ is of another domain", flags);
+		return bind_refuse(
+			ep, -FI_EDOMAIN, "the CQ is of another domain", flags);
 	if ((flags & FI_TRANSMIT && ep->tx_cq) || (flags & FI_RECV && ep->rx_cq))
-		return refuse(ep, -FI_EINVAL, "that direction has a CQ already", flags);
+		return bind_refuse(
+			ep, -FI_EINVAL, "that direction has a CQ already", flags);
 
 	if (flags & FI_TRANSMIT) {
 		ep->tx_cq = cq;
 		ep->tx_selective = flags & FI_SELECTIVE_COMPLETION;
-		ref(&cq->refs);
+		bind_ref(&cq->refs);
 	}
 	if (flags & FI_RECV) {
 		ep->rx_cq = cq;
 		ep->rx_selective = flags & FI_SELECTIVE_COMPLETION;
-		ref(&cq->refs);
+		bind_ref(&cq->refs);
 	}
 	return 0;
 }
@@ -67,7 +69,7 @@ static const uint64_t remote_events = FI_REMOTE_READ | FI_REMOTE_WRITE;
 /* Drop the remote events of a counter that is bound for local and remote ones, if the
  * endpoint has no FI_RMA_EVENT: other libraries accept such a binding, and programs
  * rely on it. */
-static uint64_t countable(struct wf_ep *ep, uint64_t flags)
+static uint64_t bind_countable(struct wf_ep *ep, uint64_t flags)
 {
 	if (ep->caps & FI_RMA_EVENT || !(flags & remote_events) ||
 		!(flags & ~remote_events))
@@ -77,7 +79,7 @@ static uint64_t countable(struct wf_ep *ep, uint64_t flags)
 	return flags & ~remote_events;
 }
 
-static int check_cntr(struct wf_ep *ep, struct wf_cntr *cntr, uint64_t flags)
+static int bind_check_cntr(struct wf_ep *ep, struct wf_cntr *cntr, uint64_t flags)
 {
 	uint64_t known = 0, taken = 0;
 
@@ -87,20 +89,21 @@ static int check_cntr(struct wf_ep *ep, struct wf_cntr *cntr, uint64_t flags)
 			taken |= wf_ep_cntr_flags[i];
 	}
 	if (flags & ~known)
-		return refuse(ep, -FI_EBADFLAGS,
+		return bind_refuse(ep, -FI_EBADFLAGS,
 			"a counter takes FI_SEND, FI_RECV, FI_READ, FI_WRITE, "
 			"FI_REMOTE_READ, FI_REMOTE_WRITE",
 			flags);
 	if (!flags)
-		return refuse(ep, -FI_EINVAL, "a counter needs an event", flags);
+		return bind_refuse(ep, -FI_EINVAL, "a counter needs an event", flags);
 	if (cntr->domain != ep->domain)
-		return refuse(
+		return bind_refuse(
 			ep, -FI_EDOMAIN, "the counter is of another domain", flags);
 	if (flags & taken)
-		return refuse(
+		return bind_refuse(
 			ep, -FI_EINVAL, "that event has a counter already", flags);
 	if (flags & remote_events && !(ep->caps & FI_RMA_EVENT))
-		return refuse(ep, -FI_EINVAL, "remote events need FI_RMA_EVENT", flags);
+		return bind_refuse(
+			ep, -FI_EINVAL, "remote events need FI_RMA_EVENT", flags);
 	return 0;
 }
 
@@ -110,7 +113,7 @@ void wf_ep_set_cntr(struct wf_ep *ep, struct wf_cntr *cntr, uint64_t flags)
 		if (!(flags & wf_ep_cntr_flags[i]))
 			continue;
 		ep->cntr[i] = cntr;
-		ref(&cntr->refs);
+		bind_ref(&cntr->refs);
 	}
 }
 
@@ -119,7 +122,7 @@ void wf_ep_unset_cntr(struct wf_ep *ep, uint64_t flags)
 	for (int i = 0; i < WF_CNTR_COUNT; i++) {
 		if (!(flags & wf_ep_cntr_flags[i]))
 			continue;
-		unref(&ep->cntr[i]->refs);
+		bind_unref(&ep->cntr[i]->refs);
 		ep->cntr[i] = NULL;
 	}
 }
@@ -128,13 +131,14 @@ static int bind_cntr(struct wf_ep *ep, struct wf_cntr *cntr, uint64_t flags)
 {
 	int ret;
 
-	flags = countable(ep, flags);
-	ret = check_cntr(ep, cntr, flags);
+	flags = bind_countable(ep, flags);
+	ret = bind_check_cntr(ep, cntr, flags);
 	if (ret)
 		return ret;
 	if (ep->enabled) {
 		ret = wf_ep_bind_cntr_late(ep, cntr, flags);
-		return ret ? refuse(ep, ret, "too late for that counter", flags) : 0;
+		return ret ? bind_refuse(ep, ret, "too late for that counter", flags)
+			   : 0;
 	}
 	wf_ep_set_cntr(ep, cntr, flags);
 	return 0;
@@ -143,13 +147,15 @@ static int bind_cntr(struct wf_ep *ep, struct wf_cntr *cntr, uint64_t flags)
 static int bind_av(struct wf_ep *ep, struct wf_av *av, uint64_t flags)
 {
 	if (flags)
-		return refuse(ep, -FI_EBADFLAGS, "an AV takes no flags", flags);
+		return bind_refuse(ep, -FI_EBADFLAGS, "an AV takes no flags", flags);
 	if (ep->type == FI_EP_MSG)
-		return refuse(ep, -FI_EINVAL, "a connected endpoint has no AV", flags);
+		return bind_refuse(
+			ep, -FI_EINVAL, "a connected endpoint has no AV", flags);
 	if (wf_av_domain(av) != ep->domain)
-		return refuse(ep, -FI_EDOMAIN, "the AV is of another domain", flags);
+		return bind_refuse(
+			ep, -FI_EDOMAIN, "the AV is of another domain", flags);
 	if (ep->av)
-		return refuse(ep, -FI_EINVAL, "an AV is bound already", flags);
+		return bind_refuse(ep, -FI_EINVAL, "an AV is bound already", flags);
 	ep->av = av;
 	wf_av_ref(av);
 	return 0;
@@ -158,11 +164,12 @@ static int bind_av(struct wf_ep *ep, struct wf_av *av, uint64_t flags)
 static int bind_eq(struct wf_ep *ep, struct wf_eq *eq, uint64_t flags)
 {
 	if (flags)
-		return refuse(ep, -FI_EBADFLAGS, "an EQ takes no flags", flags);
+		return bind_refuse(ep, -FI_EBADFLAGS, "an EQ takes no flags", flags);
 	if (eq->fabric != ep->domain->fabric)
-		return refuse(ep, -FI_EINVAL, "the EQ is of another fabric", flags);
+		return bind_refuse(
+			ep, -FI_EINVAL, "the EQ is of another fabric", flags);
 	if (atomic_load_explicit(&ep->eq, memory_order_relaxed))
-		return refuse(ep, -FI_EINVAL, "an EQ is bound already", flags);
+		return bind_refuse(ep, -FI_EINVAL, "an EQ is bound already", flags);
 	wf_eq_ref(eq);
 	/* release: pairs with wf_ep_eq. */
 	atomic_store_explicit(&ep->eq, eq, memory_order_release);
@@ -176,15 +183,15 @@ static int bind_context(struct wf_ep *ep, struct fid *fid, uint64_t flags,
 	int ret;
 
 	if (flags)
-		return refuse(
+		return bind_refuse(
 			ep, -FI_EBADFLAGS, "a shared context takes no flags", flags);
 	ret = bind(ep, fid, &why);
-	return ret ? refuse(ep, ret, why, flags) : 0;
+	return ret ? bind_refuse(ep, ret, why, flags) : 0;
 }
 
 /* May @fid be bound after fi_enable? Only objects that change nothing which fi_enable
  * settled. */
-static bool may_come_late(const struct fid *fid)
+static bool bind_may_come_late(const struct fid *fid)
 {
 	return fid->fclass == FI_CLASS_EQ || fid->fclass == FI_CLASS_CNTR ||
 	       fid->fclass == FI_CLASS_STX_CTX;
@@ -195,9 +202,9 @@ static int bind_object(struct wf_ep *ep, struct fid *bfid, uint64_t flags)
 	const char *why = ep->sep ? wf_sep_refuses(ep, bfid, flags) : NULL;
 
 	if (why)
-		return refuse(ep, -FI_EINVAL, why, flags);
-	if (ep->enabled && !may_come_late(bfid))
-		return refuse(
+		return bind_refuse(ep, -FI_EINVAL, why, flags);
+	if (ep->enabled && !bind_may_come_late(bfid))
+		return bind_refuse(
 			ep, -FI_EOPBADSTATE, "the endpoint is enabled already", flags);
 	switch (bfid->fclass) {
 	case FI_CLASS_EQ:
@@ -215,7 +222,7 @@ static int bind_object(struct wf_ep *ep, struct fid *bfid, uint64_t flags)
 	case FI_CLASS_STX_CTX:
 		return bind_context(ep, bfid, flags, wf_stx_bind);
 	default:
-		return refuse(ep, -FI_EINVAL,
+		return bind_refuse(ep, -FI_EINVAL,
 			"only a CQ, counter, AV, EQ or shared context can be bound "
 			"here",
 			flags);
@@ -228,21 +235,21 @@ int wf_ep_bind(struct fid *fid, struct fid *bfid, uint64_t flags)
 	int ret;
 
 	if (!bfid)
-		return refuse(ep, -FI_EINVAL, "no object to bind", flags);
+		return bind_refuse(ep, -FI_EINVAL, "no object to bind", flags);
 	pthread_mutex_lock(&ep->control);
 	ret = bind_object(ep, bfid, flags);
 	pthread_mutex_unlock(&ep->control);
 	return ret;
 }
 
-static int missing(const struct wf_ep *ep, int err, const char *what)
+static int bind_missing(const struct wf_ep *ep, int err, const char *what)
 {
 	wf_ep_log(ep, FI_LOG_WARN, FI_LOG_EP_CTRL,
 		"fi_enable: %s must be bound first\n", what);
 	return err;
 }
 
-static bool ep_has_cntr(const struct wf_ep *ep)
+static bool bind_ep_has_cntr(const struct wf_ep *ep)
 {
 	for (int i = 0; i < WF_CNTR_COUNT; i++)
 		if (ep->cntr[i])
@@ -252,27 +259,27 @@ static bool ep_has_cntr(const struct wf_ep *ep)
 
 /* Is there an object whose reading makes progress for @ep? A scalable endpoint is run
  * by the objects of all its contexts. */
-static bool ep_is_run(const struct wf_ep *ep)
+static bool bind_ep_is_run(const struct wf_ep *ep)
 {
-	return ep->sep || ep->tx_cq || ep->rx_cq || ep_has_cntr(ep) ||
+	return ep->sep || ep->tx_cq || ep->rx_cq || bind_ep_has_cntr(ep) ||
 	       wf_domain_has_thread(ep->domain);
 }
 
 int wf_ep_check_bindings(const struct wf_ep *ep)
 {
 	if (ep->caps & WF_EP_TX_DIRS && !ep->tx_cq)
-		return missing(ep, -FI_ENOCQ, "a CQ with FI_TRANSMIT");
+		return bind_missing(ep, -FI_ENOCQ, "a CQ with FI_TRANSMIT");
 	if (wf_ep_receives(ep) && !ep->rx_cq)
-		return missing(ep, -FI_ENOCQ, "a CQ with FI_RECV");
+		return bind_missing(ep, -FI_ENOCQ, "a CQ with FI_RECV");
 	/* RMA completes nothing at its target, whose progress peers need all the same.
 	 */
-	if (!ep_is_run(ep))
-		return missing(ep, -FI_ENOCQ, "a CQ with FI_RECV, or a counter,");
+	if (!bind_ep_is_run(ep))
+		return bind_missing(ep, -FI_ENOCQ, "a CQ with FI_RECV, or a counter,");
 	if (ep->type != FI_EP_MSG && !ep->av)
-		return missing(ep, -FI_ENOAV, "an AV");
+		return bind_missing(ep, -FI_ENOAV, "an AV");
 	if (ep->caps & WF_EP_TX_DIRS && !ep->stx &&
 		ep->info->ep_attr->tx_ctx_cnt == FI_SHARED_CONTEXT)
-		return missing(ep, -FI_EINVAL,
+		return bind_missing(ep, -FI_EINVAL,
 			"a shared transmit context, as FI_SHARED_CONTEXT was asked "
 			"for,");
 	return 0;
@@ -283,12 +290,12 @@ void wf_ep_unbind_all(struct wf_ep *ep)
 	struct wf_eq *eq = atomic_load_explicit(&ep->eq, memory_order_relaxed);
 
 	if (ep->tx_cq)
-		unref(&ep->tx_cq->refs);
+		bind_unref(&ep->tx_cq->refs);
 	if (ep->rx_cq)
-		unref(&ep->rx_cq->refs);
+		bind_unref(&ep->rx_cq->refs);
 	for (int i = 0; i < WF_CNTR_COUNT; i++)
 		if (ep->cntr[i])
-			unref(&ep->cntr[i]->refs);
+			bind_unref(&ep->cntr[i]->refs);
 	if (ep->av)
 		wf_av_unref(ep->av);
 	wf_stx_unbind(ep);

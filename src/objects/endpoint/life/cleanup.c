@@ -14,12 +14,13 @@ struct wf_ep_cleanup {
 	struct wf_ep *ep;
 };
 
-static void nothing_to_do(struct wf_av_watch *watch)
+static void cleanup_nothing_to_do(struct wf_av_watch *watch)
 {
 	(void)watch;
 }
 
-static void removed(struct wf_av_watch *watch, const uint64_t *index, size_t count)
+static void cleanup_removed(
+	struct wf_av_watch *watch, const uint64_t *index, size_t count)
 {
 	struct wf_ep *ep = wf_container_of(watch, struct wf_ep_cleanup, watch)->ep;
 
@@ -29,7 +30,7 @@ static void removed(struct wf_av_watch *watch, const uint64_t *index, size_t cou
 	wf_unlock(&ep->lock);
 }
 
-static bool is_wanted(void)
+static bool cleanup_is_wanted(void)
 {
 	int wanted = 0;
 
@@ -40,13 +41,13 @@ int wf_ep_cleanup_start(struct wf_ep *ep)
 {
 	struct wf_ep_cleanup *cleanup;
 
-	if (!ep->av || !ep->xfer->addr_removed || ep->cleanup || !is_wanted())
+	if (!ep->av || !ep->xfer->addr_removed || ep->cleanup || !cleanup_is_wanted())
 		return 0;
 	cleanup = calloc(1, sizeof(*cleanup));
 	if (!cleanup)
 		return -FI_ENOMEM;
-	cleanup->watch.inserted = nothing_to_do;
-	cleanup->watch.removed = removed;
+	cleanup->watch.inserted = cleanup_nothing_to_do;
+	cleanup->watch.removed = cleanup_removed;
 	cleanup->ep = ep;
 	/* First: later watches make the endpoint forget which connection an index leads
 	 * to. */

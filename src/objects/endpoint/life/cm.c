@@ -5,7 +5,7 @@
 
 /* Addresses and multicast groups of connectionless endpoints (fi_cm(3)). */
 
-static int state_error(const struct wf_ep *ep, const char *call, const char *rule)
+static int cm_state_error(const struct wf_ep *ep, const char *call, const char *rule)
 {
 	wf_ep_log(ep, FI_LOG_WARN, FI_LOG_EP_CTRL, "%s: the endpoint %s\n", call, rule);
 	return -FI_EOPBADSTATE;
@@ -19,7 +19,7 @@ static int cm_setname(fid_t fid, void *addr, size_t len)
 	if (!ep->xfer->setname)
 		return -FI_ENOSYS;
 	pthread_mutex_lock(&ep->control);
-	ret = ep->enabled ? state_error(ep, "fi_setname", "is enabled already")
+	ret = ep->enabled ? cm_state_error(ep, "fi_setname", "is enabled already")
 			  : ep->xfer->setname(ep, addr, len);
 	pthread_mutex_unlock(&ep->control);
 	return ret;
@@ -43,7 +43,7 @@ static int cm_getname(fid_t fid, void *addr, size_t *len)
 /* fi_join_collective(3), done by engines, or by a transport with collectives of its
  * own. Both call fi_getname of the endpoint, which takes ep->control, so it is not
  * held. */
-static int join_collective(struct wf_ep *ep, const void *addr, uint64_t flags,
+static int cm_join_collective(struct wf_ep *ep, const void *addr, uint64_t flags,
 	struct fid_mc **mc, void *context)
 {
 	bool enabled;
@@ -54,7 +54,7 @@ static int join_collective(struct wf_ep *ep, const void *addr, uint64_t flags,
 	enabled = ep->enabled;
 	pthread_mutex_unlock(&ep->control);
 	if (!enabled)
-		return state_error(ep, "fi_join_collective", "is not enabled");
+		return cm_state_error(ep, "fi_join_collective", "is not enabled");
 	if (!ep->coll_ops)
 		return ep->xfer->join(ep, addr, flags, mc, context);
 	return ep->coll_ops->join(ep, addr, flags & ~FI_COLLECTIVE, mc, context);
@@ -67,12 +67,12 @@ static int cm_join(struct fid_ep *fid, const void *addr, uint64_t flags,
 	int ret;
 
 	if (flags & FI_COLLECTIVE)
-		return join_collective(ep, addr, flags, mc, context);
+		return cm_join_collective(ep, addr, flags, mc, context);
 	if (!ep->xfer->join)
 		return -FI_ENOSYS;
 	pthread_mutex_lock(&ep->control);
 	ret = ep->enabled ? ep->xfer->join(ep, addr, flags, mc, context)
-			  : state_error(ep, "fi_join", "is not enabled");
+			  : cm_state_error(ep, "fi_join", "is not enabled");
 	pthread_mutex_unlock(&ep->control);
 	return ret;
 }

@@ -18,7 +18,7 @@ void wf_ep_lost(const struct wf_ep *ep, ssize_t ret)
 
 /* Write a success. A peer transfer reports to the peer of this endpoint; without one,
  * the entry goes to the CQ, whose owner reports it to its peer. */
-static inline ssize_t put(struct wf_ep *ep, struct wf_cq *cq, uint64_t op_flags,
+static inline ssize_t done_put(struct wf_ep *ep, struct wf_cq *cq, uint64_t op_flags,
 	const struct fi_cq_tagged_entry *entry, fi_addr_t src)
 {
 	if (wf_unlikely(op_flags & FI_PEER_TRANSFER && ep->transfer))
@@ -28,7 +28,7 @@ static inline ssize_t put(struct wf_ep *ep, struct wf_cq *cq, uint64_t op_flags,
 		entry->data, entry->tag, src);
 }
 
-static ssize_t put_err(struct wf_ep *ep, struct wf_cq *cq, uint64_t op_flags,
+static ssize_t done_put_err(struct wf_ep *ep, struct wf_cq *cq, uint64_t op_flags,
 	struct fi_cq_err_entry *entry)
 {
 	if (wf_unlikely(op_flags & FI_PEER_TRANSFER && ep->transfer))
@@ -38,7 +38,7 @@ static ssize_t put_err(struct wf_ep *ep, struct wf_cq *cq, uint64_t op_flags,
 }
 
 /* Counters belong to the application, so they do not count transfers of a peer. */
-static bool is_counted(const struct wf_ep *ep, uint64_t op_flags)
+static bool done_is_counted(const struct wf_ep *ep, uint64_t op_flags)
 {
 	return !wf_unlikely(op_flags & FI_PEER_TRANSFER && ep->transfer);
 }
@@ -57,7 +57,7 @@ const struct wf_op_report wf_op_reports[WF_OP_COUNT] = {
 
 /* A counter of bytes counts atomic operations as reads at the initiator and as writes
  * at the target; a counter of completions counts them by @event. CNT-006 */
-static void count_atomic(struct wf_ep *ep, enum wf_ep_cntr event, size_t len)
+static void done_count_atomic(struct wf_ep *ep, enum wf_ep_cntr event, size_t len)
 {
 	bool target = event == WF_CNTR_REMOTE_READ || event == WF_CNTR_REMOTE_WRITE;
 	struct wf_cntr *comp = ep->cntr[event];
@@ -71,22 +71,22 @@ static void count_atomic(struct wf_ep *ep, enum wf_ep_cntr event, size_t len)
 
 /* wf_ep_tx_done for deferred work, transfers of a peer and counted atomic operations.
  */
-static __attribute__((noinline)) void special_tx_done(struct wf_ep *ep,
+static __attribute__((noinline)) void done_special_tx(struct wf_ep *ep,
 	enum wf_ep_cntr cntr, void *context, uint64_t op_flags, uint64_t comp_flags,
 	size_t len)
 {
-	bool own = is_counted(ep, op_flags);
+	bool own = done_is_counted(ep, op_flags);
 	ssize_t ret;
 
 	if (op_flags & WF_OP_WORK)
 		own = wf_work_done(&context, op_flags, ep->cntr[cntr], false);
 	if (comp_flags & FI_ATOMIC && own)
-		count_atomic(ep, cntr, len);
+		done_count_atomic(ep, cntr, len);
 	else if (own)
 		wf_cntr_count(ep->cntr[cntr], len);
 	if (!(op_flags & FI_COMPLETION))
 		return;
-	ret = put(ep, ep->tx_cq, op_flags,
+	ret = done_put(ep, ep->tx_cq, op_flags,
 		&(struct fi_cq_tagged_entry){
 			.op_context = context,
 			.flags = comp_flags,
@@ -103,15 +103,15 @@ void wf_ep_tx_done(struct wf_ep *ep, enum wf_ep_cntr cntr, void *context,
 		comp_flags & FI_ATOMIC && (ep->cntr[cntr] || ep->cntr[WF_CNTR_READ]);
 
 	if (wf_unlikely(op_flags & (WF_OP_WORK | FI_PEER_TRANSFER) || atomic))
-		special_tx_done(ep, cntr, context, op_flags, comp_flags, len);
+		done_special_tx(ep, cntr, context, op_flags, comp_flags, len);
 	else
 		wf_ep_tx_plain_done(ep, cntr, context, op_flags, comp_flags, len);
 }
 
-static __attribute__((noinline)) void special_rx_done(struct wf_ep *ep,
+static __attribute__((noinline)) void done_special_rx(struct wf_ep *ep,
 	uint64_t op_flags, struct fi_cq_tagged_entry *entry, fi_addr_t src)
 {
-	bool own = is_counted(ep, op_flags);
+	bool own = done_is_counted(ep, op_flags);
 	ssize_t ret;
 
 	if (op_flags & WF_OP_WORK)
@@ -121,7 +121,7 @@ static __attribute__((noinline)) void special_rx_done(struct wf_ep *ep,
 		wf_cntr_count(ep->cntr[WF_CNTR_RECV], entry->len);
 	if (!(op_flags & FI_COMPLETION))
 		return;
-	ret = put(ep, ep->rx_cq, op_flags, entry, src);
+	ret = done_put(ep, ep->rx_cq, op_flags, entry, src);
 	if (wf_unlikely(ret < 0))
 		wf_ep_lost(ep, ret);
 }
@@ -133,7 +133,7 @@ void wf_ep_rx_done(struct wf_ep *ep, void *context, uint64_t op_flags,
 	ssize_t ret;
 
 	if (wf_unlikely(op_flags & (WF_OP_WORK | FI_PEER_TRANSFER))) {
-		special_rx_done(ep, op_flags,
+		done_special_rx(ep, op_flags,
 			&(struct fi_cq_tagged_entry){
 				.op_context = context,
 				.flags = comp_flags,
@@ -156,7 +156,7 @@ void wf_ep_rx_done(struct wf_ep *ep, void *context, uint64_t op_flags,
 ssize_t wf_ep_rx_answer(struct wf_ep *ep, uint64_t op_flags,
 	const struct fi_cq_tagged_entry *entry, fi_addr_t src)
 {
-	return put(ep, ep->rx_cq, op_flags, entry, src);
+	return done_put(ep, ep->rx_cq, op_flags, entry, src);
 }
 
 ssize_t wf_ep_rx_answer_err(
@@ -164,12 +164,12 @@ ssize_t wf_ep_rx_answer_err(
 {
 	struct fi_cq_err_entry copy = *entry;
 
-	return put_err(ep, ep->rx_cq, op_flags, &copy);
+	return done_put_err(ep, ep->rx_cq, op_flags, &copy);
 }
 
 void wf_ep_rx_release(struct wf_ep *ep, uint64_t op_flags, void *context)
 {
-	ssize_t ret = put(ep, ep->rx_cq, op_flags,
+	ssize_t ret = done_put(ep, ep->rx_cq, op_flags,
 		&(struct fi_cq_tagged_entry){
 			.op_context = context,
 			.flags = FI_MULTI_RECV,
@@ -182,15 +182,15 @@ void wf_ep_rx_release(struct wf_ep *ep, uint64_t op_flags, void *context)
 
 /* A failure always writes an entry, also for deferred work that asked for none: only
  * the entry holds the reason. */
-static void write_err(struct wf_ep *ep, struct wf_cq *cq, struct wf_cntr *cntr,
+static void done_write_err(struct wf_ep *ep, struct wf_cq *cq, struct wf_cntr *cntr,
 	uint64_t op_flags, struct fi_cq_err_entry *entry)
 {
-	bool own = is_counted(ep, op_flags);
+	bool own = done_is_counted(ep, op_flags);
 	ssize_t ret;
 
 	if (wf_unlikely(op_flags & WF_OP_WORK))
 		own = wf_work_done(&entry->op_context, op_flags, cntr, true);
-	ret = put_err(ep, cq, op_flags, entry);
+	ret = done_put_err(ep, cq, op_flags, entry);
 	if (cntr && own)
 		wf_cntr_add_err(cntr);
 	if (ret < 0)
@@ -215,7 +215,7 @@ void wf_ep_tx_err(struct wf_ep *ep, enum wf_ep_cntr cntr, void *context,
 void wf_ep_tx_fail(struct wf_ep *ep, enum wf_ep_cntr cntr, uint64_t op_flags,
 	struct fi_cq_err_entry *entry)
 {
-	write_err(ep, ep->tx_cq, ep->cntr[cntr], op_flags, entry);
+	done_write_err(ep, ep->tx_cq, ep->cntr[cntr], op_flags, entry);
 }
 
 void wf_ep_rx_err(
@@ -223,12 +223,12 @@ void wf_ep_rx_err(
 {
 	struct fi_cq_err_entry copy = *entry;
 
-	write_err(ep, ep->rx_cq, ep->cntr[WF_CNTR_RECV], op_flags, &copy);
+	done_write_err(ep, ep->rx_cq, ep->cntr[WF_CNTR_RECV], op_flags, &copy);
 }
 
 /* Does the counter of a memory region count this access? It is bound to
  * FI_REMOTE_WRITE. */
-static bool counts(const struct wf_cntr *cntr, uint64_t comp_flags)
+static bool done_counts(const struct wf_cntr *cntr, uint64_t comp_flags)
 {
 	return comp_flags & FI_REMOTE_WRITE ||
 	       (comp_flags & FI_ATOMIC && cntr->events == FI_CNTR_EVENTS_BYTES);
@@ -242,10 +242,10 @@ void wf_ep_remote_done(struct wf_ep *ep, struct wf_mr *mr, uint64_t comp_flags,
 	ssize_t ret;
 
 	if (comp_flags & FI_ATOMIC)
-		count_atomic(ep, event, len);
+		done_count_atomic(ep, event, len);
 	else
 		wf_cntr_count(ep->cntr[event], len);
-	if (mr && mr->cntr && counts(mr->cntr, comp_flags))
+	if (mr && mr->cntr && done_counts(mr->cntr, comp_flags))
 		wf_cntr_add(mr->cntr, len);
 	if (!(comp_flags & FI_REMOTE_CQ_DATA) || !ep->rx_cq)
 		return;
@@ -257,13 +257,13 @@ void wf_ep_remote_done(struct wf_ep *ep, struct wf_mr *mr, uint64_t comp_flags,
 /* Flags of an entry that its completion repeats. */
 static const uint64_t entry_flags = FI_MSG | FI_TAGGED | FI_RECV | FI_REMOTE_CQ_DATA;
 
-static void *first_buf(const struct fi_peer_rx_entry *entry)
+static void *done_first_buf(const struct fi_peer_rx_entry *entry)
 {
 	return entry->count ? entry->iov[0].iov_base : NULL;
 }
 
 /* Is the message of @entry, of @len bytes, a head? Then its receive ends later. */
-static inline bool is_head(struct wf_ep *ep, struct fi_peer_rx_entry *entry,
+static inline bool done_is_head(struct wf_ep *ep, struct fi_peer_rx_entry *entry,
 	uint64_t flags, size_t len, uint64_t data, fi_addr_t src)
 {
 	struct wf_srx_heads *heads;
@@ -278,7 +278,7 @@ static inline bool is_head(struct wf_ep *ep, struct fi_peer_rx_entry *entry,
 void wf_srx_done(struct wf_ep *ep, struct fi_peer_rx_entry *entry, uint64_t flags,
 	size_t len, uint64_t data, fi_addr_t src)
 {
-	if (wf_likely(!is_head(ep, entry, flags, len, data, src)))
+	if (wf_likely(!done_is_head(ep, entry, flags, len, data, src)))
 		wf_srx_end(ep, entry, flags, len, data, src);
 }
 
@@ -294,7 +294,7 @@ void wf_srx_end(struct wf_ep *ep, struct fi_peer_rx_entry *entry, uint64_t flags
 	if (wf_likely(!(op_flags & WF_OP_WORK)))
 		op_flags |= ep->rx.forced;
 	wf_ep_rx_done(ep, entry->context, op_flags,
-		(entry->flags & entry_flags) | flags, len, first_buf(entry), data,
+		(entry->flags & entry_flags) | flags, len, done_first_buf(entry), data,
 		entry->tag, src);
 	wf_srx_free_entry(entry);
 }
@@ -306,7 +306,7 @@ void wf_srx_fail(struct wf_ep *ep, struct fi_peer_rx_entry *entry, uint64_t flag
 		.op_context = entry->context,
 		.flags = (entry->flags & entry_flags) | flags,
 		.len = len,
-		.buf = first_buf(entry),
+		.buf = done_first_buf(entry),
 		.data = data,
 		.tag = entry->tag,
 		.olen = olen,

@@ -44,7 +44,7 @@ uint64_t wf_ep_with_directions(uint64_t caps)
 }
 
 /* Compute small_limit and fast_post: which calls may take the fast path. */
-static void settle_fast_path(struct wf_ep *ep)
+static void endpoint_settle_fast_path(struct wf_ep *ep)
 {
 	size_t small = WF_MIN(ep->xfer->small_size, ep->inject_size);
 
@@ -55,7 +55,7 @@ static void settle_fast_path(struct wf_ep *ep)
 
 void wf_ep_finish_tables(struct wf_ep *ep)
 {
-	settle_fast_path(ep);
+	endpoint_settle_fast_path(ep);
 	if (ep->caps & FI_MSG)
 		wf_ep_msg_finish(ep);
 	if (ep->caps & FI_TAGGED)
@@ -80,7 +80,7 @@ void wf_ep_finish_tables(struct wf_ep *ep)
 		ep->fid.collective = ep->xfer->collective;
 }
 
-static int ep_enable(struct wf_ep *ep)
+static int endpoint_ep_enable(struct wf_ep *ep)
 {
 	int ret;
 
@@ -166,12 +166,12 @@ int wf_ep_put(struct wf_ep *ep)
 	return 0;
 }
 
-static int ep_close(struct fid *fid)
+static int life_endpoint_ep_close(struct fid *fid)
 {
 	return wf_ep_put(wf_container_of(fid, struct wf_ep, fid.fid));
 }
 
-static int get_fd(struct wf_ep *ep, int *ret_fd)
+static int endpoint_get_fd(struct wf_ep *ep, int *ret_fd)
 {
 	int ret;
 
@@ -189,13 +189,13 @@ static int get_fd(struct wf_ep *ep, int *ret_fd)
 	return ret;
 }
 
-static int ep_control(struct fid *fid, int command, void *arg)
+static int life_endpoint_ep_control(struct fid *fid, int command, void *arg)
 {
 	struct wf_ep *ep = wf_container_of(fid, struct wf_ep, fid.fid);
 
 	switch (command) {
 	case FI_ENABLE:
-		return ep_enable(ep);
+		return endpoint_ep_enable(ep);
 	case FI_GETOPSFLAG:
 		return wf_ep_get_op_flags(ep, arg);
 	case FI_SETOPSFLAG:
@@ -203,7 +203,7 @@ static int ep_control(struct fid *fid, int command, void *arg)
 	case FI_ALIAS:
 		return wf_ep_alias_open(ep, arg);
 	case FI_GET_FD:
-		return get_fd(ep, arg);
+		return endpoint_get_fd(ep, arg);
 	default:
 		wf_ep_log(ep, FI_LOG_INFO, FI_LOG_EP_CTRL,
 			"endpoints know no control command %d\n", command);
@@ -211,7 +211,8 @@ static int ep_control(struct fid *fid, int command, void *arg)
 	}
 }
 
-static struct fi_ops ep_fid_ops = WF_EP_FID_OPS(ep_close, wf_ep_bind, ep_control);
+static struct fi_ops ep_fid_ops =
+	WF_EP_FID_OPS(life_endpoint_ep_close, wf_ep_bind, life_endpoint_ep_control);
 
 struct wf_ep *wf_ep_resolve(struct fid *fid)
 {
@@ -219,7 +220,7 @@ struct wf_ep *wf_ep_resolve(struct fid *fid)
 				   : wf_container_of(fid, struct wf_ep, fid.fid);
 }
 
-static ssize_t ep_cancel(fid_t fid, void *context)
+static ssize_t endpoint_ep_cancel(fid_t fid, void *context)
 {
 	struct wf_ep *ep = wf_ep_resolve(fid);
 	struct wf_cancel which = { .context = context };
@@ -247,7 +248,7 @@ static ssize_t ep_cancel(fid_t fid, void *context)
 	return 0;
 }
 
-static ssize_t size_left(struct wf_ep *ep, size_t (*left)(struct wf_ep *))
+static ssize_t endpoint_size_left(struct wf_ep *ep, size_t (*left)(struct wf_ep *))
 {
 	ssize_t ret;
 
@@ -261,35 +262,35 @@ static ssize_t size_left(struct wf_ep *ep, size_t (*left)(struct wf_ep *))
 	return ret;
 }
 
-static ssize_t ep_rx_size_left(struct fid_ep *fid)
+static ssize_t endpoint_ep_rx_size_left(struct fid_ep *fid)
 {
 	struct wf_ep *ep = wf_ep_resolve(&fid->fid);
 	ssize_t ret;
 
 	if (!ep->srx_queue)
-		return size_left(ep, ep->xfer->rx_left);
+		return endpoint_size_left(ep, ep->xfer->rx_left);
 	wf_lock(ep->srx_queue->lock);
 	ret = (ssize_t)WF_MIN(wf_srx_left(ep->srx_queue), (size_t)SSIZE_MAX);
 	wf_unlock(ep->srx_queue->lock);
 	return ret;
 }
 
-static ssize_t ep_tx_size_left(struct fid_ep *fid)
+static ssize_t endpoint_ep_tx_size_left(struct fid_ep *fid)
 {
 	struct wf_ep *ep = wf_ep_resolve(&fid->fid);
 
-	return size_left(ep, ep->xfer->tx_left);
+	return endpoint_size_left(ep, ep->xfer->tx_left);
 }
 
 static struct fi_ops_ep ep_ep_ops = {
 	.size = sizeof(ep_ep_ops),
-	.cancel = ep_cancel,
+	.cancel = endpoint_ep_cancel,
 	.getopt = wf_ep_getopt,
 	.setopt = wf_ep_setopt,
 	.tx_ctx = wf_absent_ep_tx_ctx,
 	.rx_ctx = wf_absent_ep_rx_ctx,
-	.rx_size_left = ep_rx_size_left,
-	.tx_size_left = ep_tx_size_left,
+	.rx_size_left = endpoint_ep_rx_size_left,
+	.tx_size_left = endpoint_ep_tx_size_left,
 	.export_xpu = wf_absent_ep_export_xpu,
 };
 
@@ -314,7 +315,7 @@ struct wf_eq *wf_ep_eq(struct wf_ep *ep)
 	return eq;
 }
 
-static void init_tables(struct wf_ep *ep, void *context)
+static void endpoint_init_tables(struct wf_ep *ep, void *context)
 {
 	ep->fid = (struct fid_ep){
 		.fid = { FI_CLASS_EP, context, &ep_fid_ops },
@@ -330,12 +331,12 @@ static void init_tables(struct wf_ep *ep, void *context)
 	};
 }
 
-static size_t with_prefix(size_t size, size_t prefix)
+static size_t endpoint_with_prefix(size_t size, size_t prefix)
 {
 	return size > SIZE_MAX - prefix ? SIZE_MAX : size + prefix;
 }
 
-static void init_limits(struct wf_ep *ep)
+static void endpoint_init_limits(struct wf_ep *ep)
 {
 	const struct fi_info *info = ep->info;
 	size_t prefix = info->ep_attr->msg_prefix_size;
@@ -344,9 +345,9 @@ static void init_limits(struct wf_ep *ep)
 	ep->caps = wf_ep_with_directions(info->caps);
 	/* The lengths that the application passes include the prefix (FI_MSG_PREFIX).
 	 */
-	ep->max_msg_size =
-		with_prefix(WF_MIN(info->ep_attr->max_msg_size, WF_MAX_MSG), prefix);
-	ep->inject_size = with_prefix(info->tx_attr->inject_size, prefix);
+	ep->max_msg_size = endpoint_with_prefix(
+		WF_MIN(info->ep_attr->max_msg_size, WF_MAX_MSG), prefix);
+	ep->inject_size = endpoint_with_prefix(info->tx_attr->inject_size, prefix);
 	ep->tx_iov_limit = info->tx_attr->iov_limit;
 	ep->rx_iov_limit = info->rx_attr->iov_limit;
 	ep->rma_iov_limit = info->tx_attr->rma_iov_limit;
@@ -376,8 +377,8 @@ int wf_ep_init(struct wf_ep *ep, struct wf_domain *domain, struct fi_info *info,
 	ret = -pthread_mutex_init(&ep->control, NULL);
 	if (ret)
 		goto err_lock;
-	init_limits(ep);
-	init_tables(ep, context);
+	endpoint_init_limits(ep);
+	endpoint_init_tables(ep, context);
 	wf_list_init(&ep->flush_link);
 	wf_ep_settle_flags(ep);
 	ep->srx_sink.ops = &wf_ep_sink_ops;

@@ -43,7 +43,7 @@ static _Thread_local bool flushing_all;
 static struct wf_ep *flushed_ep;
 static struct wf_list *next_link;
 
-static void pause_for(unsigned int round)
+static void flush_pause_for(unsigned int round)
 {
 	struct timespec pause = { 0 };
 	uint64_t ns = (uint64_t)PAUSE_NS << WF_MIN(round / YIELDS, 6u);
@@ -56,7 +56,7 @@ static void pause_for(unsigned int round)
 	(void)wf_sys_nanosleep(&pause, NULL);
 }
 
-static bool try_hold(int self)
+static bool flush_try_hold(int self)
 {
 	int expected = 0;
 
@@ -66,17 +66,17 @@ static bool try_hold(int self)
 	       atomic_compare_exchange_strong(&holder, &expected, self);
 }
 
-static void hold(void)
+static void flush_hold(void)
 {
 	int self = (int)getpid();
 
 	if (flushing_all)
 		return;
-	for (unsigned int round = 0; !try_hold(self); round++)
-		pause_for(round);
+	for (unsigned int round = 0; !flush_try_hold(self); round++)
+		flush_pause_for(round);
 }
 
-static void let_go(void)
+static void flush_let_go(void)
 {
 	if (!flushing_all)
 		atomic_store(&holder, 0);
@@ -89,12 +89,12 @@ void wf_ep_flush_add(struct wf_ep *ep)
 	ep->flush_pid = self;
 	if (!ep->xfer->flushed)
 		return;
-	hold();
+	flush_hold();
 	if (atomic_load(&known_in) != self)
 		wf_list_init(&known);
 	atomic_store(&known_in, self);
 	wf_list_push(&known, &ep->flush_link);
-	let_go();
+	flush_let_go();
 }
 
 void wf_ep_flush_remove(struct wf_ep *ep)
@@ -103,29 +103,29 @@ void wf_ep_flush_remove(struct wf_ep *ep)
 	 * not exist. */
 	if (!ep->xfer->flushed || ep->flush_pid != (int)getpid())
 		return;
-	hold();
+	flush_hold();
 	if (next_link == &ep->flush_link)
 		next_link = next_link->next;
 	if (flushed_ep == ep)
 		flushed_ep = NULL;
 	wf_list_remove(&ep->flush_link);
-	let_go();
+	flush_let_go();
 }
 
 /* The owner of an imported receive context runs the progress of such an endpoint. */
-static bool is_moved_by_owner(const struct wf_ep *ep)
+static bool flush_is_moved_by_owner(const struct wf_ep *ep)
 {
 	return ep->srx && !ep->srx_lock;
 }
 
 /* Does this process wait for @ep? In a forked child the endpoint is the parent's. */
-static bool may_flush(const struct wf_ep *ep)
+static bool flush_may(const struct wf_ep *ep)
 {
 	return ep->enabled && ep->xfer->flushed && ep->flush_pid == (int)getpid() &&
-	       !is_moved_by_owner(ep);
+	       !flush_is_moved_by_owner(ep);
 }
 
-static bool take(struct wf_lock *lock, bool patient)
+static bool flush_take(struct wf_lock *lock, bool patient)
 {
 	if (!patient)
 		return wf_trylock(lock);
@@ -133,13 +133,13 @@ static bool take(struct wf_lock *lock, bool patient)
 	return true;
 }
 
-static bool step_locked(struct wf_ep *ep, bool patient)
+static bool flush_step_locked(struct wf_ep *ep, bool patient)
 {
 	bool done = false;
 
-	if (ep->srx_lock && !take(ep->srx_lock, patient))
+	if (ep->srx_lock && !flush_take(ep->srx_lock, patient))
 		return false;
-	if (take(&ep->lock, patient)) {
+	if (flush_take(&ep->lock, patient)) {
 		ep->flushing = true;
 		done = ep->xfer->flushed(ep);
 		if (!done)
@@ -154,14 +154,14 @@ static bool step_locked(struct wf_ep *ep, bool patient)
 /* One step of a flush. True: all is sent. False: something is left, or, unless
  * @patient, a lock was taken by another thread. Another thread of an application that
  * serialises its calls may be in the middle of one: it is kept out, too. */
-static bool step(struct wf_ep *ep, bool patient)
+static bool flush_step(struct wf_ep *ep, bool patient)
 {
 	struct wf_gate *gate = patient ? NULL : ep->domain->gate;
 	bool done;
 
 	if (gate && !wf_gate_close(gate))
 		return false;
-	done = step_locked(ep, patient);
+	done = flush_step_locked(ep, patient);
 	if (gate)
 		wf_gate_open(gate);
 	return done;
@@ -181,7 +181,7 @@ bool wf_ep_flushed(struct wf_ep *ep)
 	return done;
 }
 
-static uint64_t deadline(const struct wf_ep *ep)
+static uint64_t flush_deadline(const struct wf_ep *ep)
 {
 	int usual_ms = ep->xfer->flush_ms ? ep->xfer->flush_ms : TIMEOUT_MS, ms;
 
@@ -201,12 +201,12 @@ static uint64_t deadline(const struct wf_ep *ep)
  * wait for the list while it has the lock of the layer above, which is @ep. False: @ep
  * was closed meanwhile.
  */
-static bool pause_without_list(const struct wf_ep *ep, unsigned int round)
+static bool flush_pause_without_list(const struct wf_ep *ep, unsigned int round)
 {
 	flushing_all = false;
-	let_go();
-	pause_for(round);
-	hold();
+	flush_let_go();
+	flush_pause_for(round);
+	flush_hold();
 	flushing_all = true;
 	return flushed_ep == ep;
 }
@@ -215,9 +215,9 @@ static bool pause_without_list(const struct wf_ep *ep, unsigned int round)
  * something sets it. @patient: wait for locks. */
 static void flush_until(struct wf_ep *ep, bool patient, uint64_t *end)
 {
-	for (unsigned int round = 0; !step(ep, patient); round++) {
+	for (unsigned int round = 0; !flush_step(ep, patient); round++) {
 		if (!*end)
-			*end = deadline(ep);
+			*end = flush_deadline(ep);
 		if (wf_expired(*end)) {
 			wf_ep_log(ep, FI_LOG_WARN, FI_LOG_EP_DATA,
 				"not all messages that were injected or are complete "
@@ -226,8 +226,8 @@ static void flush_until(struct wf_ep *ep, bool patient, uint64_t *end)
 		}
 		wf_progress_list_run(&ep->domain->items);
 		if (patient)
-			pause_for(round);
-		else if (!pause_without_list(ep, round))
+			flush_pause_for(round);
+		else if (!flush_pause_without_list(ep, round))
 			return;
 	}
 }
@@ -237,7 +237,7 @@ void wf_ep_flush(struct wf_ep *ep)
 	struct wf_ep *core = ep->sep ? ep->sep->core : ep;
 	uint64_t end = 0;
 
-	if (may_flush(core))
+	if (flush_may(core))
 		flush_until(core, true, &end);
 }
 
@@ -253,10 +253,10 @@ __attribute__((destructor)) static void flush_all(void)
 
 	if (atomic_load(&known_in) != self)
 		return;
-	for (unsigned int round = 0; !try_hold(self); round++) {
+	for (unsigned int round = 0; !flush_try_hold(self); round++) {
 		if (round > 2 * YIELDS)
 			return;
-		pause_for(round);
+		flush_pause_for(round);
 	}
 	flushing_all = true;
 	for (struct wf_list *link = known.next; link != &known; link = next_link) {
@@ -264,10 +264,10 @@ __attribute__((destructor)) static void flush_all(void)
 
 		next_link = link->next;
 		flushed_ep = ep;
-		if (may_flush(ep))
+		if (flush_may(ep))
 			flush_until(ep, false, &end);
 	}
 	flushed_ep = NULL;
 	flushing_all = false;
-	let_go();
+	flush_let_go();
 }

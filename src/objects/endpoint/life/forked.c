@@ -84,7 +84,7 @@ static struct fi_ops_cm forked_cm_ops = {
 
 /* Locks that threads of the parent held are free. Calls that the endpoint does not have
  * stay -FI_ENOSYS. */
-static void ep_in_child(struct wf_fork_hook *hook)
+static void forked_ep_in_child(struct wf_fork_hook *hook)
 {
 	struct wf_ep *ep = wf_container_of(hook, struct wf_ep, fork_hook);
 
@@ -108,5 +108,5 @@ static void ep_in_child(struct wf_fork_hook *hook)
 
 int wf_ep_watch_forks(struct wf_ep *ep)
 {
-	return wf_fork_hook_add(&ep->fork_hook, ep_in_child);
+	return wf_fork_hook_add(&ep->fork_hook, forked_ep_in_child);
 }

@@ -16,35 +16,35 @@
  * threads run it.
  */
 
-static void lock_data(struct wf_ep *runner)
+static void late_lock_data(struct wf_ep *runner)
 {
 	wf_ep_srx_lock(runner);
 	wf_lock(&runner->lock);
 }
 
-static void unlock_data(struct wf_ep *runner)
+static void late_unlock_data(struct wf_ep *runner)
 {
 	wf_unlock(&runner->lock);
 	wf_ep_srx_unlock(runner);
 }
 
 /* Bind the counter and tell the transport; undo the binding if that fails. */
-static int change(struct wf_ep *ep, struct wf_cntr *cntr, uint64_t flags)
+static int late_change(struct wf_ep *ep, struct wf_cntr *cntr, uint64_t flags)
 {
 	struct wf_ep *runner = ep->sep ? ep->sep->core : ep;
 	int ret;
 
-	lock_data(runner);
+	late_lock_data(runner);
 	wf_ep_set_cntr(ep, cntr, flags);
-	unlock_data(runner);
+	late_unlock_data(runner);
 	ret = ep->xfer->cntr_bound ? ep->xfer->cntr_bound(ep) : 0;
 	if (!ret && ep->coll_ops)
 		ret = ep->coll_ops->cntr_bound(ep);
 	if (!ret)
 		return 0;
-	lock_data(runner);
+	late_lock_data(runner);
 	wf_ep_unset_cntr(ep, flags);
-	unlock_data(runner);
+	late_unlock_data(runner);
 	return ret;
 }
 
@@ -56,15 +56,15 @@ int wf_ep_bind_cntr_late(struct wf_ep *ep, struct wf_cntr *cntr, uint64_t flags)
 
 	wf_ep_async_stop(runner);
 	wf_ep_progress_detach(ep);
-	ret = change(ep, cntr, flags);
+	ret = late_change(ep, cntr, flags);
 	if (!ret && !may_sleep && cntr->wait.obj != FI_WAIT_NONE)
 		/* relaxed: a thread that already waits wakes when the endpoint joins
 		 * the counter's list, and reads it again. */
 		atomic_store_explicit(&cntr->needs_polling, true, memory_order_relaxed);
 	err = wf_ep_progress_reattach(ep);
-	lock_data(runner);
+	late_lock_data(runner);
 	wf_ep_want(runner);
-	unlock_data(runner);
+	late_unlock_data(runner);
 	if (err)
 		wf_ep_log(ep, FI_LOG_WARN, FI_LOG_EP_CTRL,
 			"fi_ep_bind: the endpoint is not run any more: %s\n",

@@ -16,7 +16,8 @@ int wf_name_give(const void *name, size_t size, void *addr, size_t *len)
 	return capacity < size ? -FI_ETOOSMALL : 0;
 }
 
-static bool read_as(const void *addr, size_t len, int family, union wf_sockaddr *ret)
+static bool name_read_as(
+	const void *addr, size_t len, int family, union wf_sockaddr *ret)
 {
 	union wf_sockaddr name;
 
@@ -35,7 +36,7 @@ int wf_name_first(const struct wf_prov *prov, const struct fi_info *info,
 		*ret = wf_sockaddr_any(family);
 		return 0;
 	}
-	if (read_as(info->src_addr, info->src_addrlen, family, ret))
+	if (name_read_as(info->src_addr, info->src_addrlen, family, ret))
 		return 0;
 	FI_LOG(prov->fi, FI_LOG_WARN, FI_LOG_EP_CTRL,
 		"%s: src_addr is not an address in addr_format\n", call);
@@ -45,7 +46,7 @@ int wf_name_first(const struct wf_prov *prov, const struct fi_info *info,
 int wf_name_read(const struct wf_prov *prov, const void *addr, size_t len, int family,
 	union wf_sockaddr *ret)
 {
-	if (read_as(addr, len, family, ret))
+	if (name_read_as(addr, len, family, ret))
 		return 0;
 	FI_LOG(prov->fi, FI_LOG_WARN, FI_LOG_EP_CTRL,
 		"fi_setname: not an address in the endpoint's format\n");

@@ -9,7 +9,7 @@
 
 /* Names of endpoints on this machine (FI_ADDR_STR). */
 
-static int refuse(const struct fi_provider *prov, const char *what)
+static int name_text_refuse(const struct fi_provider *prov, const char *what)
 {
 	FI_LOG(prov, FI_LOG_WARN, FI_LOG_EP_CTRL,
 		"refused: %s: possible a name of at most %zu characters, none of them "
@@ -23,7 +23,7 @@ int wf_name_text_read(
 {
 	return addr && wf_addrstr_spell(ret_name, addr, len)
 		       ? 0
-		       : refuse(prov, "name of an endpoint");
+		       : name_text_refuse(prov, "name of an endpoint");
 }
 
 int wf_name_text_give(const char *name, void *addr, size_t *len)
@@ -48,14 +48,15 @@ int wf_name_text_first(
 		wanted_len = sizeof(self);
 	}
 	if (!wf_addrstr_spell(name, wanted, wanted_len))
-		return refuse(prov, "src_addr");
+		return name_text_refuse(prov, "src_addr");
 	if (!strncmp(wanted, WF_ADDRSTR_LOCAL, prefix)) {
 		len = snprintf(name, sizeof(name), "%s:%lu:%u", wanted,
 			(unsigned long)geteuid(),
 			atomic_fetch_add_explicit(
 				&next_number, 1, memory_order_relaxed));
 		if (len < 0 || (size_t)len >= sizeof(name))
-			return refuse(prov, "src_addr with the number of the endpoint");
+			return name_text_refuse(
+				prov, "src_addr with the number of the endpoint");
 	}
 	return wf_name_text_read(prov, name, sizeof(name), ret_name);
 }

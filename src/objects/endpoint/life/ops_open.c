@@ -6,7 +6,7 @@
 
 /* Tables of other calls of an endpoint, by name: fi_open_ops in fi_fabric(3). */
 
-static void get_peer_counts(struct fid *fid, struct wf_peer_counts *ret)
+static void ops_open_get_peer_counts(struct fid *fid, struct wf_peer_counts *ret)
 {
 	struct wf_ep *ep = wf_container_of(fid, struct wf_ep, fid.fid);
 
@@ -15,7 +15,7 @@ static void get_peer_counts(struct fid *fid, struct wf_peer_counts *ret)
 
 static struct wf_peer_counts_ops peer_counts_ops = {
 	.size = sizeof(peer_counts_ops),
-	.get = get_peer_counts,
+	.get = ops_open_get_peer_counts,
 };
 
 int wf_ep_ops_open(

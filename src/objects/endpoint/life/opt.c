@@ -20,20 +20,21 @@ struct option {
 	int (*set)(struct wf_ep *ep, const void *val);
 };
 
-static void get_min_multi_recv(const struct wf_ep *ep, void *val)
+static void opt_get_min_multi_recv(const struct wf_ep *ep, void *val)
 {
 	*(size_t *)val =
 		atomic_load_explicit(&ep->min_multi_recv, memory_order_relaxed);
 }
 
-static int set_min_multi_recv(struct wf_ep *ep, const void *val)
+static int opt_set_min_multi_recv(struct wf_ep *ep, const void *val)
 {
 	atomic_store_explicit(
 		&ep->min_multi_recv, *(const size_t *)val, memory_order_relaxed);
 	return 0;
 }
 
-static int set_size(const struct wf_ep *ep, size_t *field, size_t size, size_t limit)
+static int opt_set_size(
+	const struct wf_ep *ep, size_t *field, size_t size, size_t limit)
 {
 	if (size > limit) {
 		wf_ep_log(ep, FI_LOG_WARN, FI_LOG_EP_CTRL,
@@ -45,37 +46,37 @@ static int set_size(const struct wf_ep *ep, size_t *field, size_t size, size_t l
 	return 0;
 }
 
-static void get_max_msg_size(const struct wf_ep *ep, void *val)
+static void opt_get_max_msg_size(const struct wf_ep *ep, void *val)
 {
 	*(size_t *)val = ep->max_msg_size;
 }
 
-static int set_max_msg_size(struct wf_ep *ep, const void *val)
+static int opt_set_max_msg_size(struct wf_ep *ep, const void *val)
 {
-	return set_size(ep, &ep->max_msg_size, *(const size_t *)val,
+	return opt_set_size(ep, &ep->max_msg_size, *(const size_t *)val,
 		ep->info->ep_attr->max_msg_size);
 }
 
-static void get_inject_size(const struct wf_ep *ep, void *val)
+static void opt_get_inject_size(const struct wf_ep *ep, void *val)
 {
 	*(size_t *)val = ep->inject_size;
 }
 
-static int set_inject_size(struct wf_ep *ep, const void *val)
+static int opt_set_inject_size(struct wf_ep *ep, const void *val)
 {
-	return set_size(ep, &ep->inject_size, *(const size_t *)val,
+	return opt_set_size(ep, &ep->inject_size, *(const size_t *)val,
 		ep->info->tx_attr->inject_size);
 }
 
 /* The library does not transfer device memory, so it never uses peer-to-peer transfers.
  */
-static void get_p2p(const struct wf_ep *ep, void *val)
+static void opt_get_p2p(const struct wf_ep *ep, void *val)
 {
 	(void)ep;
 	*(int *)val = FI_HMEM_P2P_DISABLED;
 }
 
-static int set_p2p(struct wf_ep *ep, const void *val)
+static int opt_set_p2p(struct wf_ep *ep, const void *val)
 {
 	if (*(const int *)val == FI_HMEM_P2P_DISABLED)
 		return 0;
@@ -84,7 +85,7 @@ static int set_p2p(struct wf_ep *ep, const void *val)
 	return -FI_EOPNOTSUPP;
 }
 
-static int set_cuda_permitted(struct wf_ep *ep, const void *val)
+static int opt_set_cuda_permitted(struct wf_ep *ep, const void *val)
 {
 	(void)val;
 	wf_ep_log(ep, FI_LOG_INFO, FI_LOG_EP_CTRL,
@@ -92,7 +93,7 @@ static int set_cuda_permitted(struct wf_ep *ep, const void *val)
 	return -FI_EINVAL;
 }
 
-static int set_shared_memory(struct wf_ep *ep, const void *val)
+static int opt_set_shared_memory(struct wf_ep *ep, const void *val)
 {
 	int ret;
 
@@ -106,19 +107,20 @@ static int set_shared_memory(struct wf_ep *ep, const void *val)
 }
 
 static const struct option options[] = {
-	{ FI_OPT_MIN_MULTI_RECV, sizeof(size_t), true, get_min_multi_recv,
-		set_min_multi_recv },
-	{ FI_OPT_MAX_MSG_SIZE, sizeof(size_t), false, get_max_msg_size,
-		set_max_msg_size },
-	{ FI_OPT_INJECT_MSG_SIZE, sizeof(size_t), false, get_inject_size,
-		set_inject_size },
-	{ FI_OPT_FI_HMEM_P2P, sizeof(int), false, get_p2p, set_p2p },
-	{ FI_OPT_CUDA_API_PERMITTED, sizeof(bool), false, NULL, set_cuda_permitted },
+	{ FI_OPT_MIN_MULTI_RECV, sizeof(size_t), true, opt_get_min_multi_recv,
+		opt_set_min_multi_recv },
+	{ FI_OPT_MAX_MSG_SIZE, sizeof(size_t), false, opt_get_max_msg_size,
+		opt_set_max_msg_size },
+	{ FI_OPT_INJECT_MSG_SIZE, sizeof(size_t), false, opt_get_inject_size,
+		opt_set_inject_size },
+	{ FI_OPT_FI_HMEM_P2P, sizeof(int), false, opt_get_p2p, opt_set_p2p },
+	{ FI_OPT_CUDA_API_PERMITTED, sizeof(bool), false, NULL,
+		opt_set_cuda_permitted },
 	{ FI_OPT_SHARED_MEMORY_PERMITTED, sizeof(bool), false, NULL,
-		set_shared_memory },
+		opt_set_shared_memory },
 };
 
-static const struct option *find_option(int level, int name)
+static const struct option *opt_find_option(int level, int name)
 {
 	if (level != FI_OPT_ENDPOINT)
 		return NULL;
@@ -128,19 +130,19 @@ static const struct option *find_option(int level, int name)
 	return NULL;
 }
 
-static int unknown(const struct wf_ep *ep, const char *call, int level, int name)
+static int opt_unknown(const struct wf_ep *ep, const char *call, int level, int name)
 {
 	wf_ep_log(ep, FI_LOG_INFO, FI_LOG_EP_CTRL, "%s: no option %d at level %d\n",
 		call, name, level);
 	return -FI_ENOPROTOOPT;
 }
 
-static int get_own(struct wf_ep *ep, int level, int name, void *val, size_t *len)
+static int opt_get_own(struct wf_ep *ep, int level, int name, void *val, size_t *len)
 {
-	const struct option *option = find_option(level, name);
+	const struct option *option = opt_find_option(level, name);
 
 	if (!option || !option->get)
-		return unknown(ep, "fi_getopt", level, name);
+		return opt_unknown(ep, "fi_getopt", level, name);
 	if (*len < option->size) {
 		*len = option->size;
 		return -FI_ETOOSMALL;
@@ -150,12 +152,13 @@ static int get_own(struct wf_ep *ep, int level, int name, void *val, size_t *len
 	return 0;
 }
 
-static int set_own(struct wf_ep *ep, int level, int name, const void *val, size_t len)
+static int opt_set_own(
+	struct wf_ep *ep, int level, int name, const void *val, size_t len)
 {
-	const struct option *option = find_option(level, name);
+	const struct option *option = opt_find_option(level, name);
 
 	if (!option)
-		return unknown(ep, "fi_setopt", level, name);
+		return opt_unknown(ep, "fi_setopt", level, name);
 	if (len != option->size) {
 		wf_ep_log(ep, FI_LOG_WARN, FI_LOG_EP_CTRL,
 			"fi_setopt: option %d has %zu bytes, not %zu\n", name,
@@ -181,7 +184,7 @@ int wf_ep_getopt(fid_t fid, int level, int name, void *val, size_t *len)
 	if (ep->xfer->getopt && level == FI_OPT_ENDPOINT)
 		ret = ep->xfer->getopt(ep, name, val, len);
 	if (ret == -FI_ENOPROTOOPT)
-		ret = get_own(ep, level, name, val, len);
+		ret = opt_get_own(ep, level, name, val, len);
 	pthread_mutex_unlock(&ep->control);
 	return ret;
 }
@@ -197,7 +200,7 @@ int wf_ep_setopt(fid_t fid, int level, int name, const void *val, size_t len)
 	if (ep->xfer->setopt && level == FI_OPT_ENDPOINT)
 		ret = ep->xfer->setopt(ep, name, val, len);
 	if (ret == -FI_ENOPROTOOPT)
-		ret = set_own(ep, level, name, val, len);
+		ret = opt_set_own(ep, level, name, val, len);
 	pthread_mutex_unlock(&ep->control);
 	return ret;
 }

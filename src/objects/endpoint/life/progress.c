@@ -15,14 +15,14 @@
 
 enum { MAX_LISTS = 2 + WF_CNTR_COUNT, MAX_ITEMS = 3 };
 
-static struct wf_ep *ep_of_item(struct wf_progress *item)
+static struct wf_ep *life_progress_ep_of_item(struct wf_progress *item)
 {
 	return wf_container_of(item, struct wf_ep, progress);
 }
 
-static void ep_run(struct wf_progress *item)
+static void progress_ep_run(struct wf_progress *item)
 {
-	struct wf_ep *ep = ep_of_item(item);
+	struct wf_ep *ep = life_progress_ep_of_item(item);
 	struct wf_lock *lock = ep->srx_lock;
 
 	wf_async_ran(&ep->async);
@@ -38,9 +38,9 @@ static void ep_run(struct wf_progress *item)
 	wf_unlock(lock);
 }
 
-static int ep_wait_fd(struct wf_progress *item)
+static int progress_ep_wait_fd(struct wf_progress *item)
 {
-	struct wf_ep *ep = ep_of_item(item);
+	struct wf_ep *ep = life_progress_ep_of_item(item);
 	int fd;
 
 	wf_lock(&ep->lock);
@@ -49,16 +49,16 @@ static int ep_wait_fd(struct wf_progress *item)
 	return fd;
 }
 
-static struct wf_fds *ep_wait_fds(struct wf_progress *item)
+static struct wf_fds *progress_ep_wait_fds(struct wf_progress *item)
 {
-	struct wf_ep *ep = ep_of_item(item);
+	struct wf_ep *ep = life_progress_ep_of_item(item);
 
 	return ep->xfer->wait_fds(ep);
 }
 
-static bool ep_arm(struct wf_progress *item)
+static bool progress_ep_arm(struct wf_progress *item)
 {
-	struct wf_ep *ep = ep_of_item(item);
+	struct wf_ep *ep = life_progress_ep_of_item(item);
 	bool quiet;
 
 	wf_lock(&ep->lock);
@@ -74,10 +74,10 @@ void wf_ep_progress_init(struct wf_ep *ep)
 		return;
 	}
 	ep->progress = (struct wf_progress){
-		.run = ep_run,
-		.wait_fd = ep->xfer->wait_fd ? ep_wait_fd : NULL,
-		.wait_fds = ep->xfer->wait_fds ? ep_wait_fds : NULL,
-		.arm = ep->xfer->arm ? ep_arm : NULL,
+		.run = progress_ep_run,
+		.wait_fd = ep->xfer->wait_fd ? progress_ep_wait_fd : NULL,
+		.wait_fds = ep->xfer->wait_fds ? progress_ep_wait_fds : NULL,
+		.arm = ep->xfer->arm ? progress_ep_arm : NULL,
 	};
 }
 
@@ -93,13 +93,14 @@ uint64_t wf_ep_activity(const struct wf_ep *ep)
 	return sum;
 }
 
-static bool may_sleep_on(const struct wf_wait *wait)
+static bool progress_may_sleep_on(const struct wf_wait *wait)
 {
 	return wait->obj != FI_WAIT_NONE;
 }
 
 /* Does @is hold for the wait object of a queue or counter that is bound to @ep? */
-static bool any_wait(const struct wf_ep *ep, bool (*is)(const struct wf_wait *wait))
+static bool progress_any_wait(
+	const struct wf_ep *ep, bool (*is)(const struct wf_wait *wait))
 {
 	if ((ep->tx_cq && is(&ep->tx_cq->wait)) || (ep->rx_cq && is(&ep->rx_cq->wait)))
 		return true;
@@ -111,30 +112,32 @@ static bool any_wait(const struct wf_ep *ep, bool (*is)(const struct wf_wait *wa
 
 bool wf_ep_may_sleep(const struct wf_ep *ep)
 {
-	return wf_domain_has_thread(ep->domain) || any_wait(ep, may_sleep_on) ||
+	return wf_domain_has_thread(ep->domain) ||
+	       progress_any_wait(ep, progress_may_sleep_on) ||
 	       wf_counted_may_sleep(ep->domain);
 }
 
 bool wf_ep_is_armed(const struct wf_ep *ep)
 {
-	return any_wait(ep, wf_wait_is_armed);
+	return progress_any_wait(ep, wf_wait_is_armed);
 }
 
-static struct wf_progress *source_of(const struct wf_cq *cq)
+static struct wf_progress *progress_source_of(const struct wf_cq *cq)
 {
 	return cq ? cq->source : NULL;
 }
 
-static bool is_source(const struct wf_ep *ep, const struct wf_progress *item)
+static bool progress_is_source(const struct wf_ep *ep, const struct wf_progress *item)
 {
-	return item == source_of(ep->tx_cq) || item == source_of(ep->rx_cq);
+	return item == progress_source_of(ep->tx_cq) ||
+	       item == progress_source_of(ep->rx_cq);
 }
 
 /* The bound queues and counters that do not run @item yet. */
-static unsigned int bound_lists(const struct wf_ep *ep, const struct wf_progress *item,
-	struct wf_progress_list **lists)
+static unsigned int progress_bound_lists(const struct wf_ep *ep,
+	const struct wf_progress *item, struct wf_progress_list **lists)
 {
-	bool cqs = !is_source(ep, item);
+	bool cqs = !progress_is_source(ep, item);
 	unsigned int count = 0;
 
 	if (ep->tx_cq && cqs)
@@ -148,20 +151,22 @@ static unsigned int bound_lists(const struct wf_ep *ep, const struct wf_progress
 }
 
 /* The owner of an imported receive context runs the endpoint, with its lock held. */
-static bool is_run_by_owner(const struct wf_ep *ep, const struct wf_progress *item)
+static bool progress_is_run_by_owner(
+	const struct wf_ep *ep, const struct wf_progress *item)
 {
 	return item == &ep->progress && ep->srx && !ep->srx_lock;
 }
 
-static bool is_run_by_domain(const struct wf_ep *ep, const struct wf_progress *item)
+static bool progress_is_run_by_domain(
+	const struct wf_ep *ep, const struct wf_progress *item)
 {
-	return !is_run_by_owner(ep, item) && !is_source(ep, item);
+	return !progress_is_run_by_owner(ep, item) && !progress_is_source(ep, item);
 }
 
-static int attach(struct wf_ep *ep, struct wf_progress *item)
+static int progress_attach(struct wf_ep *ep, struct wf_progress *item)
 {
 	struct wf_progress_list *lists[MAX_LISTS];
-	unsigned int count = bound_lists(ep, item, lists), added;
+	unsigned int count = progress_bound_lists(ep, item, lists), added;
 	int ret = 0;
 
 	for (added = 0; added < count; added++) {
@@ -169,7 +174,7 @@ static int attach(struct wf_ep *ep, struct wf_progress *item)
 		if (ret)
 			goto err_lists;
 	}
-	if (is_run_by_domain(ep, item))
+	if (progress_is_run_by_domain(ep, item))
 		ret = wf_domain_progress_add(ep->domain, item);
 	if (ret)
 		goto err_lists;
@@ -181,12 +186,12 @@ err_lists:
 	return ret;
 }
 
-static void detach(struct wf_ep *ep, struct wf_progress *item)
+static void progress_detach(struct wf_ep *ep, struct wf_progress *item)
 {
 	struct wf_progress_list *lists[MAX_LISTS];
-	unsigned int count = bound_lists(ep, item, lists);
+	unsigned int count = progress_bound_lists(ep, item, lists);
 
-	if (is_run_by_domain(ep, item))
+	if (progress_is_run_by_domain(ep, item))
 		wf_domain_progress_del(ep->domain, item);
 	while (count--)
 		wf_progress_list_del(lists[count], item);
@@ -194,9 +199,10 @@ static void detach(struct wf_ep *ep, struct wf_progress *item)
 
 /* List the items that make progress for the endpoint: its own, or its core's if it is a
  * context, and the sources of its CQs. Returns their number. */
-static unsigned int items_of(struct wf_ep *ep, struct wf_progress **items)
+static unsigned int progress_items_of(struct wf_ep *ep, struct wf_progress **items)
 {
-	struct wf_progress *tx = source_of(ep->tx_cq), *rx = source_of(ep->rx_cq);
+	struct wf_progress *tx = progress_source_of(ep->tx_cq),
+			   *rx = progress_source_of(ep->rx_cq);
 	unsigned int count = 0;
 
 	if (!ep->xfer->run_by_cqs)
@@ -211,7 +217,7 @@ static unsigned int items_of(struct wf_ep *ep, struct wf_progress **items)
 void wf_ep_run(struct wf_ep *ep)
 {
 	struct wf_progress *items[MAX_ITEMS];
-	unsigned int count = items_of(ep, items);
+	unsigned int count = progress_items_of(ep, items);
 
 	/* The lists that run items otherwise are inside the gate. */
 	if (ep->domain->gate)
@@ -227,23 +233,23 @@ void wf_ep_run(struct wf_ep *ep)
 		wf_gate_leave(ep->domain->gate);
 }
 
-static void detach_items(struct wf_ep *ep)
+static void progress_detach_items(struct wf_ep *ep)
 {
 	struct wf_progress *items[MAX_ITEMS];
-	unsigned int count = items_of(ep, items);
+	unsigned int count = progress_items_of(ep, items);
 
 	while (count--)
-		detach(ep, items[count]);
+		progress_detach(ep, items[count]);
 }
 
-static int attach_items(struct wf_ep *ep)
+static int progress_attach_items(struct wf_ep *ep)
 {
 	struct wf_progress *items[MAX_ITEMS];
-	unsigned int count = items_of(ep, items), added;
+	unsigned int count = progress_items_of(ep, items), added;
 	int ret;
 
 	for (added = 0; added < count; added++) {
-		ret = attach(ep, items[added]);
+		ret = progress_attach(ep, items[added]);
 		if (ret)
 			goto err_items;
 	}
@@ -251,47 +257,47 @@ static int attach_items(struct wf_ep *ep)
 
 err_items:
 	while (added--)
-		detach(ep, items[added]);
+		progress_detach(ep, items[added]);
 	return ret;
 }
 
 /* Counters of regions run the endpoint's item, too, or, if it has none, the source of
  * its CQ, the receive CQ first. */
-static int attach_counted(struct wf_ep *ep)
+static int progress_attach_counted(struct wf_ep *ep)
 {
 	struct wf_progress *items[MAX_ITEMS];
 
-	if (!items_of(ep, items) || is_run_by_owner(ep, items[0]))
+	if (!progress_items_of(ep, items) || progress_is_run_by_owner(ep, items[0]))
 		return 0;
 	return wf_counted_attach(ep->domain, &ep->counted, items[0]);
 }
 
 int wf_ep_progress_attach(struct wf_ep *ep)
 {
-	int ret = attach_items(ep);
+	int ret = progress_attach_items(ep);
 
 	if (ret)
 		return ret;
-	ret = attach_counted(ep);
+	ret = progress_attach_counted(ep);
 	if (ret)
 		goto err_items;
 	if (wf_transfer_owned(ep))
-		ret = attach(ep, wf_transfer_progress(ep->transfer));
+		ret = progress_attach(ep, wf_transfer_progress(ep->transfer));
 	if (ret)
 		goto err_counted;
 	if (ep->coll_ops)
-		ret = attach(ep, ep->coll_ops->item(ep));
+		ret = progress_attach(ep, ep->coll_ops->item(ep));
 	if (ret)
 		goto err_transfer;
 	return 0;
 
 err_transfer:
 	if (wf_transfer_owned(ep))
-		detach(ep, wf_transfer_progress(ep->transfer));
+		progress_detach(ep, wf_transfer_progress(ep->transfer));
 err_counted:
 	wf_counted_detach(ep->domain, &ep->counted);
 err_items:
-	detach_items(ep);
+	progress_detach_items(ep);
 	return ret;
 }
 
@@ -300,13 +306,13 @@ void wf_ep_progress_detach(struct wf_ep *ep)
 	if (!ep->enabled)
 		return;
 	wf_counted_detach(ep->domain, &ep->counted);
-	detach_items(ep);
+	progress_detach_items(ep);
 	if (ep->coll_ops)
-		detach(ep, ep->coll_ops->item(ep));
+		progress_detach(ep, ep->coll_ops->item(ep));
 	if (wf_transfer_owned(ep))
-		detach(ep, wf_transfer_progress(ep->transfer));
+		progress_detach(ep, wf_transfer_progress(ep->transfer));
 	if (atomic_load_explicit(&ep->triggers, memory_order_acquire))
-		detach(ep, &ep->domain->triggers.ready.progress);
+		progress_detach(ep, &ep->domain->triggers.ready.progress);
 }
 
 int wf_ep_progress_reattach(struct wf_ep *ep)
@@ -314,7 +320,7 @@ int wf_ep_progress_reattach(struct wf_ep *ep)
 	int ret = wf_ep_progress_attach(ep);
 
 	if (!ret && atomic_load_explicit(&ep->triggers, memory_order_acquire))
-		ret = attach(ep, &ep->domain->triggers.ready.progress);
+		ret = progress_attach(ep, &ep->domain->triggers.ready.progress);
 	return ret;
 }
 
@@ -327,7 +333,7 @@ int wf_ep_progress_triggers(struct wf_ep *ep)
 		return 0;
 	pthread_mutex_lock(&ep->control);
 	if (!atomic_load_explicit(&ep->triggers, memory_order_relaxed)) {
-		ret = attach(ep, &ep->domain->triggers.ready.progress);
+		ret = progress_attach(ep, &ep->domain->triggers.ready.progress);
 		if (!ret)
 			atomic_store_explicit(
 				&ep->triggers, true, memory_order_release);

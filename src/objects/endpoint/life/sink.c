@@ -4,13 +4,13 @@
 
 /* An endpoint as seen by its receive context: it reports results and makes progress. */
 
-static void fail(struct wf_srx_sink *sink, uint64_t op_flags,
+static void sink_fail(struct wf_srx_sink *sink, uint64_t op_flags,
 	const struct fi_cq_err_entry *entry)
 {
 	wf_ep_rx_err(wf_ep_of_sink(sink), op_flags, entry);
 }
 
-static ssize_t answer(struct wf_srx_sink *sink, uint64_t op_flags,
+static ssize_t sink_answer(struct wf_srx_sink *sink, uint64_t op_flags,
 	const struct fi_cq_tagged_entry *entry, fi_addr_t src)
 {
 	struct wf_ep *ep = wf_ep_of_sink(sink);
@@ -20,18 +20,18 @@ static ssize_t answer(struct wf_srx_sink *sink, uint64_t op_flags,
 	return wf_ep_rx_answer(ep, op_flags, entry, src);
 }
 
-static ssize_t answer_err(struct wf_srx_sink *sink, uint64_t op_flags,
+static ssize_t sink_answer_err(struct wf_srx_sink *sink, uint64_t op_flags,
 	const struct fi_cq_err_entry *entry)
 {
 	return wf_ep_rx_answer_err(wf_ep_of_sink(sink), op_flags, entry);
 }
 
-static void release(struct wf_srx_sink *sink, uint64_t op_flags, void *context)
+static void sink_release(struct wf_srx_sink *sink, uint64_t op_flags, void *context)
 {
 	wf_ep_rx_release(wf_ep_of_sink(sink), op_flags, context);
 }
 
-static void progress(struct wf_srx_sink *sink)
+static void sink_progress(struct wf_srx_sink *sink)
 {
 	struct wf_ep *ep = wf_ep_of_sink(sink);
 
@@ -42,11 +42,11 @@ static void progress(struct wf_srx_sink *sink)
 }
 
 const struct wf_srx_sink_ops wf_ep_sink_ops = {
-	.fail = fail,
-	.answer = answer,
-	.answer_err = answer_err,
-	.release = release,
-	.progress = progress,
+	.fail = sink_fail,
+	.answer = sink_answer,
+	.answer_err = sink_answer_err,
+	.release = sink_release,
+	.progress = sink_progress,
 };
 
 void wf_ep_srx_export(struct wf_srx *srx, struct wf_srx_port *port, struct wf_ep *ep,

@@ -10,7 +10,7 @@
  * imported one or the endpoint's own; see srx.h.
  */
 
-static void watch_inserted(struct wf_av_watch *watch)
+static void srx_attach_watch_inserted(struct wf_av_watch *watch)
 {
 	struct wf_srx_watch *w = wf_container_of(watch, struct wf_srx_watch, watch);
 
@@ -25,16 +25,16 @@ struct removed {
 	uint64_t maybe; /* Bit n: some removed index has n in its lowest six bits. */
 };
 
-static uint64_t bit_of(uint64_t index)
+static uint64_t srx_attach_bit_of(uint64_t index)
 {
 	return UINT64_C(1) << (index & 63);
 }
 
-static bool is_removed(fi_addr_t addr, const void *arg)
+static bool srx_attach_is_removed(fi_addr_t addr, const void *arg)
 {
 	const struct removed *r = arg;
 
-	if (wf_likely(!(r->maybe & bit_of(addr))))
+	if (wf_likely(!(r->maybe & srx_attach_bit_of(addr))))
 		return false;
 	for (size_t i = 0; i < r->count; i++)
 		if (r->index[i] == addr)
@@ -46,7 +46,7 @@ static bool is_removed(fi_addr_t addr, const void *arg)
  * which messages are affected: the source of every message is looked up again. An owner
  * of another library is not told, because the public operations have no call for that;
  * it knows which addresses it removed. */
-static void watch_removed(
+static void srx_attach_watch_removed(
 	struct wf_av_watch *watch, const uint64_t *index, size_t count)
 {
 	struct wf_srx_watch *w = wf_container_of(watch, struct wf_srx_watch, watch);
@@ -58,11 +58,11 @@ static void watch_removed(
 		return;
 	}
 	for (size_t i = 0; i < count; i++)
-		r.maybe |= bit_of(index[i]);
-	wf_srx_recheck_sources(w->srx, w->addr, is_removed, &r);
+		r.maybe |= srx_attach_bit_of(index[i]);
+	wf_srx_recheck_sources(w->srx, w->addr, srx_attach_is_removed, &r);
 }
 
-static int use_imported(struct wf_ep *ep)
+static int srx_attach_use_imported(struct wf_ep *ep)
 {
 	if (ep->xfer->srx_ops != ep->domain->prov->srx_ops) {
 		wf_ep_log(ep, FI_LOG_WARN, FI_LOG_EP_CTRL,
@@ -75,25 +75,25 @@ static int use_imported(struct wf_ep *ep)
 	return 0;
 }
 
-static void use(struct wf_ep *ep, struct wf_srx *srx)
+static void srx_attach_use(struct wf_ep *ep, struct wf_srx *srx)
 {
 	wf_ep_srx_export(srx, &ep->srx_port, ep, ep->xfer->srx_ops);
 	ep->srx_lock = srx->lock;
 	ep->srx = &ep->srx_port.fid;
 }
 
-static int use_shared(struct wf_ep *ep)
+static int srx_attach_use_shared(struct wf_ep *ep)
 {
 	int ret = wf_srx_ctx_join(ep->srx_ctx, ep->av);
 
 	if (ret)
 		return ret;
 	ep->start_rx = wf_ep_srx_refuse;
-	use(ep, &ep->srx_ctx->srx);
+	srx_attach_use(ep, &ep->srx_ctx->srx);
 	return 0;
 }
 
-static int check_private(const struct wf_ep *ep)
+static int srx_attach_check_private(const struct wf_ep *ep)
 {
 	if (ep->info->ep_attr->rx_ctx_cnt != FI_SHARED_CONTEXT)
 		return 0;
@@ -104,17 +104,17 @@ static int check_private(const struct wf_ep *ep)
 }
 
 /* Receives of an endpoint whose provider matches them. */
-static int use_queue(struct wf_ep *ep)
+static int srx_attach_use_queue(struct wf_ep *ep)
 {
 	ep->start_rx = ep->srx_ctx ? wf_ep_srx_refuse : ep->xfer->start;
-	return ep->srx_ctx ? 0 : check_private(ep);
+	return ep->srx_ctx ? 0 : srx_attach_check_private(ep);
 }
 
-static int use_private(struct wf_ep *ep)
+static int srx_attach_use_private(struct wf_ep *ep)
 {
 	struct wf_srx_attr attr;
 	struct wf_srx *srx;
-	int ret = check_private(ep);
+	int ret = srx_attach_check_private(ep);
 
 	if (ret)
 		return ret;
@@ -130,43 +130,44 @@ static int use_private(struct wf_ep *ep)
 	wf_lock_set_gate(&srx->own_lock, ep->domain->gate);
 	ep->srx_queue = srx;
 	ep->start_rx = wf_ep_srx_start;
-	use(ep, srx);
+	srx_attach_use(ep, srx);
 	return 0;
 }
 
-static bool is_rx_context(const struct wf_ep *ep)
+static bool srx_attach_is_rx_context(const struct wf_ep *ep)
 {
 	return ep->fid.fid.fclass == FI_CLASS_RX_CTX;
 }
 
-static int watch_av(struct wf_ep *ep)
+static int srx_attach_watch_av(struct wf_ep *ep)
 {
 	struct wf_srx_watch *w = calloc(1, sizeof(*w));
 
 	if (!w)
 		return -FI_ENOMEM;
-	w->watch.inserted = watch_inserted;
-	w->watch.removed = watch_removed;
+	w->watch.inserted = srx_attach_watch_inserted;
+	w->watch.removed = srx_attach_watch_removed;
 	w->srx = ep->srx;
 	w->own = ep->srx_lock != NULL;
 	w->addr = ep->xfer->srx_addr;
 	ep->srx_watch = w;
 	wf_av_watch_add(ep->av, &w->watch);
 	/* Messages may have come before this watch was added. */
-	if (is_rx_context(ep))
-		watch_inserted(&w->watch);
+	if (srx_attach_is_rx_context(ep))
+		srx_attach_watch_inserted(&w->watch);
 	return 0;
 }
 
-static int choose(struct wf_ep *ep)
+static int srx_attach_choose(struct wf_ep *ep)
 {
-	if (is_rx_context(ep)) {
+	if (srx_attach_is_rx_context(ep)) {
 		wf_sep_rx_attach(ep);
 		return 0;
 	}
 	if (!ep->srx_ctx)
-		return use_private(ep);
-	return ep->srx_ctx->imported ? use_imported(ep) : use_shared(ep);
+		return srx_attach_use_private(ep);
+	return ep->srx_ctx->imported ? srx_attach_use_imported(ep)
+				     : srx_attach_use_shared(ep);
 }
 
 int wf_ep_srx_attach(struct wf_ep *ep)
@@ -174,16 +175,16 @@ int wf_ep_srx_attach(struct wf_ep *ep)
 	int ret = 0;
 
 	if (!ep->xfer->srx_ops && wf_ep_receives(ep))
-		return use_queue(ep);
+		return srx_attach_use_queue(ep);
 	/* Members may be set by an earlier fi_enable that failed later on. */
 	if (!ep->start_rx)
 		ep->start_rx = ep->xfer->start;
-	if (!ep->xfer->srx_ops || !(wf_ep_receives(ep) || is_rx_context(ep)))
+	if (!ep->xfer->srx_ops || !(wf_ep_receives(ep) || srx_attach_is_rx_context(ep)))
 		return 0;
 	if (!ep->srx)
-		ret = choose(ep);
+		ret = srx_attach_choose(ep);
 	if (!ret && ep->av && ep->xfer->srx_addr && !ep->srx_watch)
-		ret = watch_av(ep);
+		ret = srx_attach_watch_av(ep);
 	return ret;
 }
 
@@ -197,7 +198,7 @@ void wf_ep_srx_drain(struct wf_ep *ep)
 		wf_av_watch_del(ep->av, &ep->srx_watch->watch);
 		wf_srx_watch_leave(ep->srx_ctx, ep->srx_watch);
 	}
-	if (is_rx_context(ep))
+	if (srx_attach_is_rx_context(ep))
 		wf_sep_stop(ep);
 	else if (ep->srx_lock)
 		wf_srx_drain(&ep->srx_port);
@@ -207,7 +208,7 @@ void wf_ep_srx_detach(struct wf_ep *ep)
 {
 	struct wf_srx_ctx *ctx = ep->srx_ctx;
 
-	if (ep->srx && is_rx_context(ep)) {
+	if (ep->srx && srx_attach_is_rx_context(ep)) {
 		wf_sep_rx_detach(ep);
 	} else if (ep->srx && !ctx) {
 		wf_srx_fini(ep->srx_queue);

@@ -67,7 +67,7 @@ uint64_t wf_target_atomic_access(enum wf_op_kind kind, enum fi_op op)
 }
 
 /* Apply the operation to one contiguous piece, @done bytes behind the first element. */
-static int apply(
+static int target_apply(
 	const struct wf_target_atomic *atomic, const struct iovec *piece, size_t done)
 {
 	size_t size = wf_atomic_size(atomic->datatype);
@@ -96,7 +96,7 @@ int wf_target_atomic(struct wf_mr_map *map, const struct wf_target_atomic *atomi
 		if (!count)
 			ret = -FI_EINVAL;
 		for (size_t i = 0; i < count && !ret; i++) {
-			ret = apply(atomic, &iov[i], done);
+			ret = target_apply(atomic, &iov[i], done);
 			done += iov[i].iov_len;
 		}
 		wf_unlock(&map->lock);
@@ -105,7 +105,8 @@ int wf_target_atomic(struct wf_mr_map *map, const struct wf_target_atomic *atomi
 }
 
 /* Copy between the checked segments and the data of a read or write. */
-static int move(struct wf_mr_map *map, const struct wf_op_copy *copy, uint64_t access)
+static int target_move(
+	struct wf_mr_map *map, const struct wf_op_copy *copy, uint64_t access)
 {
 	struct iovec iov[4];
 	size_t done = 0, count;
@@ -128,7 +129,7 @@ static int move(struct wf_mr_map *map, const struct wf_op_copy *copy, uint64_t a
 	return 0;
 }
 
-static int update(struct wf_mr_map *map, const struct wf_op_copy *copy)
+static int target_update(struct wf_mr_map *map, const struct wf_op_copy *copy)
 {
 	struct wf_target_atomic atomic = {
 		.kind = copy->op.kind,
@@ -158,7 +159,8 @@ int wf_target_serve(struct wf_ep *ep, const struct wf_op_copy *copy, fi_addr_t s
 		access = copy->found ? FI_REMOTE_READ : FI_REMOTE_WRITE;
 	ret = wf_target_check(map, copy->rma, copy->op.rma_count, access);
 	if (!ret)
-		ret = is_atomic ? update(map, copy) : move(map, copy, access);
+		ret = is_atomic ? target_update(map, copy)
+				: target_move(map, copy, access);
 	if (!ret)
 		wf_target_done(ep, copy->rma, copy->op.rma_count,
 			flags | access | (is_atomic ? FI_ATOMIC : FI_RMA), copy->op.len,

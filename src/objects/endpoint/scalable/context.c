@@ -16,7 +16,8 @@ static const uint64_t rx_caps = FI_MSG | FI_RMA | FI_TAGGED | FI_ATOMIC |
 				FI_TAGGED_MULTI_RECV | FI_MULTI_RECV | FI_SOURCE |
 				FI_RMA_EVENT | FI_SOURCE_ERR | FI_COLLECTIVE | FI_XPU;
 
-static int refuse(const struct wf_ep *core, int err, const char *what, int index)
+static int context_refuse(
+	const struct wf_ep *core, int err, const char *what, int index)
 {
 	wf_ep_log(core, FI_LOG_WARN, FI_LOG_EP_CTRL,
 		"context %d of a scalable endpoint refused: %s\n", index, what);
@@ -25,7 +26,7 @@ static int refuse(const struct wf_ep *core, int err, const char *what, int index
 
 /* Remove FI_MSG and FI_TAGGED, or FI_RMA and FI_ATOMIC, if @caps has none of their
  * directions: wf_ep_init would add all directions. */
-static uint64_t without_idle_kinds(uint64_t caps)
+static uint64_t context_without_idle_kinds(uint64_t caps)
 {
 	if (!(caps & (FI_SEND | FI_RECV)))
 		caps &= ~(FI_MSG | FI_TAGGED);
@@ -36,16 +37,16 @@ static uint64_t without_idle_kinds(uint64_t caps)
 
 /* The capabilities of a context that asks for @asked (0: all of the endpoint's), within
  * @mask. 0: none are left, or some exceed the endpoint's. */
-static uint64_t caps_of(const struct wf_ep *core, uint64_t asked, uint64_t mask)
+static uint64_t context_caps_of(const struct wf_ep *core, uint64_t asked, uint64_t mask)
 {
 	uint64_t own = core->caps & mask;
 
 	asked = asked ? wf_ep_with_directions(asked) & mask : own;
-	return asked & ~own ? 0 : without_idle_kinds(asked);
+	return asked & ~own ? 0 : context_without_idle_kinds(asked);
 }
 
 /* Lower *@own to @asked; 0: keep the endpoint's value. False: @asked is above it. */
-static bool take_size(size_t *own, size_t asked)
+static bool context_take_size(size_t *own, size_t asked)
 {
 	if (asked > *own)
 		return false;
@@ -54,7 +55,7 @@ static bool take_size(size_t *own, size_t asked)
 	return true;
 }
 
-static bool take_order(uint64_t *own, uint64_t asked)
+static bool context_take_order(uint64_t *own, uint64_t asked)
 {
 	if (asked & ~*own)
 		return false;
@@ -65,53 +66,53 @@ static bool take_order(uint64_t *own, uint64_t asked)
 
 /* Restrict @info to the attributes of a transmit context. False: it would have no
  * direction, or exceed the endpoint. */
-static bool narrow_tx(
+static bool context_narrow_tx(
 	const struct wf_ep *core, struct fi_info *info, const struct fi_tx_attr *attr)
 {
 	struct fi_tx_attr *own = info->tx_attr;
 
-	info->caps = caps_of(core, attr ? attr->caps : 0, WF_EP_TX_CAPS);
+	info->caps = context_caps_of(core, attr ? attr->caps : 0, WF_EP_TX_CAPS);
 	own->caps = info->caps;
 	if (!(info->caps & WF_EP_TX_DIRS))
 		return false;
 	if (!attr)
 		return true;
 	own->op_flags = attr->op_flags;
-	return take_order(&own->msg_order, attr->msg_order) &&
-	       take_size(&own->inject_size, attr->inject_size) &&
-	       take_size(&own->size, attr->size) &&
-	       take_size(&own->iov_limit, attr->iov_limit) &&
-	       take_size(&own->rma_iov_limit, attr->rma_iov_limit);
+	return context_take_order(&own->msg_order, attr->msg_order) &&
+	       context_take_size(&own->inject_size, attr->inject_size) &&
+	       context_take_size(&own->size, attr->size) &&
+	       context_take_size(&own->iov_limit, attr->iov_limit) &&
+	       context_take_size(&own->rma_iov_limit, attr->rma_iov_limit);
 }
 
-static bool narrow_rx(
+static bool context_narrow_rx(
 	const struct wf_ep *core, struct fi_info *info, const struct fi_rx_attr *attr)
 {
 	struct fi_rx_attr *own = info->rx_attr;
 
-	info->caps = caps_of(core, attr ? attr->caps : 0, rx_caps);
+	info->caps = context_caps_of(core, attr ? attr->caps : 0, rx_caps);
 	own->caps = info->caps;
 	if (!(info->caps & WF_EP_RX_DIRS))
 		return false;
 	if (!attr)
 		return true;
 	own->op_flags = attr->op_flags;
-	return take_order(&own->msg_order, attr->msg_order) &&
-	       take_size(&own->size, attr->size) &&
-	       take_size(&own->iov_limit, attr->iov_limit);
+	return context_take_order(&own->msg_order, attr->msg_order) &&
+	       context_take_size(&own->size, attr->size) &&
+	       context_take_size(&own->iov_limit, attr->iov_limit);
 }
 
 /* A context has the address of its scalable endpoint. */
-static int ctx_getname(fid_t fid, void *addr, size_t *len)
+static int context_ctx_getname(fid_t fid, void *addr, size_t *len)
 {
 	return fi_getname(&wf_ep_resolve(fid)->sep->core->fid.fid, addr, len);
 }
 
 static struct fi_ops_cm ctx_cm_ops =
-	WF_CM_OPS(wf_absent_cm_setname, ctx_getname, wf_absent_cm_join);
+	WF_CM_OPS(wf_absent_cm_setname, context_ctx_getname, wf_absent_cm_join);
 
 /* A context starts with the options set on the scalable endpoint. */
-static void inherit(struct wf_ep *ctx, struct wf_ep *core)
+static void context_inherit(struct wf_ep *ctx, struct wf_ep *core)
 {
 	size_t min = atomic_load_explicit(&core->min_multi_recv, memory_order_relaxed);
 
@@ -121,7 +122,7 @@ static void inherit(struct wf_ep *ctx, struct wf_ep *core)
 }
 
 /* Open a context of @core. core->control is held. */
-static int open_context(struct wf_ep *core, int index, size_t class,
+static int context_open(struct wf_ep *core, int index, size_t class,
 	struct fi_info *info, void *context, struct wf_ep **ret_ctx)
 {
 	struct wf_ep *ctx = calloc(1, sizeof(*ctx));
@@ -138,14 +139,14 @@ static int open_context(struct wf_ep *core, int index, size_t class,
 	ctx->fid.cm = &ctx_cm_ops;
 	ctx->sep = core->sep;
 	ctx->ctx_index = (unsigned int)index;
-	inherit(ctx, core);
+	context_inherit(ctx, core);
 	atomic_fetch_add_explicit(&core->refs, 1, memory_order_relaxed);
 	*ret_ctx = ctx;
 	return 0;
 }
 
-static int open_at(struct wf_ep *core, int index, size_t class, const void *attr,
-	void *context, struct wf_ep **ret_ctx)
+static int context_open_at(struct wf_ep *core, int index, size_t class,
+	const void *attr, void *context, struct wf_ep **ret_ctx)
 {
 	struct wf_sep *sep = core->sep;
 	bool rx = class == FI_CLASS_RX_CTX;
@@ -155,13 +156,14 @@ static int open_at(struct wf_ep *core, int index, size_t class, const void *attr
 	if (!info)
 		return -FI_ENOMEM;
 	(void)pthread_mutex_lock(&core->control);
-	if (!(rx ? narrow_rx(core, info, attr) : narrow_tx(core, info, attr)))
-		ret = refuse(
+	if (!(rx ? context_narrow_rx(core, info, attr)
+		 : context_narrow_tx(core, info, attr)))
+		ret = context_refuse(
 			core, -FI_EINVAL, "attributes beyond the endpoint's", index);
 	else if (rx ? sep->rx[index].open : sep->tx[index] != NULL)
-		ret = refuse(core, -FI_EBUSY, "it is open already", index);
+		ret = context_refuse(core, -FI_EBUSY, "it is open already", index);
 	else
-		ret = open_context(core, index, class, info, context, ret_ctx);
+		ret = context_open(core, index, class, info, context, ret_ctx);
 	if (!ret && rx)
 		sep->rx[index].open = true;
 	else if (!ret)
@@ -178,8 +180,9 @@ int wf_sep_tx_context(struct fid_ep *fid, int index, struct fi_tx_attr *attr,
 	int ret;
 
 	if (!ret_ctx || index < 0 || (size_t)index >= core->sep->tx_count)
-		return refuse(core, -FI_EINVAL, "no transmit context has it", index);
-	ret = open_at(core, index, FI_CLASS_TX_CTX, attr, context, &ctx);
+		return context_refuse(
+			core, -FI_EINVAL, "no transmit context has it", index);
+	ret = context_open_at(core, index, FI_CLASS_TX_CTX, attr, context, &ctx);
 	if (ret)
 		return ret;
 	if (attr)
@@ -195,8 +198,9 @@ int wf_sep_rx_context(struct fid_ep *fid, int index, struct fi_rx_attr *attr,
 	int ret;
 
 	if (!ret_ctx || index < 0 || (size_t)index >= core->sep->rx_count)
-		return refuse(core, -FI_EINVAL, "no receive context has it", index);
-	ret = open_at(core, index, FI_CLASS_RX_CTX, attr, context, &ctx);
+		return context_refuse(
+			core, -FI_EINVAL, "no receive context has it", index);
+	ret = context_open_at(core, index, FI_CLASS_RX_CTX, attr, context, &ctx);
 	if (ret)
 		return ret;
 	if (attr)
@@ -205,7 +209,7 @@ int wf_sep_rx_context(struct fid_ep *fid, int index, struct fi_rx_attr *attr,
 	return 0;
 }
 
-static bool receives(const struct wf_ep *ctx)
+static bool context_receives(const struct wf_ep *ctx)
 {
 	return ctx->fid.fid.fclass == FI_CLASS_RX_CTX;
 }
@@ -215,7 +219,7 @@ void wf_sep_free_context(struct wf_ep *ctx)
 	struct wf_sep *sep = ctx->sep;
 	struct wf_ep *core = sep->core;
 	unsigned int index = ctx->ctx_index;
-	bool rx = receives(ctx);
+	bool rx = context_receives(ctx);
 
 	wf_ep_done(ctx);
 	(void)pthread_mutex_lock(&core->control);
@@ -260,9 +264,9 @@ const char *wf_sep_refuses(
 	switch (bfid->fclass) {
 	case FI_CLASS_CQ:
 	case FI_CLASS_CNTR:
-		if (flags & (receives(ep) ? tx : rx))
-			return receives(ep) ? "it is a receive context"
-					    : "it is a transmit context";
+		if (flags & (context_receives(ep) ? tx : rx))
+			return context_receives(ep) ? "it is a receive context"
+						    : "it is a transmit context";
 		return NULL;
 	case FI_CLASS_AV:
 		return "the AV is bound to the scalable endpoint";
@@ -271,12 +275,12 @@ const char *wf_sep_refuses(
 	}
 }
 
-static struct wf_sep_rx *rx_of(const struct wf_ep *ctx)
+static struct wf_sep_rx *context_rx_of(const struct wf_ep *ctx)
 {
 	return &ctx->sep->rx[ctx->ctx_index];
 }
 
-static void set_rx(
+static void context_set_rx(
 	struct wf_ep *core, struct wf_sep_rx *rx, struct wf_ep *ep, bool gone)
 {
 	wf_lock(&core->sep->rx_lock);
@@ -291,7 +295,7 @@ void wf_sep_rx_attach(struct wf_ep *ctx)
 {
 	const uint64_t any = FI_DIRECTED_RECV | FI_EXACT_DIRECTED_RECV;
 	struct wf_ep *core = ctx->sep->core;
-	struct wf_sep_rx *rx = rx_of(ctx);
+	struct wf_sep_rx *rx = context_rx_of(ctx);
 	struct wf_srx *srx = &rx->srx;
 
 	wf_lock(&core->sep->rx_lock);
@@ -304,7 +308,7 @@ void wf_sep_rx_attach(struct wf_ep *ctx)
 	rx->port.sink = &ctx->srx_sink;
 	rx->port.forced = ctx->rx_selective ? 0 : FI_COMPLETION;
 	wf_unlock(&core->sep->rx_lock);
-	set_rx(core, rx, ctx, false);
+	context_set_rx(core, rx, ctx, false);
 	ctx->srx_queue = srx;
 	ctx->srx_lock = srx->lock;
 	ctx->srx = &rx->port.fid;
@@ -313,12 +317,12 @@ void wf_sep_rx_attach(struct wf_ep *ctx)
 
 void wf_sep_stop(struct wf_ep *ctx)
 {
-	set_rx(ctx->sep->core, rx_of(ctx), ctx->sep->core, true);
-	wf_srx_drain(&rx_of(ctx)->port);
+	context_set_rx(ctx->sep->core, context_rx_of(ctx), ctx->sep->core, true);
+	wf_srx_drain(&context_rx_of(ctx)->port);
 }
 
 void wf_sep_rx_detach(struct wf_ep *ctx)
 {
-	wf_srx_fini(&rx_of(ctx)->srx);
-	wf_sep_rx_init(ctx->sep, rx_of(ctx));
+	wf_srx_fini(&context_rx_of(ctx)->srx);
+	wf_sep_rx_init(ctx->sep, context_rx_of(ctx));
 }

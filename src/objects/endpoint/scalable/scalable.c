@@ -14,7 +14,7 @@
 
 /* The scalable endpoint itself; see scalable.h. Its contexts are in context.c. */
 
-static int no_address_vector(const struct wf_ep *core)
+static int scalable_no_address_vector(const struct wf_ep *core)
 {
 	wf_ep_log(core, FI_LOG_WARN, FI_LOG_EP_CTRL,
 		"fi_enable: an AV must be bound to the scalable endpoint first\n");
@@ -26,7 +26,7 @@ int wf_sep_enable_core(struct wf_ep *core)
 	int ret;
 
 	if (!core->av)
-		return no_address_vector(core);
+		return scalable_no_address_vector(core);
 	if (core->enabled)
 		return 0;
 	ret = core->xfer->enable(core);
@@ -40,7 +40,7 @@ int wf_sep_enable_core(struct wf_ep *core)
 	return ret;
 }
 
-static int sep_enable(struct wf_ep *core)
+static int scalable_sep_enable(struct wf_ep *core)
 {
 	int ret = -FI_EBUSY;
 
@@ -55,24 +55,25 @@ static int sep_enable(struct wf_ep *core)
 	return ret;
 }
 
-static int sep_close(struct fid *fid)
+static int scalable_sep_close(struct fid *fid)
 {
 	return wf_ep_put(wf_container_of(fid, struct wf_ep, fid.fid));
 }
 
-static int sep_control(struct fid *fid, int command, void *arg)
+static int scalable_sep_control(struct fid *fid, int command, void *arg)
 {
 	struct wf_ep *core = wf_container_of(fid, struct wf_ep, fid.fid);
 
 	(void)arg;
 	if (command == FI_ENABLE)
-		return sep_enable(core);
+		return scalable_sep_enable(core);
 	wf_ep_log(core, FI_LOG_INFO, FI_LOG_EP_CTRL,
 		"scalable endpoints know no control command %d\n", command);
 	return -FI_ENOSYS;
 }
 
-static struct fi_ops sep_fid_ops = WF_EP_FID_OPS(sep_close, wf_ep_bind, sep_control);
+static struct fi_ops sep_fid_ops =
+	WF_EP_FID_OPS(scalable_sep_close, wf_ep_bind, scalable_sep_control);
 
 static struct fi_ops_ep sep_ep_ops = {
 	.size = sizeof(sep_ep_ops),
@@ -86,7 +87,7 @@ static struct fi_ops_ep sep_ep_ops = {
 	.export_xpu = wf_absent_ep_export_xpu,
 };
 
-static void init_tables(struct wf_ep *core)
+static void scalable_init_tables(struct wf_ep *core)
 {
 	core->fid.fid.fclass = FI_CLASS_SEP;
 	core->fid.fid.ops = &sep_fid_ops;
@@ -108,14 +109,15 @@ void wf_sep_rx_init(struct wf_sep *sep, struct wf_sep_rx *rx)
 
 /* The number of contexts for @direction: @asked, or one if that is 0; none if the
  * endpoint lacks the capability. */
-static size_t count_of(const struct wf_ep *core, uint64_t direction, size_t asked)
+static size_t scalable_count_of(
+	const struct wf_ep *core, uint64_t direction, size_t asked)
 {
 	return core->caps & direction ? WF_MAX(asked, 1) : 0;
 }
 
 /* Refuse attributes that cannot be served. Contexts that several threads use at once
  * need locks, which a domain for one thread at a time does not have. */
-static int check(const struct wf_ep *core)
+static int scalable_check(const struct wf_ep *core)
 {
 	const struct fi_ep_attr *attr = core->info->ep_attr;
 
@@ -134,12 +136,12 @@ int wf_sep_init(struct wf_ep *core, const struct wf_xfer_ops *ctx_xfer)
 	const struct fi_ep_attr *attr = core->info->ep_attr;
 	size_t tx_count, rx_count;
 	struct wf_sep *sep;
-	int ret = check(core);
+	int ret = scalable_check(core);
 
 	if (ret)
 		return ret;
-	tx_count = count_of(core, WF_EP_TX_DIRS, attr->tx_ctx_cnt);
-	rx_count = count_of(core, WF_EP_RX_DIRS, attr->rx_ctx_cnt);
+	tx_count = scalable_count_of(core, WF_EP_TX_DIRS, attr->tx_ctx_cnt);
+	rx_count = scalable_count_of(core, WF_EP_RX_DIRS, attr->rx_ctx_cnt);
 	sep = calloc(1, sizeof(*sep) + rx_count * sizeof(sep->rx[0]));
 	if (!sep)
 		return -FI_ENOMEM;
@@ -159,7 +161,7 @@ int wf_sep_init(struct wf_ep *core, const struct wf_xfer_ops *ctx_xfer)
 	core->srx_lock = &sep->rx_lock;
 	for (size_t i = 0; i < rx_count; i++)
 		wf_sep_rx_init(sep, &sep->rx[i]);
-	init_tables(core);
+	scalable_init_tables(core);
 	return 0;
 
 err_tx:

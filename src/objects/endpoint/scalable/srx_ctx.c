@@ -15,7 +15,7 @@ static const uint64_t rx_caps = FI_MSG | FI_TAGGED | FI_RECV | FI_MULTI_RECV |
 				FI_TAGGED_MULTI_RECV | FI_DIRECTED_RECV |
 				FI_TAGGED_DIRECTED_RECV | FI_EXACT_DIRECTED_RECV;
 
-static int refuse(
+static int srx_ctx_refuse(
 	const struct wf_domain *domain, int err, const char *what, uint64_t value)
 {
 	FI_WARN(domain->prov->fi, FI_LOG_EP_CTRL, "fi_srx_context: %s (%#llx)\n", what,
@@ -28,7 +28,7 @@ static struct wf_srx_ctx *ctx_of(struct fid *fid)
 	return wf_container_of(fid, struct wf_srx_ctx, ep.fid.fid);
 }
 
-static void free_watch(struct wf_srx_watch *watch)
+static void srx_ctx_free_watch(struct wf_srx_watch *watch)
 {
 	wf_av_watch_wait(&watch->watch);
 	free(watch);
@@ -36,16 +36,16 @@ static void free_watch(struct wf_srx_watch *watch)
 
 /* Free the watches that endpoints left behind. A thread that runs one waits for the
  * owner's lock, which the owner does not hold here. */
-static void let_leave(struct wf_srx_ctx *ctx)
+static void srx_ctx_let_leave(struct wf_srx_ctx *ctx)
 {
 	wf_list_foreach_safe(link, &ctx->leaving)
-		free_watch(wf_list_entry(link, struct wf_srx_watch, link));
+		srx_ctx_free_watch(wf_list_entry(link, struct wf_srx_watch, link));
 }
 
 void wf_srx_watch_leave(struct wf_srx_ctx *ctx, struct wf_srx_watch *watch)
 {
 	if (watch->own || !wf_av_watch_is_called(&watch->watch)) {
-		free_watch(watch);
+		srx_ctx_free_watch(watch);
 		return;
 	}
 	(void)pthread_mutex_lock(&ctx->ep.control);
@@ -69,7 +69,7 @@ static int ctx_close(struct fid *fid)
 		ctx->ep.domain->prov->shared_rx->close(ctx);
 	else if (!ctx->imported)
 		wf_srx_fini(&ctx->srx);
-	let_leave(ctx);
+	srx_ctx_let_leave(ctx);
 	wf_ep_done(&ctx->ep);
 	free(ctx);
 	return 0;
@@ -83,8 +83,8 @@ static int ctx_control(struct fid *fid, int command, void *arg)
 static struct fi_ops ctx_fid_ops = WF_FID_OPS(ctx_close, wf_absent_bind, ctx_control);
 
 /* Fill the info that the struct wf_ep of the context is made from. */
-static int fill_info(const struct wf_domain *domain, const struct fi_rx_attr *attr,
-	struct fi_info *info)
+static int srx_ctx_fill_info(const struct wf_domain *domain,
+	const struct fi_rx_attr *attr, struct fi_info *info)
 {
 	const struct fi_info *from = domain->info;
 
@@ -93,7 +93,7 @@ static int fill_info(const struct wf_domain *domain, const struct fi_rx_attr *at
 	if (!attr->iov_limit)
 		info->rx_attr->iov_limit = from->rx_attr ? from->rx_attr->iov_limit : 1;
 	if (from->rx_attr && info->rx_attr->iov_limit > from->rx_attr->iov_limit)
-		return refuse(
+		return srx_ctx_refuse(
 			domain, -FI_EINVAL, "iov_limit is too large", attr->iov_limit);
 	info->caps = (attr->caps & (FI_MSG | FI_TAGGED) ? attr->caps : from->caps);
 	info->caps = (info->caps & rx_caps) | FI_RECV;
@@ -102,7 +102,7 @@ static int fill_info(const struct wf_domain *domain, const struct fi_rx_attr *at
 	return 0;
 }
 
-static int init_ep(struct wf_srx_ctx *ctx, struct wf_domain *domain,
+static int srx_ctx_init_ep(struct wf_srx_ctx *ctx, struct wf_domain *domain,
 	const struct fi_rx_attr *attr, void *context)
 {
 	struct fi_info *info = fi_allocinfo();
@@ -110,7 +110,7 @@ static int init_ep(struct wf_srx_ctx *ctx, struct wf_domain *domain,
 
 	if (!info)
 		return -FI_ENOMEM;
-	ret = fill_info(domain, attr, info);
+	ret = srx_ctx_fill_info(domain, attr, info);
 	if (ret) {
 		fi_freeinfo(info);
 		return ret;
@@ -127,7 +127,7 @@ static int init_ep(struct wf_srx_ctx *ctx, struct wf_domain *domain,
 
 /* A receive writes an entry if it has FI_COMPLETION; an endpoint whose CQ is not
  * selective adds that flag when a message comes. */
-static void enable(
+static void srx_ctx_enable(
 	struct wf_srx_ctx *ctx, ssize_t (*start)(struct wf_ep *ep, struct wf_op *op))
 {
 	ctx->ep.rx_selective = true;
@@ -137,16 +137,17 @@ static void enable(
 	ctx->ep.enabled = true;
 }
 
-static int open_queue(struct wf_srx_ctx *ctx, const struct wf_shared_rx_ops *ops)
+static int srx_ctx_open_queue(
+	struct wf_srx_ctx *ctx, const struct wf_shared_rx_ops *ops)
 {
 	int ret = ops->open(ctx);
 
 	if (!ret)
-		enable(ctx, ops->start);
+		srx_ctx_enable(ctx, ops->start);
 	return ret;
 }
 
-static int open_own(struct wf_srx_ctx *ctx)
+static int srx_ctx_open_own(struct wf_srx_ctx *ctx)
 {
 	struct wf_srx_attr attr = wf_ep_srx_attr(&ctx->ep);
 	int ret = wf_srx_init(&ctx->srx, &attr, WF_LOCK_MUTEX);
@@ -155,14 +156,14 @@ static int open_own(struct wf_srx_ctx *ctx)
 		return ret;
 	wf_lock_set_gate(&ctx->srx.own_lock, ctx->ep.domain->gate);
 	ctx->ep.srx_queue = &ctx->srx;
-	enable(ctx, wf_ep_srx_start);
+	srx_ctx_enable(ctx, wf_ep_srx_start);
 	return 0;
 }
 
 /* Put our operations into the owner's table (fi_peer(3): the owner allocates it, the
  * peer fills it). An owner without a table gets that
  * of this library. */
-static int give_ops(const struct wf_domain *domain, struct fid_peer_srx *srx)
+static int srx_ctx_give_ops(const struct wf_domain *domain, struct fid_peer_srx *srx)
 {
 	struct fi_ops_srx_peer *ours = domain->prov->srx_ops, *ops = srx->peer_ops;
 
@@ -171,7 +172,7 @@ static int give_ops(const struct wf_domain *domain, struct fid_peer_srx *srx)
 		return 0;
 	}
 	if (ops->size < sizeof(*ops))
-		return refuse(domain, -FI_EINVAL,
+		return srx_ctx_refuse(domain, -FI_EINVAL,
 			"the owner's table for our operations is too small", ops->size);
 	ops->start_msg = ours->start_msg;
 	ops->start_tag = ours->start_tag;
@@ -180,14 +181,15 @@ static int give_ops(const struct wf_domain *domain, struct fid_peer_srx *srx)
 	return 0;
 }
 
-static int import(struct wf_srx_ctx *ctx, const struct fi_peer_srx_context *context)
+static int srx_ctx_import(
+	struct wf_srx_ctx *ctx, const struct fi_peer_srx_context *context)
 {
 	const struct wf_domain *domain = ctx->ep.domain;
 	const struct fi_ops_srx_owner *ops;
 	int ret;
 
 	if (!context || context->size < sizeof(*context) || !context->srx)
-		return refuse(domain, -FI_EINVAL,
+		return srx_ctx_refuse(domain, -FI_EINVAL,
 			"FI_PEER needs a struct fi_peer_srx_context",
 			context ? context->size : 0);
 	ops = context->srx->owner_ops;
@@ -197,10 +199,10 @@ static int import(struct wf_srx_ctx *ctx, const struct fi_peer_srx_context *cont
 		!FI_CHECK_OP(ops, struct fi_ops_srx_owner, queue_tag) ||
 		!FI_CHECK_OP(ops, struct fi_ops_srx_owner, foreach_unspec_addr) ||
 		!FI_CHECK_OP(ops, struct fi_ops_srx_owner, free_entry))
-		return refuse(domain, -FI_EINVAL,
+		return srx_ctx_refuse(domain, -FI_EINVAL,
 			"the owner of the peer context lacks operations",
 			ops ? ops->size : 0);
-	ret = give_ops(domain, context->srx);
+	ret = srx_ctx_give_ops(domain, context->srx);
 	if (ret)
 		return ret;
 	ctx->imported = context->srx;
@@ -211,7 +213,7 @@ static int import(struct wf_srx_ctx *ctx, const struct fi_peer_srx_context *cont
 
 /* Do endpoints of this domain receive from contexts: of a peer provider if @peer, else
  * shared ones? */
-static bool is_offered(const struct wf_domain *domain, bool peer)
+static bool srx_ctx_is_offered(const struct wf_domain *domain, bool peer)
 {
 	return peer ? domain->prov->srx_ops != NULL
 		    : domain->info->domain_attr->max_ep_srx_ctx != 0;
@@ -225,24 +227,24 @@ int wf_srx_open(struct fid_domain *domain_fid, struct fi_rx_attr *attr,
 	struct wf_srx_ctx *ctx;
 	int ret;
 
-	if (!is_offered(domain, peer))
-		return refuse(domain, peer ? -FI_EINVAL : -FI_ENOSYS,
+	if (!srx_ctx_is_offered(domain, peer))
+		return srx_ctx_refuse(domain, peer ? -FI_EINVAL : -FI_ENOSYS,
 			"endpoints of this domain have no shared receive context", 0);
 	if (!attr || !ret_srx)
-		return refuse(domain, -FI_EINVAL, "attributes are missing", 0);
+		return srx_ctx_refuse(domain, -FI_EINVAL, "attributes are missing", 0);
 	ctx = calloc(1, sizeof(*ctx));
 	if (!ctx)
 		return -FI_ENOMEM;
 	wf_list_init(&ctx->leaving);
-	ret = init_ep(ctx, domain, attr, context);
+	ret = srx_ctx_init_ep(ctx, domain, attr, context);
 	if (ret)
 		goto err_free;
 	if (peer)
-		ret = import(ctx, context);
+		ret = srx_ctx_import(ctx, context);
 	else if (domain->prov->shared_rx)
-		ret = open_queue(ctx, domain->prov->shared_rx);
+		ret = srx_ctx_open_queue(ctx, domain->prov->shared_rx);
 	else
-		ret = open_own(ctx);
+		ret = srx_ctx_open_own(ctx);
 	if (ret)
 		goto err_ep;
 	*ret_srx = &ctx->ep.fid;

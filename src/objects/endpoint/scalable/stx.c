@@ -22,7 +22,7 @@ static struct wf_stx *stx_of(struct fid *fid)
 	return wf_container_of(fid, struct wf_stx, ep.fid.fid);
 }
 
-static void unref(struct wf_stx *stx)
+static void stx_unref(struct wf_stx *stx)
 {
 	/* acq_rel: all uses of the context come before it is freed. */
 	if (atomic_fetch_sub_explicit(&stx->refs, 1, memory_order_acq_rel) > 1)
@@ -33,7 +33,7 @@ static void unref(struct wf_stx *stx)
 
 static int stx_close(struct fid *fid)
 {
-	unref(stx_of(fid));
+	stx_unref(stx_of(fid));
 	return 0;
 }
 
@@ -56,19 +56,19 @@ static struct fi_ops_ep stx_ep_ops = {
 	.export_xpu = wf_absent_ep_export_xpu,
 };
 
-static void inherit_size(size_t *own, size_t from)
+static void stx_inherit_size(size_t *own, size_t from)
 {
 	if (!*own)
 		*own = from;
 }
 
 /* Attributes that are 0 get the domain's values. */
-static void fill_attr(struct fi_tx_attr *attr, const struct fi_tx_attr *from)
+static void stx_fill_attr(struct fi_tx_attr *attr, const struct fi_tx_attr *from)
 {
-	inherit_size(&attr->inject_size, from->inject_size);
-	inherit_size(&attr->size, from->size);
-	inherit_size(&attr->iov_limit, from->iov_limit);
-	inherit_size(&attr->rma_iov_limit, from->rma_iov_limit);
+	stx_inherit_size(&attr->inject_size, from->inject_size);
+	stx_inherit_size(&attr->size, from->size);
+	stx_inherit_size(&attr->iov_limit, from->iov_limit);
+	stx_inherit_size(&attr->rma_iov_limit, from->rma_iov_limit);
 	if (!attr->caps)
 		attr->caps = from->caps;
 	if (!attr->msg_order)
@@ -77,7 +77,7 @@ static void fill_attr(struct fi_tx_attr *attr, const struct fi_tx_attr *from)
 
 /* The domain's info with the attributes of the context, for the caller to free. NULL:
  * no memory. */
-static struct fi_info *info_of(
+static struct fi_info *stx_info_of(
 	const struct wf_domain *domain, const struct fi_tx_attr *attr)
 {
 	struct fi_info *info = fi_dupinfo(domain->info);
@@ -86,15 +86,15 @@ static struct fi_info *info_of(
 		return NULL;
 	if (attr && info->tx_attr) {
 		*info->tx_attr = *attr;
-		fill_attr(info->tx_attr, domain->info->tx_attr);
+		stx_fill_attr(info->tx_attr, domain->info->tx_attr);
 	}
 	return info;
 }
 
-static int init_ep(struct wf_stx *stx, struct wf_domain *domain,
+static int stx_init_ep(struct wf_stx *stx, struct wf_domain *domain,
 	const struct fi_tx_attr *attr, void *context)
 {
-	struct fi_info *info = info_of(domain, attr);
+	struct fi_info *info = stx_info_of(domain, attr);
 	int ret;
 
 	if (!info)
@@ -129,7 +129,7 @@ int wf_stx_open(struct fid_domain *domain_fid, struct fi_tx_attr *attr,
 	stx = calloc(1, sizeof(*stx));
 	if (!stx)
 		return -FI_ENOMEM;
-	ret = init_ep(stx, domain, attr, context);
+	ret = stx_init_ep(stx, domain, attr, context);
 	if (ret) {
 		free(stx);
 		return ret;
@@ -141,7 +141,7 @@ int wf_stx_open(struct fid_domain *domain_fid, struct fi_tx_attr *attr,
 
 /* The transmit capabilities of @attr in an info with @caps: an endpoint's info may have
  * receive capabilities as well. */
-static uint64_t tx_caps(const struct fi_tx_attr *attr, uint64_t caps)
+static uint64_t stx_tx_caps(const struct fi_tx_attr *attr, uint64_t caps)
 {
 	caps = wf_ep_with_directions(attr->caps ? attr->caps : caps);
 	return caps & WF_EP_TX_CAPS;
@@ -149,11 +149,11 @@ static uint64_t tx_caps(const struct fi_tx_attr *attr, uint64_t caps)
 
 /* The log message for the first attribute of @ep that exceeds the context's; NULL: none
  * does. */
-static const char *beyond(const struct wf_ep *ep, const struct wf_ep *stx)
+static const char *stx_beyond(const struct wf_ep *ep, const struct wf_ep *stx)
 {
 	const struct fi_tx_attr *asked = ep->info->tx_attr, *most = stx->info->tx_attr;
 
-	if (tx_caps(asked, ep->caps) & ~tx_caps(most, stx->caps))
+	if (stx_tx_caps(asked, ep->caps) & ~stx_tx_caps(most, stx->caps))
 		return "the endpoint's tx_attr.caps are more than the context's";
 	if (asked->msg_order & ~most->msg_order)
 		return "the endpoint's tx_attr.msg_order is more than the context's";
@@ -170,7 +170,7 @@ static const char *beyond(const struct wf_ep *ep, const struct wf_ep *stx)
 
 /* Add a reference for an endpoint. False: max_ep_stx_ctx endpoints are bound. The
  * application's reference, which still exists, does not count. */
-static bool take_ref(struct wf_stx *stx)
+static bool stx_take_ref(struct wf_stx *stx)
 {
 	size_t most = stx->ep.domain->info->domain_attr->max_ep_stx_ctx;
 	size_t refs = atomic_load_explicit(&stx->refs, memory_order_relaxed);
@@ -184,7 +184,7 @@ static bool take_ref(struct wf_stx *stx)
 }
 
 /* Take over options and default flags. from->control is held. */
-static void inherit(struct wf_ep *ep, const struct wf_ep *from)
+static void stx_inherit(struct wf_ep *ep, const struct wf_ep *from)
 {
 	ep->inject_size = WF_MIN(ep->inject_size, from->inject_size);
 	ep->max_msg_size = WF_MIN(ep->max_msg_size, from->max_msg_size);
@@ -196,7 +196,7 @@ static void inherit(struct wf_ep *ep, const struct wf_ep *from)
 }
 
 /* The limits of an enabled endpoint are settled and cannot shrink. */
-static bool fits(const struct wf_ep *ep, const struct wf_ep *from)
+static bool stx_fits(const struct wf_ep *ep, const struct wf_ep *from)
 {
 	return !ep->enabled || (ep->inject_size <= from->inject_size &&
 				       ep->max_msg_size <= from->max_msg_size);
@@ -219,21 +219,21 @@ int wf_stx_bind(struct wf_ep *ep, struct fid *fid, const char **why)
 	*why = "a transmit context is bound already";
 	if (ep->stx)
 		return -FI_EINVAL;
-	*why = beyond(ep, &stx->ep);
+	*why = stx_beyond(ep, &stx->ep);
 	if (*why)
 		return -FI_EINVAL;
 	(void)pthread_mutex_lock(&stx->ep.control);
 	*why = "the endpoint is enabled already, with higher limits than the context's";
-	if (!fits(ep, &stx->ep)) {
+	if (!stx_fits(ep, &stx->ep)) {
 		ret = -FI_EOPBADSTATE;
 		goto out;
 	}
 	*why = "as many endpoints as max_ep_stx_ctx use the transmit context";
-	if (!take_ref(stx)) {
+	if (!stx_take_ref(stx)) {
 		ret = -FI_ENOSPC;
 		goto out;
 	}
-	inherit(ep, &stx->ep);
+	stx_inherit(ep, &stx->ep);
 	ep->stx = stx;
 out:
 	(void)pthread_mutex_unlock(&stx->ep.control);
@@ -243,6 +243,6 @@ out:
 void wf_stx_unbind(struct wf_ep *ep)
 {
 	if (ep->stx)
-		unref(ep->stx);
+		stx_unref(ep->stx);
 	ep->stx = NULL;
 }

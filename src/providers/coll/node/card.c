@@ -7,7 +7,7 @@
 #include "providers/coll/node/card.h"
 #include "sys/machine.h"
 
-static void fill_cpus(struct coll_card *card)
+static void card_fill_cpus(struct coll_card *card)
 {
 	const uint64_t prime = 0x100000001b3; /* prime of FNV-1a */
 	uint64_t hash = 0xcbf29ce484222325;
@@ -40,7 +40,7 @@ int coll_card_fill(struct coll_card *card)
 		ret = wf_machine_pid_ns(&card->pid_ns);
 	if (ret)
 		return ret;
-	fill_cpus(card);
+	card_fill_cpus(card);
 	return 0;
 }
 

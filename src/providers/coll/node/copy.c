@@ -42,12 +42,12 @@ int coll_copy_class(const struct coll_plan *plan)
 
 /* A choice as one word: the slot use from which it is valid, the previous choice, and
  * the choice. */
-static uint64_t choice_of(uint64_t from, enum coll_copy before, enum coll_copy now)
+static uint64_t copy_choice_of(uint64_t from, enum coll_copy before, enum coll_copy now)
 {
 	return from << 2 | (uint64_t)before << 1 | (uint64_t)now;
 }
 
-static enum coll_copy choice_at(uint64_t choice, uint64_t use)
+static enum coll_copy copy_choice_at(uint64_t choice, uint64_t use)
 {
 	return (enum coll_copy)(use >= choice >> 2 ? choice & 1 : choice >> 1 & 1);
 }
@@ -61,7 +61,7 @@ bool coll_copy_is_direct(const struct coll_node *node, int copy_class)
 	/* Pairs with coll_copy_publish. */
 	choice = atomic_load_explicit(
 		&node->segment[0]->choice[copy_class], memory_order_acquire);
-	return choice_at(choice, node->base) == COLL_COPY_DIRECT;
+	return copy_choice_at(choice, node->base) == COLL_COPY_DIRECT;
 }
 
 void coll_copy_publish(struct coll_node *node, int copy_class, enum coll_copy copy)
@@ -70,8 +70,8 @@ void coll_copy_publish(struct coll_node *node, int copy_class, enum coll_copy co
 	uint64_t before = atomic_load_explicit(choice, memory_order_relaxed);
 
 	atomic_store_explicit(choice,
-		choice_of(
-			node->next + USES_TO_SEE, choice_at(before, node->next), copy),
+		copy_choice_of(node->next + USES_TO_SEE,
+			copy_choice_at(before, node->next), copy),
 		memory_order_release);
 }
 
@@ -93,7 +93,7 @@ void coll_copy_init(struct coll_node *node)
 {
 	for (int i = 0; i < COLL_COPY_CLASSES; i++)
 		atomic_init(&node->own->choice[i],
-			choice_of(0, COLL_COPY_DIRECT,
+			copy_choice_of(0, COLL_COPY_DIRECT,
 				node->copy == COLL_COPY_SEGMENT ? COLL_COPY_SEGMENT
 								: COLL_COPY_DIRECT));
 }

@@ -42,7 +42,7 @@ uint8_t *coll_own_data(struct coll_node *node, uint64_t use, size_t len)
 }
 
 /* Bytes of each part in @chunk. */
-static size_t chunk_len(const struct coll_plan *plan, uint64_t chunk)
+static size_t data_chunk_len(const struct coll_plan *plan, uint64_t chunk)
 {
 	return WF_MIN(plan->piece, plan->part - chunk * plan->piece);
 }
@@ -60,13 +60,13 @@ size_t coll_share_of(
 }
 
 /* The chunk of this member's data; NULL: the member contributes none. */
-static const uint8_t *own_chunk(const struct coll_plan *plan, uint64_t chunk)
+static const uint8_t *data_own_chunk(const struct coll_plan *plan, uint64_t chunk)
 {
 	return plan->in ? plan->in + chunk * plan->piece : NULL;
 }
 
 /* Copy @in, this member's data for one chunk, which has @len bytes, to its slot @to. */
-static void post_data(
+static void data_post(
 	const struct coll_node *node, const uint8_t *in, size_t len, uint8_t *to)
 {
 	const struct coll_plan *plan = &node->plan;
@@ -90,11 +90,11 @@ void coll_post(struct coll_node *node, uint64_t chunk)
 {
 	const struct coll_plan *plan = &node->plan;
 	uint64_t use = coll_use(node, chunk);
-	size_t len = chunk_len(plan, chunk);
-	const uint8_t *in = own_chunk(plan, chunk);
+	size_t len = data_chunk_len(plan, chunk);
+	const uint8_t *in = data_own_chunk(plan, chunk);
 
 	if (in)
-		post_data(node, in, len, coll_own_data(node, use, len * plan->parts));
+		data_post(node, in, len, coll_own_data(node, use, len * plan->parts));
 	coll_publish(node, use);
 }
 
@@ -111,7 +111,7 @@ struct inputs {
  * Reduce into @out, which may be the input of the first or second member. The order is
  * that of the ranks, so that the results are the same at every member and in every run.
  */
-static void combine(
+static void data_combine(
 	const struct coll_node *node, const struct inputs *inputs, uint8_t *out)
 {
 	const uint8_t *sum = NULL;
@@ -134,7 +134,7 @@ static void combine(
 void coll_share(struct coll_node *node, uint64_t chunk)
 {
 	const struct coll_plan *plan = &node->plan;
-	size_t len = chunk_len(plan, chunk), at;
+	size_t len = data_chunk_len(plan, chunk), at;
 	size_t share = coll_share_of(node, node->rank, len, &at);
 	struct inputs inputs = {
 		.own = plan->in + chunk * plan->piece + at,
@@ -144,14 +144,14 @@ void coll_share(struct coll_node *node, uint64_t chunk)
 		.count = share / plan->size,
 	};
 
-	combine(node, &inputs, coll_own_data(node, inputs.use + 1, share));
+	data_combine(node, &inputs, coll_own_data(node, inputs.use + 1, share));
 	coll_publish(node, inputs.use + 1);
 }
 
-static void take_shares(struct coll_node *node, uint64_t chunk)
+static void data_take_shares(struct coll_node *node, uint64_t chunk)
 {
 	const struct coll_plan *plan = &node->plan;
-	size_t len = chunk_len(plan, chunk), at;
+	size_t len = data_chunk_len(plan, chunk), at;
 	uint64_t use = coll_use(node, chunk) + 1;
 	uint8_t *out = plan->out + chunk * plan->piece;
 
@@ -163,10 +163,10 @@ static void take_shares(struct coll_node *node, uint64_t chunk)
 	}
 }
 
-static void take_combined(struct coll_node *node, uint64_t chunk)
+static void data_take_combined(struct coll_node *node, uint64_t chunk)
 {
 	const struct coll_plan *plan = &node->plan;
-	size_t len = chunk_len(plan, chunk), at = 0;
+	size_t len = data_chunk_len(plan, chunk), at = 0;
 	uint64_t use = coll_use(node, chunk);
 	const uint8_t *own = plan->in + chunk * plan->piece;
 
@@ -178,7 +178,7 @@ static void take_combined(struct coll_node *node, uint64_t chunk)
 		 * it is read instead of the slot, which other processors read now. */
 		own = coll_data_of(node->own, use, len);
 	}
-	combine(node,
+	data_combine(node,
 		&(struct inputs){
 			.own = own,
 			.use = use,
@@ -189,15 +189,15 @@ static void take_combined(struct coll_node *node, uint64_t chunk)
 		plan->out + chunk * plan->piece);
 }
 
-static void take_parts(struct coll_node *node, uint64_t chunk)
+static void data_take_parts(struct coll_node *node, uint64_t chunk)
 {
 	const struct coll_plan *plan = &node->plan;
-	size_t len = chunk_len(plan, chunk);
+	size_t len = data_chunk_len(plan, chunk);
 	size_t at = plan->parts > 1 ? node->rank * len : 0;
 	size_t step = plan->role.gathers ? plan->part : 0;
 	uint64_t use = coll_use(node, chunk);
 	uint8_t *out = plan->out + chunk * plan->piece;
-	const uint8_t *own = own_chunk(plan, chunk);
+	const uint8_t *own = data_own_chunk(plan, chunk);
 
 	if (plan->parts > 1 && own)
 		own += node->rank * plan->part;
@@ -216,9 +216,9 @@ void coll_take(struct coll_node *node, uint64_t chunk)
 	const struct coll_plan *plan = &node->plan;
 
 	if (plan->shares)
-		take_shares(node, chunk);
+		data_take_shares(node, chunk);
 	else if (plan->role.combines)
-		take_combined(node, chunk);
+		data_take_combined(node, chunk);
 	else if (plan->part)
-		take_parts(node, chunk);
+		data_take_parts(node, chunk);
 }

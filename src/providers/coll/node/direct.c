@@ -6,7 +6,8 @@
 enum { BUDGET = 1 << 20 }; /* bytes that one call processes */
 
 /* The range of members for whose slots this step waits. */
-static void range(const struct coll_node *node, uint32_t *ret_first, uint32_t *ret_end)
+static void direct_range(
+	const struct coll_node *node, uint32_t *ret_first, uint32_t *ret_end)
 {
 	const struct coll_plan *plan = &node->plan;
 	const struct coll_role *role = &plan->role;
@@ -44,7 +45,7 @@ static void range(const struct coll_node *node, uint32_t *ret_first, uint32_t *r
 	}
 }
 
-static uint64_t use_of_step(const struct coll_node *node)
+static uint64_t direct_use_of_step(const struct coll_node *node)
 {
 	switch ((enum coll_direct_step)node->direct.step) {
 	case COLL_STEP_READ:
@@ -56,7 +57,7 @@ static uint64_t use_of_step(const struct coll_node *node)
 	}
 }
 
-static bool works(const struct coll_node *node)
+static bool direct_works(const struct coll_node *node)
 {
 	return node->direct.step == COLL_STEP_RESULTS || coll_direct_reduces(node) ||
 	       node->plan.role.takes || coll_direct_in_halves(node);
@@ -68,7 +69,7 @@ static bool works(const struct coll_node *node)
  * by that member alone, so the result may overwrite it as soon as that member has
  * published it.
  */
-static bool waits_per_member(const struct coll_node *node)
+static bool direct_waits_per_member(const struct coll_node *node)
 {
 	if (node->direct.step == COLL_STEP_READ)
 		return node->plan.role.all && !coll_direct_reduces(node);
@@ -76,19 +77,19 @@ static bool waits_per_member(const struct coll_node *node)
 }
 
 /* Have the members posted for which this step, or its next piece, waits? */
-static bool may_go_on(struct coll_node *node)
+static bool direct_may_go_on(struct coll_node *node)
 {
 	struct coll_direct *direct = &node->direct;
 	uint32_t first, end, member = coll_direct_member(node);
 
-	if (waits_per_member(node))
+	if (direct_waits_per_member(node))
 		return member == node->rank ||
-		       coll_is_full(node->segment[member], use_of_step(node));
-	range(node, &first, &end);
-	return coll_all_full(node, &direct->seen, end, use_of_step(node));
+		       coll_is_full(node->segment[member], direct_use_of_step(node));
+	direct_range(node, &first, &end);
+	return coll_all_full(node, &direct->seen, end, direct_use_of_step(node));
 }
 
-static void next_step(struct coll_node *node)
+static void direct_next_step(struct coll_node *node)
 {
 	struct coll_direct *direct = &node->direct;
 	const struct coll_plan *plan = &node->plan;
@@ -104,7 +105,7 @@ static void next_step(struct coll_node *node)
 		direct->step++;
 	direct->members_done = 0;
 	direct->at = 0;
-	range(node, &direct->seen, &end);
+	direct_range(node, &direct->seen, &end);
 }
 
 bool coll_direct_needs(const struct coll_node *node, uint32_t member)
@@ -115,9 +116,9 @@ bool coll_direct_needs(const struct coll_node *node, uint32_t member)
 		return !coll_is_past(atomic_load_explicit(&node->segment[member]->done,
 					     memory_order_acquire),
 			node->base + node->plan.stride - 1);
-	range(node, &first, &end);
+	direct_range(node, &first, &end);
 	return member >= first && member < end &&
-	       !coll_is_full(node->segment[member], use_of_step(node));
+	       !coll_is_full(node->segment[member], direct_use_of_step(node));
 }
 
 int coll_direct_advance(struct coll_node *node, bool *ret_moved)
@@ -134,22 +135,22 @@ int coll_direct_advance(struct coll_node *node, bool *ret_moved)
 			ret = coll_direct_post(node);
 			if (ret)
 				return ret;
-			next_step(node);
+			direct_next_step(node);
 			*ret_moved = true;
 		}
-		if (!may_go_on(node))
+		if (!direct_may_go_on(node))
 			return 0;
 		if (direct->step == COLL_STEP_END)
 			return 1;
 		*ret_moved = true;
-		while (works(node) && direct->members_done < node->members) {
-			if (bytes > BUDGET || !may_go_on(node))
+		while (direct_works(node) && direct->members_done < node->members) {
+			if (bytes > BUDGET || !direct_may_go_on(node))
 				return 0;
 			ret = coll_direct_work(node, &piece);
 			if (ret)
 				return ret;
 			bytes += piece;
 		}
-		next_step(node);
+		direct_next_step(node);
 	}
 }

@@ -54,7 +54,7 @@ bool coll_direct_probe(const struct coll_node *node, uint32_t member)
 /* Allocate two pieces and, behind them, @more bytes that the operation needs: for a
  * share if this member has no result, or for a copy of an input that its result
  * overwrites. */
-static int get_scratch(struct coll_node *node, size_t more)
+static int direct_memory_get_scratch(struct coll_node *node, size_t more)
 {
 	size_t size = 2 * (size_t)COLL_DIRECT_PIECE + more;
 	uint8_t *mem;
@@ -85,7 +85,7 @@ int coll_direct_post(struct coll_node *node)
 	else if (shares && !plan->role.takes)
 		more = coll_share_of(node, node->rank, plan->part, &at);
 	if (more || coll_direct_reduces(node))
-		ret = get_scratch(node, more);
+		ret = direct_memory_get_scratch(node, more);
 	if (ret)
 		return ret;
 	if (overwrites) {

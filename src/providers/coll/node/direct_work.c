@@ -9,18 +9,19 @@ enum {
 	HALF_ALIGN = 4096,
 };
 
-static size_t half_of(const struct coll_plan *plan)
+static size_t direct_work_half_of(const struct coll_plan *plan)
 {
 	return plan->part / 2 / HALF_ALIGN * HALF_ALIGN;
 }
 
 /* Length of the next piece of a copy of @len bytes. */
-static size_t next_piece(const struct coll_direct *direct, size_t len, size_t most)
+static size_t direct_work_next_piece(
+	const struct coll_direct *direct, size_t len, size_t most)
 {
 	return WF_MIN(len - direct->at, most);
 }
 
-static void end_piece(struct coll_direct *direct, size_t piece, size_t len)
+static void direct_work_end_piece(struct coll_direct *direct, size_t piece, size_t len)
 {
 	direct->at += piece;
 	if (direct->at >= len) {
@@ -29,50 +30,52 @@ static void end_piece(struct coll_direct *direct, size_t piece, size_t len)
 	}
 }
 
-static bool is_source(const struct coll_node *node, uint32_t member)
+static bool direct_work_is_source(const struct coll_node *node, uint32_t member)
 {
 	return member != node->rank && member >= node->plan.first &&
 	       member < node->plan.end;
 }
 
-static int copy_piece(struct coll_node *node, size_t *ret_bytes)
+static int direct_work_copy_piece(struct coll_node *node, size_t *ret_bytes)
 {
 	struct coll_direct *direct = &node->direct;
 	const struct coll_plan *plan = &node->plan;
 	uint32_t member = coll_direct_member(node);
-	size_t len = coll_direct_in_halves(node) ? half_of(plan) : plan->part;
-	size_t piece = next_piece(direct, len, COPY);
+	size_t len =
+		coll_direct_in_halves(node) ? direct_work_half_of(plan) : plan->part;
+	size_t piece = direct_work_next_piece(direct, len, COPY);
 	size_t from = direct->at + (plan->role.scatters ? node->rank * plan->part : 0);
 	uint8_t *to = plan->out + direct->at;
 	int ret = 0;
 
 	if (plan->role.gathers)
 		to += member * plan->part;
-	if (is_source(node, member))
+	if (direct_work_is_source(node, member))
 		ret = coll_direct_transfer(node, member, false, to,
 			coll_direct_posted(node, member).in + from, piece);
 	else if (member != node->rank || !plan->role.own)
 		piece = len;
 	else
 		coll_copy_result(plan, to, plan->in + from, piece);
-	end_piece(direct, piece, len);
+	direct_work_end_piece(direct, piece, len);
 	*ret_bytes = piece;
 	return ret;
 }
 
 /* Write the root's half. */
-static int write_piece(struct coll_node *node, size_t *ret_bytes)
+static int direct_work_write_piece(struct coll_node *node, size_t *ret_bytes)
 {
 	struct coll_direct *direct = &node->direct;
 	const struct coll_plan *plan = &node->plan;
 	uint32_t member = !node->rank;
-	size_t half = half_of(plan), len = plan->part - half;
-	size_t piece = next_piece(direct, len, COPY), at = half + direct->at;
+	size_t half = direct_work_half_of(plan), len = plan->part - half;
+	size_t piece = direct_work_next_piece(direct, len, COPY),
+	       at = half + direct->at;
 	int ret = coll_direct_transfer(node, member, true,
 		(void *)(uintptr_t)(plan->in + at),
 		coll_direct_posted(node, member).out + at, piece);
 
-	end_piece(direct, piece, len);
+	direct_work_end_piece(direct, piece, len);
 	if (!direct->at)
 		direct->members_done = node->members;
 	*ret_bytes = piece;
@@ -81,7 +84,7 @@ static int write_piece(struct coll_node *node, size_t *ret_bytes)
 
 /* Reduce @len bytes at @at of the inputs into @out, which may be this member's input.
  */
-static int reduce_at(struct coll_node *node, uint64_t at, uint8_t *out,
+static int direct_work_reduce_at(struct coll_node *node, uint64_t at, uint8_t *out,
 	const uint8_t *own, size_t len)
 {
 	uint8_t *sum = node->scratch, *other = node->scratch + COLL_DIRECT_PIECE;
@@ -111,7 +114,7 @@ static int reduce_at(struct coll_node *node, uint64_t at, uint8_t *out,
 	return 0;
 }
 
-static int reduce_piece(struct coll_node *node, size_t *ret_bytes)
+static int direct_work_reduce_piece(struct coll_node *node, size_t *ret_bytes)
 {
 	struct coll_direct *direct = &node->direct;
 	const struct coll_plan *plan = &node->plan;
@@ -126,11 +129,12 @@ static int reduce_piece(struct coll_node *node, size_t *ret_bytes)
 	} else if (plan->role.takes) {
 		out = plan->out + at;
 	}
-	piece = next_piece(direct, len, COLL_DIRECT_PIECE);
+	piece = direct_work_next_piece(direct, len, COLL_DIRECT_PIECE);
 	at += direct->at;
 	if (piece)
-		ret = reduce_at(node, at, out + direct->at, plan->in + at, piece);
-	end_piece(direct, piece, len);
+		ret = direct_work_reduce_at(
+			node, at, out + direct->at, plan->in + at, piece);
+	direct_work_end_piece(direct, piece, len);
 	/* All members have been read. */
 	if (!direct->at)
 		direct->members_done = node->members;
@@ -139,21 +143,21 @@ static int reduce_piece(struct coll_node *node, size_t *ret_bytes)
 }
 
 /* Read the share that another member reduced. */
-static int share_piece(struct coll_node *node, size_t *ret_bytes)
+static int direct_work_share_piece(struct coll_node *node, size_t *ret_bytes)
 {
 	struct coll_direct *direct = &node->direct;
 	uint32_t member = coll_direct_member(node);
 	size_t at, len = coll_share_of(node, member, node->plan.part, &at), piece;
 	int ret = 0;
 
-	piece = next_piece(direct, len, COPY);
+	piece = direct_work_next_piece(direct, len, COPY);
 	at += direct->at;
 	if (member != node->rank && piece)
 		ret = coll_direct_transfer(node, member, false, node->plan.out + at,
 			coll_direct_posted(node, member).out + at, piece);
 	else
 		piece = len;
-	end_piece(direct, piece, len);
+	direct_work_end_piece(direct, piece, len);
 	*ret_bytes = piece;
 	return ret;
 }
@@ -161,10 +165,10 @@ static int share_piece(struct coll_node *node, size_t *ret_bytes)
 int coll_direct_work(struct coll_node *node, size_t *ret_bytes)
 {
 	if (node->direct.step == COLL_STEP_RESULTS)
-		return share_piece(node, ret_bytes);
+		return direct_work_share_piece(node, ret_bytes);
 	if (coll_direct_reduces(node))
-		return reduce_piece(node, ret_bytes);
+		return direct_work_reduce_piece(node, ret_bytes);
 	if (node->rank == node->plan.root && coll_direct_in_halves(node))
-		return write_piece(node, ret_bytes);
-	return copy_piece(node, ret_bytes);
+		return direct_work_write_piece(node, ret_bytes);
+	return direct_work_copy_piece(node, ret_bytes);
 }

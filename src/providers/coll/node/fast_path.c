@@ -13,7 +13,7 @@
  * distant processors. */
 enum { SPINS = 32 };
 
-static bool is_possible(struct coll_node *node)
+static bool fast_path_is_possible(struct coll_node *node)
 {
 	if (wf_unlikely(node->err || node->busy || node->members < 2 ||
 			coll_has_tiny_tree(node)))
@@ -22,7 +22,7 @@ static bool is_possible(struct coll_node *node)
 	       coll_is_free(node, node->next);
 }
 
-static bool all_posted(const struct coll_node *node, uint64_t use)
+static bool fast_path_all_posted(const struct coll_node *node, uint64_t use)
 {
 	unsigned int spins = SPINS;
 	uint32_t seen = 0;
@@ -46,7 +46,7 @@ static bool all_posted(const struct coll_node *node, uint64_t use)
 }
 
 /* Reduce in the order of ranks. */
-static void take(
+static void fast_path_take(
 	const struct coll_node *node, uint64_t use, const struct coll_node_tiny *tiny)
 {
 	uint64_t slot = use % COLL_SLOTS;
@@ -67,18 +67,18 @@ bool coll_node_fast_path(struct coll_node *node, const struct coll_node_tiny *ti
 {
 	uint64_t use = node->next;
 
-	if (!is_possible(node))
+	if (!fast_path_is_possible(node))
 		return false;
 	if (tiny->len)
 		wf_copy_small(
 			node->own->line[use % COLL_SLOTS].data, tiny->in, tiny->len);
 	coll_publish(node, use);
-	if (wf_unlikely(!all_posted(node, use))) {
+	if (wf_unlikely(!fast_path_all_posted(node, use))) {
 		node->is_posted = true;
 		return false;
 	}
 	if (tiny->len)
-		take(node, use, tiny);
+		fast_path_take(node, use, tiny);
 	coll_set_done(node, use + 1);
 	/* All members have ended all earlier operations. */
 	node->floor = WF_MAX(node->floor, use);

@@ -7,7 +7,7 @@
 
 enum { PROCESSORS_MAX = 1024 };
 
-static uint32_t hash_of(const struct coll_card *card)
+static uint32_t locality_hash_of(const struct coll_card *card)
 {
 	uint32_t hash = card->cpu_hash;
 
@@ -18,7 +18,7 @@ static uint32_t hash_of(const struct coll_card *card)
 }
 
 /* Fill @card, and return the number of processors; 0: not known. */
-static uint32_t own_processors(struct coll_card *card)
+static uint32_t locality_own_processors(struct coll_card *card)
 {
 	return coll_card_fill(card) ? 0 : card->cpus;
 }
@@ -28,12 +28,12 @@ struct coll_locality coll_locality_own(void)
 	struct coll_card card;
 	struct coll_locality locality = { .process = (uint32_t)getpid() };
 
-	if (own_processors(&card))
-		locality.processors = hash_of(&card);
+	if (locality_own_processors(&card))
+		locality.processors = locality_hash_of(&card);
 	return locality;
 }
 
-static bool is_new(const uint32_t *processes, uint32_t count, uint32_t process)
+static bool locality_is_new(const uint32_t *processes, uint32_t count, uint32_t process)
 {
 	for (uint32_t i = 0; i < count; i++)
 		if (processes[i] == process)
@@ -46,13 +46,13 @@ bool coll_is_oversubscribed(const struct coll_locality *localities, uint32_t cou
 	uint32_t processes[PROCESSORS_MAX], found = 0, processors, hash;
 	struct coll_card card;
 
-	processors = own_processors(&card);
+	processors = locality_own_processors(&card);
 	if (!processors || processors >= PROCESSORS_MAX)
 		return false;
-	hash = hash_of(&card);
+	hash = locality_hash_of(&card);
 	for (uint32_t i = 0; i < count && found <= processors; i++)
 		if (localities[i].processors == hash &&
-			is_new(processes, found, localities[i].process))
+			locality_is_new(processes, found, localities[i].process))
 			processes[found++] = localities[i].process;
 	return found > processors;
 }

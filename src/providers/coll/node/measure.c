@@ -27,7 +27,7 @@ void coll_copy_start(struct coll_node *node)
 	node->started_ns = measures ? wf_now_ns() : 0;
 }
 
-static void begin(struct coll_copy_sample *sample, enum coll_copy_phase phase)
+static void measure_begin(struct coll_copy_sample *sample, enum coll_copy_phase phase)
 {
 	sample->phase = phase;
 	sample->count = 0;
@@ -36,7 +36,7 @@ static void begin(struct coll_copy_sample *sample, enum coll_copy_phase phase)
 /* Is it clear that the method that is tried, in sample->now, is slower than the one
  * before?
  * @cost: that of its last operation. */
-static bool is_slower(const struct coll_copy_sample *sample, uint64_t cost)
+static bool measure_is_slower(const struct coll_copy_sample *sample, uint64_t cost)
 {
 	uint64_t best_now = sample->best[sample->now];
 	uint64_t best_before = sample->best[!sample->now];
@@ -46,7 +46,8 @@ static bool is_slower(const struct coll_copy_sample *sample, uint64_t cost)
 }
 
 /* The choice after one more operation. */
-static enum coll_copy next_choice(struct coll_copy_sample *sample, uint64_t cost)
+static enum coll_copy measure_next_choice(
+	struct coll_copy_sample *sample, uint64_t cost)
 {
 	enum coll_copy now = sample->now, other = !now;
 
@@ -54,19 +55,19 @@ static enum coll_copy next_choice(struct coll_copy_sample *sample, uint64_t cost
 	case COLL_COPY_FIRST:
 		if (sample->count < SAMPLES)
 			break;
-		begin(sample, COLL_COPY_OTHER);
+		measure_begin(sample, COLL_COPY_OTHER);
 		return other;
 	case COLL_COPY_OTHER:
-		if (sample->count < SAMPLES && !is_slower(sample, cost))
+		if (sample->count < SAMPLES && !measure_is_slower(sample, cost))
 			break;
-		begin(sample, COLL_COPY_SETTLED);
+		measure_begin(sample, COLL_COPY_SETTLED);
 		if (sample->best[now] + sample->best[now] / GAIN > sample->best[other])
 			return other;
 		break;
 	case COLL_COPY_SETTLED:
 		if (sample->count < OPERATIONS)
 			break;
-		begin(sample, COLL_COPY_FIRST);
+		measure_begin(sample, COLL_COPY_FIRST);
 		break;
 	}
 	return now;
@@ -74,7 +75,7 @@ static enum coll_copy next_choice(struct coll_copy_sample *sample, uint64_t cost
 
 /* Report the choice that the measurements of a class have led to, if it differs from
  * the last one that was reported. */
-static void tell(struct coll_node *node, struct coll_copy_sample *sample)
+static void measure_tell(struct coll_node *node, struct coll_copy_sample *sample)
 {
 	if (!node->tell || (sample->is_reported && sample->reported == sample->now))
 		return;
@@ -108,11 +109,11 @@ void coll_copy_end(struct coll_node *node)
 	if (!sample->count++ && sample->phase == COLL_COPY_FIRST)
 		sample->best[0] = sample->best[1] = UINT64_MAX;
 	sample->best[used] = WF_MIN(sample->best[used], cost);
-	next = next_choice(sample, cost);
+	next = measure_next_choice(sample, cost);
 	if (next != used)
 		coll_copy_publish(node, plan->copy_class, next);
 	sample->now = next;
 	/* The choice was made by this operation. */
 	if (sample->phase == COLL_COPY_SETTLED && !sample->count)
-		tell(node, sample);
+		measure_tell(node, sample);
 }

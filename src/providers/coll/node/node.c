@@ -50,7 +50,7 @@ void coll_node_set_tell(struct coll_node *node, coll_node_tell_fn *tell, void *a
 }
 
 /* Do members share processors? All members come to the same result. */
-static bool is_oversubscribed(const struct coll_node *node)
+static bool coll_node_is_oversubscribed(const struct coll_node *node)
 {
 	for (uint32_t i = 0; i < node->members; i++) {
 		const struct coll_card *card = &node->card[i];
@@ -66,7 +66,7 @@ static bool is_oversubscribed(const struct coll_node *node)
 	return false;
 }
 
-static bool may_read_all(const struct coll_node *node)
+static bool node_may_read_all(const struct coll_node *node)
 {
 	for (uint32_t i = 0; i < node->members; i++)
 		if (i != node->rank && !coll_direct_probe(node, i))
@@ -74,7 +74,7 @@ static bool may_read_all(const struct coll_node *node)
 	return true;
 }
 
-static int map_members(struct coll_node *node, const struct coll_node_card *cards)
+static int node_map_members(struct coll_node *node, const struct coll_node_card *cards)
 {
 	int ret;
 
@@ -93,7 +93,7 @@ static int map_members(struct coll_node *node, const struct coll_node_card *card
 	return 0;
 }
 
-static void unmap_members(struct coll_node *node)
+static void node_unmap_members(struct coll_node *node)
 {
 	for (uint32_t i = 0; i < node->members; i++)
 		if (node->segment && node->segment[i] && i != node->rank)
@@ -121,17 +121,17 @@ int coll_node_attach(struct coll_node *node, const struct coll_node_card *cards,
 	node->card = calloc(count, sizeof(*node->card));
 	node->gone = calloc(count, sizeof(*node->gone));
 	if (node->segment && node->card && node->gone && coll_tree_init(node))
-		ret = map_members(node, cards);
+		ret = node_map_members(node, cards);
 	if (ret) {
-		unmap_members(node);
+		node_unmap_members(node);
 		return ret;
 	}
-	node->oversubscribed = is_oversubscribed(node);
+	node->oversubscribed = coll_node_is_oversubscribed(node);
 	node->call_yields = coll_call_yields(node);
 	coll_copy_init(node);
 	coll_settings_publish(node);
 	atomic_store_explicit(
-		&node->own->may_read, may_read_all(node), memory_order_release);
+		&node->own->may_read, node_may_read_all(node), memory_order_release);
 	return 0;
 }
 
@@ -158,7 +158,7 @@ void coll_node_close(struct coll_node *node)
 		return;
 	if (node->fd >= 0)
 		(void)wf_sys_close(node->fd);
-	unmap_members(node);
+	node_unmap_members(node);
 	free(node->scratch);
 	/* A forked child has no mapping, and must not leave for its parent. */
 	if (getpid() == node->pid) {

@@ -116,7 +116,8 @@ static void plan_sources(struct coll_plan *plan, const struct coll_args *args)
 
 /* If the members of a broadcast share processors, they run one after the other: then
  * the data that the root has written into the segment are in their caches. */
-static bool may_be_direct(const struct coll_plan *plan, const struct coll_node *node)
+static bool plan_may_be_direct(
+	const struct coll_plan *plan, const struct coll_node *node)
 {
 	size_t least = node->setting[node->oversubscribed
 					     ? COLL_NODE_DIRECT_BYTES_OVERSUBSCRIBED
@@ -131,7 +132,7 @@ static bool plan_direct(struct coll_plan *plan, const struct coll_node *node)
 {
 	plan->is_direct = false;
 	plan->copy_class = -1;
-	if (!may_be_direct(plan, node))
+	if (!plan_may_be_direct(plan, node))
 		return false;
 	plan->copy_class = coll_copy_class(plan);
 	plan->is_direct = coll_copy_is_direct(node, plan->copy_class);

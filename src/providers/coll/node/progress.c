@@ -39,7 +39,7 @@ bool coll_all_full(
 	return true;
 }
 
-static bool post(struct coll_node *node)
+static bool progress_post(struct coll_node *node)
 {
 	const struct coll_plan *plan = &node->plan;
 
@@ -57,7 +57,7 @@ static bool post(struct coll_node *node)
 	return true;
 }
 
-static bool share(struct coll_node *node)
+static bool progress_share(struct coll_node *node)
 {
 	const struct coll_plan *plan = &node->plan;
 	struct coll_cursor *at = &node->share;
@@ -77,7 +77,7 @@ static bool share(struct coll_node *node)
 	return true;
 }
 
-static bool take(struct coll_node *node)
+static bool progress_take(struct coll_node *node)
 {
 	const struct coll_plan *plan = &node->plan;
 	struct coll_cursor *at = &node->take;
@@ -97,7 +97,7 @@ static bool take(struct coll_node *node)
 	return true;
 }
 
-static int finish(struct coll_node *node)
+static int progress_finish(struct coll_node *node)
 {
 	node->busy = false;
 	node->next = node->base + node->plan.uses;
@@ -109,18 +109,18 @@ static int finish(struct coll_node *node)
 	return 1;
 }
 
-static int advance_chunks(struct coll_node *node)
+static int progress_advance_chunks(struct coll_node *node)
 {
 	bool moved = false, any;
 
 	do {
-		any = post(node);
-		any |= share(node);
-		any |= take(node);
+		any = progress_post(node);
+		any |= progress_share(node);
+		any |= progress_take(node);
 		moved |= any;
 	} while (any);
 	if (node->take.chunk == node->plan.chunks)
-		return finish(node);
+		return progress_finish(node);
 	if (moved)
 		coll_wait_ends(node);
 	else
@@ -129,7 +129,7 @@ static int advance_chunks(struct coll_node *node)
 }
 
 /* An operation without chunks. */
-static int advance_steps(struct coll_node *node)
+static int progress_advance_steps(struct coll_node *node)
 {
 	bool moved;
 	int ret = node->plan.is_tree ? coll_tree_advance(node, &moved)
@@ -139,7 +139,7 @@ static int advance_steps(struct coll_node *node)
 		return coll_fail(node, ret);
 	if (ret) {
 		coll_set_done(node, node->base + node->plan.stride);
-		return finish(node);
+		return progress_finish(node);
 	}
 	if (!moved)
 		return coll_node_wait(node);
@@ -147,11 +147,11 @@ static int advance_steps(struct coll_node *node)
 	return 0;
 }
 
-static int advance(struct coll_node *node)
+static int progress_advance(struct coll_node *node)
 {
 	if (node->plan.is_direct || node->plan.is_tree)
-		return advance_steps(node);
-	return advance_chunks(node);
+		return progress_advance_steps(node);
+	return progress_advance_chunks(node);
 }
 
 bool coll_node_can(const struct coll_node *node, const struct coll_args *args)
@@ -179,7 +179,8 @@ bool coll_node_can(const struct coll_node *node, const struct coll_args *args)
  * line. Returns the number of chunks posted: 0 if the post is not that simple, or must
  * not be made.
  */
-static uint64_t post_early(struct coll_node *node, const struct coll_args *args)
+static uint64_t progress_post_early(
+	struct coll_node *node, const struct coll_args *args)
 {
 	struct coll_role role = coll_roles[args->kind][args->rank != args->root];
 	size_t len = args->kind == FI_BARRIER ? 0 : args->count * args->size;
@@ -199,7 +200,7 @@ static uint64_t post_early(struct coll_node *node, const struct coll_args *args)
 
 /* Poll for members that make the call at about the same time: as long as a line takes
  * between processors, and as another member takes to copy as many bytes. */
-static bool spin(struct coll_node *node, uint64_t use)
+static bool progress_spin(struct coll_node *node, uint64_t use)
 {
 	size_t spins = SPINS + node->plan.part * node->plan.parts / SPIN_BYTES;
 
@@ -214,7 +215,7 @@ static bool spin(struct coll_node *node, uint64_t use)
 
 /* Execute a whole operation of one chunk, if the other members make the call at about
  * the same time. */
-static bool run_at_once(struct coll_node *node)
+static bool progress_run_at_once(struct coll_node *node)
 {
 	const struct coll_plan *plan = &node->plan;
 
@@ -227,7 +228,7 @@ static bool run_at_once(struct coll_node *node)
 		node->posted = 1;
 	}
 	if (plan->role.takes) {
-		if (!spin(node, node->base))
+		if (!progress_spin(node, node->base))
 			return false;
 		coll_take(node, 0);
 	}
@@ -236,7 +237,7 @@ static bool run_at_once(struct coll_node *node)
 }
 
 /* The same for an operation that goes through the tree. */
-static bool climb_at_once(struct coll_node *node)
+static bool progress_climb_at_once(struct coll_node *node)
 {
 	unsigned int most = node->oversubscribed ? node->call_yields : SPINS, idle = 0;
 	bool moved;
@@ -252,12 +253,12 @@ static bool climb_at_once(struct coll_node *node)
 	return true;
 }
 
-static bool end_at_once(struct coll_node *node)
+static bool progress_end_at_once(struct coll_node *node)
 {
 	if (!node->plan.is_tree)
-		return run_at_once(node);
+		return progress_run_at_once(node);
 	coll_tree_start(node);
-	return climb_at_once(node);
+	return progress_climb_at_once(node);
 }
 
 int coll_node_start(struct coll_node *node, const struct coll_args *args)
@@ -265,23 +266,23 @@ int coll_node_start(struct coll_node *node, const struct coll_args *args)
 	if (wf_unlikely(node->err))
 		return node->err;
 	node->base = node->next;
-	node->posted = node->is_posted ? 1 : post_early(node, args);
+	node->posted = node->is_posted ? 1 : progress_post_early(node, args);
 	node->is_posted = false;
 	coll_plan(node, args);
 	node->take = (struct coll_cursor){ .seen = node->plan.first };
-	if (end_at_once(node))
-		return finish(node);
+	if (progress_end_at_once(node))
+		return progress_finish(node);
 	node->share = (struct coll_cursor){ .chunk = node->posted };
 	node->direct = (struct coll_direct){ 0 };
 	node->busy = true;
 	coll_copy_start(node);
 	coll_wait_ends(node);
-	return advance(node);
+	return progress_advance(node);
 }
 
 int coll_node_progress(struct coll_node *node)
 {
 	if (node->err)
 		return node->err;
-	return node->busy ? advance(node) : 1;
+	return node->busy ? progress_advance(node) : 1;
 }

@@ -28,7 +28,7 @@ bool coll_tree_init(struct coll_node *node)
  *
  * Divide the descendants of @vrank among its children.
  */
-static void divide(struct coll_tree *tree, uint32_t vrank)
+static void tree_divide(struct coll_tree *tree, uint32_t vrank)
 {
 	uint32_t below = tree->end[vrank] - vrank - 1, child = vrank + 1;
 	uint32_t children = WF_MIN(below, tree->degree);
@@ -42,7 +42,7 @@ static void divide(struct coll_tree *tree, uint32_t vrank)
 	}
 }
 
-static size_t auto_degree(const struct coll_node *node)
+static size_t tree_auto_degree(const struct coll_node *node)
 {
 	bool shared = node->oversubscribed;
 	size_t least = node->setting[shared ? COLL_NODE_TREE_MEMBERS_OVERSUBSCRIBED
@@ -60,14 +60,14 @@ void coll_tree_build(struct coll_node *node)
 
 	tree->is_auto = degree == COLL_DEGREE_AUTO;
 	if (tree->is_auto)
-		degree = auto_degree(node);
+		degree = tree_auto_degree(node);
 	tree->degree = 0;
 	if (degree <= COLL_DEGREE_FLAT || node->members < 2)
 		return;
 	tree->degree = (uint32_t)degree;
 	tree->end[0] = (uint16_t)node->members;
 	for (uint32_t vrank = 0; vrank < node->members; vrank++)
-		divide(tree, vrank);
+		tree_divide(tree, vrank);
 }
 
 void coll_tree_free(struct coll_node *node)
@@ -77,14 +77,14 @@ void coll_tree_free(struct coll_node *node)
 }
 
 /* Virtual rank of member @rank: the root of the operation is at the top. */
-static uint32_t vrank_of(const struct coll_node *node, uint32_t rank)
+static uint32_t tree_vrank_of(const struct coll_node *node, uint32_t rank)
 {
 	uint32_t root = node->plan.root;
 
 	return rank >= root ? rank - root : rank + node->members - root;
 }
 
-static const struct coll_segment *segment_at(
+static const struct coll_segment *tree_segment_at(
 	const struct coll_node *node, uint32_t vrank)
 {
 	uint32_t rank = vrank + node->plan.root;
@@ -96,12 +96,12 @@ static const struct coll_segment *segment_at(
 
 enum step { STEP_FREE, STEP_UP, STEP_DOWN };
 
-static uint64_t use_down(const struct coll_node *node)
+static uint64_t tree_use_down(const struct coll_node *node)
 {
 	return node->base + node->plan.stride - 1;
 }
 
-static bool has_children(const struct coll_node *node)
+static bool tree_has_children(const struct coll_node *node)
 {
 	const struct coll_climb *climb = &node->climb;
 
@@ -110,7 +110,7 @@ static bool has_children(const struct coll_node *node)
 
 /* Does the tree take less time than direct reads of all members' slots? Not where the
  * data fit into lines, nor where one member reads from all others or all from one. */
-static bool is_best(const struct coll_plan *plan)
+static bool tree_is_best(const struct coll_plan *plan)
 {
 	return plan->kind == FI_ALLREDUCE && plan->part > COLL_LINE_BYTES;
 }
@@ -120,7 +120,8 @@ bool coll_tree_plan(const struct coll_node *node, struct coll_plan *plan)
 	bool is_barrier = plan->kind == FI_BARRIER;
 
 	if (!node->tree.degree || plan->part > node->setting[COLL_NODE_TREE_BYTES] ||
-		!(plan->part || is_barrier) || (node->tree.is_auto && !is_best(plan)))
+		!(plan->part || is_barrier) ||
+		(node->tree.is_auto && !tree_is_best(plan)))
 		return false;
 	switch (plan->kind) {
 	case FI_BARRIER:
@@ -147,7 +148,7 @@ bool coll_tree_plan(const struct coll_node *node, struct coll_plan *plan)
 
 void coll_tree_start(struct coll_node *node)
 {
-	uint32_t vrank = vrank_of(node, node->rank);
+	uint32_t vrank = tree_vrank_of(node, node->rank);
 
 	node->climb = (struct coll_climb){
 		.step = STEP_FREE,
@@ -157,19 +158,19 @@ void coll_tree_start(struct coll_node *node)
 }
 
 /* Have the children posted? The next call skips the children that have. */
-static bool have_come(struct coll_node *node)
+static bool tree_have_come(struct coll_node *node)
 {
 	struct coll_climb *climb = &node->climb;
 	const uint16_t *end = node->tree.end;
 
 	for (; climb->child < end[climb->vrank]; climb->child = end[climb->child])
-		if (!coll_is_full(segment_at(node, climb->child), node->base))
+		if (!coll_is_full(tree_segment_at(node, climb->child), node->base))
 			return false;
 	return true;
 }
 
 /* Reduce the input and what the children have posted into @to. */
-static void combine(struct coll_node *node, uint8_t *to)
+static void tree_combine(struct coll_node *node, uint8_t *to)
 {
 	const struct coll_plan *plan = &node->plan;
 	const uint16_t *end = node->tree.end;
@@ -178,7 +179,8 @@ static void combine(struct coll_node *node, uint8_t *to)
 
 	for (uint32_t child = vrank + 1; child < end[vrank]; child = end[child]) {
 		plan->reduce(to, sum,
-			coll_data_of(segment_at(node, child), node->base, plan->part),
+			coll_data_of(
+				tree_segment_at(node, child), node->base, plan->part),
 			plan->part / plan->size);
 		sum = to;
 	}
@@ -186,38 +188,39 @@ static void combine(struct coll_node *node, uint8_t *to)
 		coll_copy_data(to, sum, plan->part);
 }
 
-static void go_up(struct coll_node *node)
+static void tree_go_up(struct coll_node *node)
 {
 	const struct coll_plan *plan = &node->plan;
 	bool is_top = !node->climb.vrank;
 
 	if (plan->has_up && plan->part)
-		combine(node, is_top ? plan->out
+		tree_combine(
+			node, is_top ? plan->out
 				     : coll_own_data(node, node->base, plan->part));
 	if (plan->has_up && !is_top)
 		coll_publish(node, node->base);
 }
 
-static bool may_go_down(const struct coll_node *node)
+static bool tree_may_go_down(const struct coll_node *node)
 {
 	uint32_t vrank = node->climb.vrank;
 
-	return !vrank ||
-	       coll_is_full(segment_at(node, node->tree.parent[vrank]), use_down(node));
+	return !vrank || coll_is_full(tree_segment_at(node, node->tree.parent[vrank]),
+				 tree_use_down(node));
 }
 
 /* The children wait for the result, so it is posted before it is copied to @out. */
-static void go_down(struct coll_node *node)
+static void tree_go_down(struct coll_node *node)
 {
 	const struct coll_plan *plan = &node->plan;
-	uint64_t use = use_down(node);
+	uint64_t use = tree_use_down(node);
 	uint32_t vrank = node->climb.vrank;
 	const uint8_t *from = plan->has_up ? plan->out : plan->in;
 
 	if (vrank)
-		from = coll_data_of(
-			segment_at(node, node->tree.parent[vrank]), use, plan->part);
-	if (has_children(node)) {
+		from = coll_data_of(tree_segment_at(node, node->tree.parent[vrank]),
+			use, plan->part);
+	if (tree_has_children(node)) {
 		if (plan->part)
 			coll_copy_data(
 				coll_own_data(node, use, plan->part), from, plan->part);
@@ -228,9 +231,9 @@ static void go_down(struct coll_node *node)
 }
 
 /* Does this member post, in the latest of its slots? */
-static bool posts(const struct coll_node *node)
+static bool tree_posts(const struct coll_node *node)
 {
-	return (node->plan.has_down && has_children(node)) ||
+	return (node->plan.has_down && tree_has_children(node)) ||
 	       (node->plan.has_up && node->climb.vrank);
 }
 
@@ -241,54 +244,54 @@ int coll_tree_advance(struct coll_node *node, bool *ret_moved)
 
 	*ret_moved = false;
 	if (climb->step == STEP_FREE) {
-		if (posts(node) && !coll_is_free(node, use_down(node)))
+		if (tree_posts(node) && !coll_is_free(node, tree_use_down(node)))
 			return 0;
 		climb->step++;
 		*ret_moved = true;
 	}
 	if (climb->step == STEP_UP) {
-		if (plan->has_up && !have_come(node))
+		if (plan->has_up && !tree_have_come(node))
 			return 0;
-		go_up(node);
+		tree_go_up(node);
 		climb->step++;
 		*ret_moved = true;
 	}
 	if (!plan->has_down)
 		return 1;
-	if (!may_go_down(node))
+	if (!tree_may_go_down(node))
 		return 0;
-	go_down(node);
+	tree_go_down(node);
 	*ret_moved = true;
 	return 1;
 }
 
 /* ---- members that are gone ---- */
 
-static bool has_posted(const struct coll_node *node, uint32_t vrank, uint64_t use)
+static bool tree_has_posted(const struct coll_node *node, uint32_t vrank, uint64_t use)
 {
-	return coll_is_full(segment_at(node, vrank), use);
+	return coll_is_full(tree_segment_at(node, vrank), use);
 }
 
 bool coll_tree_needs(const struct coll_node *node, uint32_t member)
 {
 	const struct coll_plan *plan = &node->plan;
 	const uint16_t *end = node->tree.end;
-	uint32_t own = node->climb.vrank, vrank = vrank_of(node, member);
+	uint32_t own = node->climb.vrank, vrank = tree_vrank_of(node, member);
 
 	switch ((enum step)node->climb.step) {
 	case STEP_FREE:
 		return !coll_is_past(atomic_load_explicit(&node->segment[member]->done,
 					     memory_order_acquire),
-			use_down(node));
+			tree_use_down(node));
 	case STEP_UP:
 		return vrank > own && vrank < end[own] &&
-		       !has_posted(node, vrank, node->base);
+		       !tree_has_posted(node, vrank, node->base);
 	case STEP_DOWN:
 		break;
 	}
 	/* The ancestors of this member, and all members whose input the result needs.
 	 */
 	if (vrank < own && end[vrank] > own)
-		return !has_posted(node, vrank, use_down(node));
-	return plan->has_up && vrank && !has_posted(node, vrank, node->base);
+		return !tree_has_posted(node, vrank, tree_use_down(node));
+	return plan->has_up && vrank && !tree_has_posted(node, vrank, node->base);
 }

@@ -22,7 +22,7 @@ enum {
 };
 
 /* Does the operation need another post of @member before it can end? */
-static bool needs_post(const struct coll_node *node, uint32_t member)
+static bool wait_needs_post(const struct coll_node *node, uint32_t member)
 {
 	const struct coll_plan *plan = &node->plan;
 	const struct coll_segment *segment = node->segment[member];
@@ -41,7 +41,7 @@ static bool needs_post(const struct coll_node *node, uint32_t member)
 }
 
 /* Must @member read the contents of a slot before the operation can end? */
-static bool needs_slot(const struct coll_node *node, uint32_t member)
+static bool wait_needs_slot(const struct coll_node *node, uint32_t member)
 {
 	const struct coll_plan *plan = &node->plan;
 	uint64_t done = atomic_load_explicit(
@@ -56,7 +56,7 @@ static bool needs_slot(const struct coll_node *node, uint32_t member)
 	       !coll_is_past(done, coll_use(node, node->share.chunk) + 1);
 }
 
-static bool is_gone(const struct coll_node *node, uint32_t member)
+static bool wait_is_gone(const struct coll_node *node, uint32_t member)
 {
 	const struct coll_card *card = &node->card[member];
 
@@ -68,20 +68,21 @@ static bool is_gone(const struct coll_node *node, uint32_t member)
 
 /* A member that is gone may have posted shortly before. So the operation fails at the
  * next check after the one that noticed it. */
-static int check(struct coll_node *node)
+static int wait_check(struct coll_node *node)
 {
 	for (uint32_t i = 0; i < node->members; i++) {
-		if (i == node->rank || (!needs_post(node, i) && !needs_slot(node, i)))
+		if (i == node->rank ||
+			(!wait_needs_post(node, i) && !wait_needs_slot(node, i)))
 			continue;
 		if (node->gone[i])
 			return coll_fail(node, -FI_ECONNRESET);
-		node->gone[i] = is_gone(node, i);
+		node->gone[i] = wait_is_gone(node, i);
 	}
 	return 0;
 }
 
 /* Yield if other members may wait for the processor. */
-static void yield(struct coll_node *node)
+static void wait_yield(struct coll_node *node)
 {
 	if (node->oversubscribed)
 		(void)sched_yield();
@@ -114,14 +115,14 @@ int coll_node_wait(struct coll_node *node)
 
 	if (!node->oversubscribed && !wf_patience_ends(&node->patience))
 		return 0;
-	yield(node);
+	wait_yield(node);
 	if (node->oversubscribed && ++node->yields % YIELDS)
 		return 0;
 	now = wf_coarse_ns();
 	if (node->check_ns && now < node->check_ns)
 		return 0;
 	if (node->check_ns) {
-		int ret = check(node);
+		int ret = wait_check(node);
 
 		if (ret)
 			return ret;
@@ -141,6 +142,6 @@ int coll_fail(struct coll_node *node, int err)
 void coll_leave(struct coll_node *node)
 {
 	coll_set_done(node, COLL_DONE_ALL);
-	/* Pairs with is_gone of the others. */
+	/* Pairs with wait_is_gone of the others. */
 	atomic_store_explicit(&node->own->left, 1, memory_order_release);
 }

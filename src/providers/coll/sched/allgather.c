@@ -4,7 +4,7 @@
 #include "sys/compiler.h"
 
 /* This member's block of the result. */
-static const char *own_block(const struct coll_args *args)
+static const char *allgather_own_block(const struct coll_args *args)
 {
 	return args->buf == args->result ? coll_block(args, args->result, args->rank)
 					 : args->buf;
@@ -14,7 +14,7 @@ void coll_allgather_ring(struct coll_build *b)
 {
 	const struct coll_args *args = b->args;
 
-	coll_ring_gather(b, args->count * args->members, 0, own_block(args));
+	coll_ring_gather(b, args->count * args->members, 0, allgather_own_block(args));
 }
 
 /* In round i, members at distance 2^i exchange the 2^i blocks that they have. */
@@ -30,7 +30,7 @@ void coll_allgather_doubling(struct coll_build *b)
 	for (uint32_t step = 1; step < args->members; step *= 2) {
 		uint32_t mine = args->rank & ~(step - 1), theirs = mine ^ step;
 		const char *src = step > 1 ? coll_block(args, args->result, mine)
-					   : own_block(args);
+					   : allgather_own_block(args);
 
 		coll_recv(b, args->rank ^ step, coll_block(args, args->result, theirs),
 			step * len);
@@ -53,7 +53,7 @@ void coll_allgather_bruck(struct coll_build *b)
 
 	if (!coll_temp(b, n * len, 0, &temp))
 		return;
-	coll_copy(b, temp, own_block(args), len);
+	coll_copy(b, temp, allgather_own_block(args), len);
 	for (uint64_t have = 1; have < n; have *= 2) {
 		uint32_t distance = (uint32_t)have,
 			 more = WF_MIN(distance, n - distance);

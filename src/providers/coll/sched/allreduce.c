@@ -3,7 +3,7 @@
 #include "providers/coll/sched/fold.h"
 #include "providers/coll/sched/ring.h"
 
-static bool fold_all(struct coll_build *b, struct coll_fold *ret_fold)
+static bool allreduce_fold_all(struct coll_build *b, struct coll_fold *ret_fold)
 {
 	const struct coll_args *args = b->args;
 	char *none;
@@ -19,7 +19,7 @@ void coll_allreduce_doubling(struct coll_build *b)
 	const struct coll_args *args = b->args;
 	struct coll_fold fold;
 
-	if (!fold_all(b, &fold))
+	if (!allreduce_fold_all(b, &fold))
 		return;
 	for (uint32_t step = 1; step < fold.slots && !fold.aside; step *= 2) {
 		struct coll_exchange x = {
@@ -43,7 +43,7 @@ void coll_allreduce_rabenseifner(struct coll_build *b)
 {
 	struct coll_fold fold;
 
-	if (!fold_all(b, &fold))
+	if (!allreduce_fold_all(b, &fold))
 		return;
 	if (!fold.aside) {
 		coll_fold_halve(b, &fold, false);

@@ -10,7 +10,7 @@ struct bruck {
 
 /* Copy the blocks whose number has the bit @distance to @packed, or back. Returns their
  * number. */
-static size_t pack(
+static size_t alltoall_pack(
 	struct coll_build *b, const struct bruck *bruck, uint32_t distance, bool unpack)
 {
 	const struct coll_args *args = b->args;
@@ -47,12 +47,12 @@ void coll_alltoall_bruck(struct coll_build *b)
 	coll_copy(b, coll_block(args, bruck.blocks, n - rank), args->buf, rank * len);
 	for (uint64_t step = 1; step < n; step *= 2) {
 		uint32_t distance = (uint32_t)step;
-		size_t packed = pack(b, &bruck, distance, false) * len;
+		size_t packed = alltoall_pack(b, &bruck, distance, false) * len;
 
 		coll_recv(b, coll_before(rank, distance, n), bruck.in, packed);
 		coll_send(b, coll_after(rank, distance, n), bruck.out, packed);
 		coll_wait(b);
-		(void)pack(b, &bruck, distance, true);
+		(void)alltoall_pack(b, &bruck, distance, true);
 	}
 	for (uint32_t i = 0; i < n; i++)
 		coll_copy(b, coll_block(args, args->result, coll_before(rank, i, n)),
@@ -61,7 +61,7 @@ void coll_alltoall_bruck(struct coll_build *b)
 
 /* In round i the members whose ranks add up to i exchange blocks. The received block is
  * kept in memory of the schedule until the other block has been sent. */
-static void pairwise_in_place(struct coll_build *b)
+static void alltoall_pairwise_in_place(struct coll_build *b)
 {
 	const struct coll_args *args = b->args;
 	uint32_t n = args->members, before = args->rank;
@@ -96,7 +96,7 @@ void coll_alltoall_pairwise(struct coll_build *b)
 	size_t len = coll_block_len(args);
 
 	if (args->buf == args->result) {
-		pairwise_in_place(b);
+		alltoall_pairwise_in_place(b);
 		return;
 	}
 	for (uint32_t i = 1; i < n; i++) {

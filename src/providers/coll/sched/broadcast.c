@@ -20,7 +20,7 @@ struct range {
 	size_t begin, len; /* offset in the data, and length, in bytes */
 };
 
-static struct range piece_range(
+static struct range broadcast_piece_range(
 	const struct coll_args *args, uint32_t pieces, uint32_t k)
 {
 	size_t begin = coll_part(args->count, pieces, k) * args->size,
@@ -29,7 +29,7 @@ static struct range piece_range(
 	return (struct range){ begin, end - begin };
 }
 
-static void send_to_children(
+static void broadcast_send_to_children(
 	struct coll_build *b, const struct coll_tree *tree, struct range piece)
 {
 	const char *buf = b->args->result;
@@ -50,25 +50,27 @@ void coll_broadcast_binomial(struct coll_build *b)
 	char *buf = args->result;
 
 	for (uint32_t k = 0; k < pieces; k++) {
-		struct range piece = piece_range(args, pieces, k);
+		struct range piece = broadcast_piece_range(args, pieces, k);
 
 		if (tree.number)
 			coll_recv(b, coll_tree_parent(&tree), buf + piece.begin,
 				piece.len);
 		if (k && tree.number)
-			send_to_children(b, &tree, piece_range(args, pieces, k - 1));
+			broadcast_send_to_children(
+				b, &tree, broadcast_piece_range(args, pieces, k - 1));
 		if (!tree.number)
-			send_to_children(b, &tree, piece);
+			broadcast_send_to_children(b, &tree, piece);
 		else if (tree.extent > 1)
 			coll_wait(b);
 	}
 	if (tree.number)
-		send_to_children(b, &tree, piece_range(args, pieces, pieces - 1));
+		broadcast_send_to_children(
+			b, &tree, broadcast_piece_range(args, pieces, pieces - 1));
 }
 
 /* Scatter the buffer, in as many parts as there are members; a member passes on the
  * parts of its subtree. */
-static void scatter_parts(struct coll_build *b, const struct coll_tree *tree)
+static void broadcast_scatter_parts(struct coll_build *b, const struct coll_tree *tree)
 {
 	const struct coll_args *args = b->args;
 	uint32_t n = tree->members, at = tree->number;
@@ -92,7 +94,7 @@ static void scatter_parts(struct coll_build *b, const struct coll_tree *tree)
 }
 
 /* Does the member get @part by the scatter? */
-static bool has_part(uint32_t number, uint32_t part, uint32_t members)
+static bool broadcast_has_part(uint32_t number, uint32_t part, uint32_t members)
 {
 	return part >= number && part - number < coll_tree_extent(number, members);
 }
@@ -107,21 +109,21 @@ void coll_broadcast_scatter_allgather(struct coll_build *b)
 		 before = coll_before(at, 1, n);
 	char *buf = args->result;
 
-	scatter_parts(b, &tree);
+	broadcast_scatter_parts(b, &tree);
 	for (uint32_t i = 1; i < n; i++) {
 		uint32_t in = coll_before(at, i, n), out = coll_after(in, 1, n);
 		size_t begin = coll_part(args->count, n, in) * args->size,
 		       end = coll_part(args->count, n, in + 1) * args->size;
 
-		if (!has_part(at, in, n))
+		if (!broadcast_has_part(at, in, n))
 			coll_recv(b, coll_tree_rank(&tree, before), buf + begin,
 				end - begin);
 		begin = coll_part(args->count, n, out) * args->size;
 		end = coll_part(args->count, n, out + 1) * args->size;
-		if (!has_part(next, out, n))
+		if (!broadcast_has_part(next, out, n))
 			coll_send(b, coll_tree_rank(&tree, next), buf + begin,
 				end - begin);
-		if (!has_part(at, in, n))
+		if (!broadcast_has_part(at, in, n))
 			coll_wait(b);
 	}
 }

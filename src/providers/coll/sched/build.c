@@ -10,13 +10,13 @@
 enum { ACTS_FIRST = 24 };
 
 /* Values of these types have padding, which reductions do not write. */
-static bool has_padding(const struct coll_args *args)
+static bool build_has_padding(const struct coll_args *args)
 {
 	return args->datatype == FI_LONG_DOUBLE ||
 	       args->datatype == FI_LONG_DOUBLE_COMPLEX;
 }
 
-static size_t in_lines(size_t len)
+static size_t build_in_lines(size_t len)
 {
 	return (len + WF_CACHELINE - 1) & ~(size_t)(WF_CACHELINE - 1);
 }
@@ -24,7 +24,7 @@ static size_t in_lines(size_t len)
 bool coll_temp(struct coll_build *b, size_t len, size_t piece_len, char **ret_temp)
 {
 	struct coll_sched *sched = b->sched;
-	size_t need = in_lines(len) + 2 * in_lines(piece_len);
+	size_t need = build_in_lines(len) + 2 * build_in_lines(piece_len);
 
 	if (need > sched->temp_size) {
 		free(sched->temp);
@@ -37,20 +37,20 @@ bool coll_temp(struct coll_build *b, size_t len, size_t piece_len, char **ret_te
 		sched->temp_size = need;
 	}
 	/* Do not send other data of this process in the padding. */
-	if (has_padding(b->args))
+	if (build_has_padding(b->args))
 		memset(sched->temp, 0, need);
-	b->piece[0] = (char *)sched->temp + in_lines(len);
-	b->piece[1] = b->piece[0] + in_lines(piece_len);
+	b->piece[0] = (char *)sched->temp + build_in_lines(len);
+	b->piece[1] = b->piece[0] + build_in_lines(piece_len);
 	*ret_temp = sched->temp;
 	return true;
 }
 
-static uint32_t rank_of(const struct coll_build *b, uint32_t member)
+static uint32_t build_rank_of(const struct coll_build *b, uint32_t member)
 {
 	return b->leaders ? coll_leader(b->leaders, member) : member;
 }
 
-static void add(struct coll_build *b, struct coll_act act)
+static void build_add(struct coll_build *b, struct coll_act act)
 {
 	struct coll_sched *sched = b->sched;
 
@@ -73,10 +73,10 @@ void coll_send(struct coll_build *b, uint32_t to, const char *src, size_t len)
 {
 	if (!len)
 		return;
-	add(b, (struct coll_act){ .kind = COLL_ACT_SEND,
-		       .peer = rank_of(b, to),
-		       .src = src,
-		       .len = len });
+	build_add(b, (struct coll_act){ .kind = COLL_ACT_SEND,
+			     .peer = build_rank_of(b, to),
+			     .src = src,
+			     .len = len });
 	b->pending = true;
 }
 
@@ -84,22 +84,25 @@ void coll_recv(struct coll_build *b, uint32_t from, char *dst, size_t len)
 {
 	if (!len)
 		return;
-	add(b, (struct coll_act){ .kind = COLL_ACT_RECV,
-		       .peer = rank_of(b, from),
-		       .dst = dst,
-		       .len = len });
+	build_add(b, (struct coll_act){ .kind = COLL_ACT_RECV,
+			     .peer = build_rank_of(b, from),
+			     .dst = dst,
+			     .len = len });
 	b->pending = true;
 }
 
 void coll_signal(struct coll_build *b, uint32_t to, uint32_t from)
 {
-	add(b, (struct coll_act){ .kind = COLL_ACT_RECV, .peer = rank_of(b, from) });
-	add(b, (struct coll_act){ .kind = COLL_ACT_SEND, .peer = rank_of(b, to) });
+	build_add(b, (struct coll_act){
+			     .kind = COLL_ACT_RECV, .peer = build_rank_of(b, from) });
+	build_add(b, (struct coll_act){
+			     .kind = COLL_ACT_SEND, .peer = build_rank_of(b, to) });
 	b->pending = true;
 }
 
 /* Extend the previous copy action, if it ends where this copy begins. */
-static bool prolong_copy(struct coll_build *b, char *dst, const char *src, size_t len)
+static bool build_prolong_copy(
+	struct coll_build *b, char *dst, const char *src, size_t len)
 {
 	struct coll_act *last;
 
@@ -115,10 +118,11 @@ static bool prolong_copy(struct coll_build *b, char *dst, const char *src, size_
 
 void coll_copy(struct coll_build *b, char *dst, const char *src, size_t len)
 {
-	if (!len || dst == src || prolong_copy(b, dst, src, len))
+	if (!len || dst == src || build_prolong_copy(b, dst, src, len))
 		return;
-	add(b, (struct coll_act){
-		       .kind = COLL_ACT_COPY, .dst = dst, .src = src, .len = len });
+	build_add(
+		b, (struct coll_act){
+			   .kind = COLL_ACT_COPY, .dst = dst, .src = src, .len = len });
 }
 
 void coll_combine(struct coll_build *b, char *dst, const char *first,
@@ -126,24 +130,24 @@ void coll_combine(struct coll_build *b, char *dst, const char *first,
 {
 	if (!len)
 		return;
-	add(b, (struct coll_act){ .kind = COLL_ACT_REDUCE,
-		       .dst = dst,
-		       .src = first,
-		       .src2 = second,
-		       .len = len });
+	build_add(b, (struct coll_act){ .kind = COLL_ACT_REDUCE,
+			     .dst = dst,
+			     .src = first,
+			     .src2 = second,
+			     .len = len });
 }
 
 void coll_wait(struct coll_build *b)
 {
 	if (b->pending)
-		add(b, (struct coll_act){ .kind = COLL_ACT_WAIT });
+		build_add(b, (struct coll_act){ .kind = COLL_ACT_WAIT });
 	b->pending = false;
 }
 
 void coll_node_act(struct coll_build *b, uint32_t i, const struct coll_args *args)
 {
 	b->sched->node[i] = *args;
-	add(b, (struct coll_act){ .kind = COLL_ACT_NODE, .peer = i });
+	build_add(b, (struct coll_act){ .kind = COLL_ACT_NODE, .peer = i });
 	b->pending = false;
 }
 

@@ -20,54 +20,56 @@ struct coll_setting coll_sched_settings[COLL_SCHED_SETTINGS] = {
 	[COLL_PIECE_BYTES] = { 256 << 10, COLL_PIECE_ALIGN, SIZE_MAX },
 };
 
-static size_t setting(enum coll_sched_setting which)
+static size_t choose_setting(enum coll_sched_setting which)
 {
 	return coll_sched_settings[which].value;
 }
 
-static bool power_of_two(uint32_t members)
+static bool choose_power_of_two(uint32_t members)
 {
 	return !(members & (members - 1));
 }
 
 static enum coll_algo choose_broadcast(uint32_t members, size_t block)
 {
-	return members <= 2 || block <= setting(COLL_BROADCAST_BINOMIAL_BYTES)
+	return members <= 2 || block <= choose_setting(COLL_BROADCAST_BINOMIAL_BYTES)
 		       ? COLL_ALGO_BINOMIAL
 		       : COLL_ALGO_SCATTER_ALLGATHER;
 }
 
 static enum coll_algo choose_alltoall(uint32_t members, size_t block)
 {
-	return members >= setting(COLL_ALLTOALL_BRUCK_MEMBERS) &&
-			       block <= setting(COLL_ALLTOALL_BRUCK_BYTES)
+	return members >= choose_setting(COLL_ALLTOALL_BRUCK_MEMBERS) &&
+			       block <= choose_setting(COLL_ALLTOALL_BRUCK_BYTES)
 		       ? COLL_ALGO_BRUCK
 		       : COLL_ALGO_PAIRWISE;
 }
 
 static enum coll_algo choose_allreduce(uint32_t members, size_t block)
 {
-	if (block <= setting(members == 2 ? COLL_ALLREDUCE_DOUBLING_BYTES_OF_TWO
-					  : COLL_ALLREDUCE_DOUBLING_BYTES))
+	if (block <= choose_setting(members == 2 ? COLL_ALLREDUCE_DOUBLING_BYTES_OF_TWO
+						 : COLL_ALLREDUCE_DOUBLING_BYTES))
 		return COLL_ALGO_RECURSIVE_DOUBLING;
-	if (power_of_two(members) ||
-		block <= setting(COLL_ALLREDUCE_RABENSEIFNER_BYTES))
+	if (choose_power_of_two(members) ||
+		block <= choose_setting(COLL_ALLREDUCE_RABENSEIFNER_BYTES))
 		return COLL_ALGO_RABENSEIFNER;
 	return COLL_ALGO_RING;
 }
 
 static enum coll_algo choose_allgather(uint32_t members, size_t total)
 {
-	if (power_of_two(members) && total <= setting(COLL_ALLGATHER_DOUBLING_BYTES))
+	if (choose_power_of_two(members) &&
+		total <= choose_setting(COLL_ALLGATHER_DOUBLING_BYTES))
 		return COLL_ALGO_RECURSIVE_DOUBLING;
-	return total <= setting(COLL_ALLGATHER_BRUCK_BYTES) ? COLL_ALGO_BRUCK
-							    : COLL_ALGO_RING;
+	return total <= choose_setting(COLL_ALLGATHER_BRUCK_BYTES) ? COLL_ALGO_BRUCK
+								   : COLL_ALGO_RING;
 }
 
 static enum coll_algo choose_reduce_scatter(uint32_t members, size_t total)
 {
-	if (total <= setting(power_of_two(members) ? COLL_REDUCE_SCATTER_HALVING_BYTES
-						   : COLL_REDUCE_SCATTER_FOLDED_BYTES))
+	if (total <= choose_setting(choose_power_of_two(members)
+					    ? COLL_REDUCE_SCATTER_HALVING_BYTES
+					    : COLL_REDUCE_SCATTER_FOLDED_BYTES))
 		return COLL_ALGO_RECURSIVE_HALVING;
 	return members == 2 ? COLL_ALGO_PAIRWISE : COLL_ALGO_RING;
 }
@@ -75,8 +77,8 @@ static enum coll_algo choose_reduce_scatter(uint32_t members, size_t total)
 /* Scatter and gather. */
 static enum coll_algo choose_scatter(uint32_t members, size_t block)
 {
-	return members >= setting(COLL_SCATTER_BINOMIAL_MEMBERS) &&
-			       block <= setting(COLL_SCATTER_BINOMIAL_BYTES)
+	return members >= choose_setting(COLL_SCATTER_BINOMIAL_MEMBERS) &&
+			       block <= choose_setting(COLL_SCATTER_BINOMIAL_BYTES)
 		       ? COLL_ALGO_BINOMIAL
 		       : COLL_ALGO_LINEAR;
 }
@@ -102,7 +104,7 @@ enum coll_algo coll_choose(const struct coll_args *args, enum coll_algo forced)
 	case FI_REDUCE_SCATTER:
 		return choose_reduce_scatter(members, total);
 	case FI_REDUCE:
-		return block <= setting(COLL_REDUCE_BINOMIAL_BYTES)
+		return block <= choose_setting(COLL_REDUCE_BINOMIAL_BYTES)
 			       ? COLL_ALGO_BINOMIAL
 			       : COLL_ALGO_RABENSEIFNER;
 	default:

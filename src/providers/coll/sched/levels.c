@@ -25,7 +25,7 @@ uint32_t coll_leader(const struct coll_leaders *leaders, uint32_t node)
 	return nodes->first[node];
 }
 
-static struct coll_leaders leaders_of(
+static struct coll_leaders levels_leaders_of(
 	const struct coll_args *args, const struct coll_nodes *nodes)
 {
 	return (struct coll_leaders){
@@ -43,14 +43,14 @@ struct coll_args coll_leader_args(
 	upper.members = nodes->count;
 	upper.rank = nodes->node_of[args->rank];
 	upper.root = 0;
-	if (leaders_of(args, nodes).has_root)
+	if (levels_leaders_of(args, nodes).has_root)
 		upper.root = nodes->node_of[args->root];
 	return upper;
 }
 
 /* Add an operation of @kind on @buf and @result among the members of the node, with
  * their leader as the root. */
-static void node_op(struct coll_build *b, uint32_t i, enum fi_collective_op kind,
+static void levels_node_op(struct coll_build *b, uint32_t i, enum fi_collective_op kind,
 	const void *buf, void *result)
 {
 	const struct coll_nodes *nodes = b->leaders->nodes;
@@ -70,7 +70,7 @@ static void node_op(struct coll_build *b, uint32_t i, enum fi_collective_op kind
 
 /* Add the operation among the leaders, on @buf and @result. Other members take no part
  * in it. */
-static void upper_op(
+static void levels_upper_op(
 	struct coll_build *b, enum coll_algo algo, const void *buf, void *result)
 {
 	const struct coll_args *args = b->args;
@@ -87,7 +87,7 @@ static void upper_op(
 
 /* Memory for the result of the node's reduction: the root's result, or memory of the
  * schedule. NULL: no memory. */
-static void *partial_of(struct coll_build *b)
+static void *levels_partial_of(struct coll_build *b)
 {
 	const struct coll_args *args = b->args;
 	struct coll_sched *sched = b->sched;
@@ -105,44 +105,44 @@ static void *partial_of(struct coll_build *b)
 	return sched->partial;
 }
 
-static void reduce(struct coll_build *b, enum coll_algo algo)
+static void levels_reduce(struct coll_build *b, enum coll_algo algo)
 {
 	const struct coll_args *args = b->args;
 	const struct coll_nodes *nodes = b->leaders->nodes;
 	void *partial;
 
 	if (nodes->members == 1) {
-		upper_op(b, algo, args->buf, args->result);
+		levels_upper_op(b, algo, args->buf, args->result);
 		return;
 	}
 	if (coll_leader(b->leaders, nodes->node_of[args->rank]) != args->rank) {
-		node_op(b, 0, FI_REDUCE, args->buf, NULL);
+		levels_node_op(b, 0, FI_REDUCE, args->buf, NULL);
 		return;
 	}
-	partial = partial_of(b);
+	partial = levels_partial_of(b);
 	if (!partial)
 		return;
-	node_op(b, 0, FI_REDUCE, args->buf, partial);
-	upper_op(b, algo, partial, args->result);
+	levels_node_op(b, 0, FI_REDUCE, args->buf, partial);
+	levels_upper_op(b, algo, partial, args->result);
 }
 
-static void allreduce(struct coll_build *b, enum coll_algo algo)
+static void levels_allreduce(struct coll_build *b, enum coll_algo algo)
 {
 	const struct coll_args *args = b->args;
 
 	if (b->leaders->nodes->members == 1) {
-		upper_op(b, algo, args->buf, args->result);
+		levels_upper_op(b, algo, args->buf, args->result);
 		return;
 	}
-	node_op(b, 0, FI_REDUCE, args->buf, args->result);
-	upper_op(b, algo, args->result, args->result);
-	node_op(b, 1, FI_BROADCAST, args->result, args->result);
+	levels_node_op(b, 0, FI_REDUCE, args->buf, args->result);
+	levels_upper_op(b, algo, args->result, args->result);
+	levels_node_op(b, 1, FI_BROADCAST, args->result, args->result);
 }
 
 int coll_sched_build_levels(struct coll_sched *sched, const struct coll_args *args,
 	const struct coll_nodes *nodes, enum coll_algo algo)
 {
-	struct coll_leaders leaders = leaders_of(args, nodes);
+	struct coll_leaders leaders = levels_leaders_of(args, nodes);
 	struct coll_build b = { .sched = sched, .args = args, .leaders = &leaders };
 
 	coll_sched_begin(sched, args);
@@ -150,19 +150,19 @@ int coll_sched_build_levels(struct coll_sched *sched, const struct coll_args *ar
 		return 0;
 	switch (args->kind) {
 	case FI_BARRIER:
-		node_op(&b, 0, FI_BARRIER, NULL, NULL);
-		upper_op(&b, algo, NULL, NULL);
-		node_op(&b, 1, FI_BARRIER, NULL, NULL);
+		levels_node_op(&b, 0, FI_BARRIER, NULL, NULL);
+		levels_upper_op(&b, algo, NULL, NULL);
+		levels_node_op(&b, 1, FI_BARRIER, NULL, NULL);
 		break;
 	case FI_BROADCAST:
-		upper_op(&b, algo, args->buf, args->result);
-		node_op(&b, 0, FI_BROADCAST, args->buf, args->result);
+		levels_upper_op(&b, algo, args->buf, args->result);
+		levels_node_op(&b, 0, FI_BROADCAST, args->buf, args->result);
 		break;
 	case FI_REDUCE:
-		reduce(&b, algo);
+		levels_reduce(&b, algo);
 		break;
 	default:
-		allreduce(&b, algo);
+		levels_allreduce(&b, algo);
 		break;
 	}
 	return b.err;

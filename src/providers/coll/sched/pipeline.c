@@ -15,14 +15,16 @@ size_t coll_piece_len(const struct coll_args *args, size_t count, uint32_t piece
 	return coll_part(count, pieces, 1) * args->size;
 }
 
-static void start_unit(struct coll_build *b, const struct coll_unit *unit, size_t i)
+static void pipeline_start_unit(
+	struct coll_build *b, const struct coll_unit *unit, size_t i)
 {
 	coll_recv(b, unit->from, b->piece[i % 2], unit->in_len);
 	if (!unit->out_after)
 		coll_send(b, unit->to, unit->out, unit->out_len);
 }
 
-static void reduce_unit(struct coll_build *b, const struct coll_unit *unit, size_t i)
+static void pipeline_reduce_unit(
+	struct coll_build *b, const struct coll_unit *unit, size_t i)
 {
 	const char *in = b->piece[i % 2];
 
@@ -42,7 +44,7 @@ void coll_pipeline(struct coll_build *b, size_t count, bool chained, coll_unit_f
 	if (!count)
 		return;
 	fill(b, arg, 0, &unit);
-	start_unit(b, &unit, 0);
+	pipeline_start_unit(b, &unit, 0);
 	for (size_t i = 0; i < count; i++) {
 		struct coll_unit next = { .out = NULL };
 
@@ -50,11 +52,11 @@ void coll_pipeline(struct coll_build *b, size_t count, bool chained, coll_unit_f
 			fill(b, arg, i + 1, &next);
 		coll_wait(b);
 		if (chained)
-			reduce_unit(b, &unit, i);
+			pipeline_reduce_unit(b, &unit, i);
 		if (i + 1 < count)
-			start_unit(b, &next, i + 1);
+			pipeline_start_unit(b, &next, i + 1);
 		if (!chained)
-			reduce_unit(b, &unit, i);
+			pipeline_reduce_unit(b, &unit, i);
 		unit = next;
 	}
 	coll_wait(b);
@@ -66,7 +68,7 @@ struct pieces {
 	uint32_t count;
 };
 
-static void exchange_unit(
+static void pipeline_exchange_unit(
 	const struct coll_build *b, const void *arg, size_t i, struct coll_unit *unit)
 {
 	const struct pieces *pieces = arg;
@@ -92,7 +94,7 @@ void coll_exchange(struct coll_build *b, const struct coll_exchange *x)
 	size_t most = WF_MAX(x->out_count, x->in_count);
 	struct pieces pieces = { x, coll_pieces(most * b->args->size) };
 
-	coll_pipeline(b, pieces.count, false, exchange_unit, &pieces);
+	coll_pipeline(b, pieces.count, false, pipeline_exchange_unit, &pieces);
 }
 
 size_t coll_exchange_piece(const struct coll_args *args, size_t count)

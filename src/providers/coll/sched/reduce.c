@@ -5,7 +5,7 @@
 
 /* Memory in which a member collects partial results: at the root the result, at the
  * others memory of the schedule. False: no memory. */
-static bool accumulator(struct coll_build *b, size_t piece_len, char **ret_acc)
+static bool reduce_accumulator(struct coll_build *b, size_t piece_len, char **ret_acc)
 {
 	const struct coll_args *args = b->args;
 	bool root = args->rank == args->root;
@@ -25,7 +25,7 @@ struct inner {
 	char *acc;                 /* memory of the partial result */
 };
 
-static void inner_unit(
+static void reduce_inner_unit(
 	const struct coll_build *b, const void *arg, size_t i, struct coll_unit *unit)
 {
 	const struct coll_args *args = b->args;
@@ -48,7 +48,7 @@ static void inner_unit(
 	}
 }
 
-static void send_pieces(struct coll_build *b, const struct inner *inner)
+static void reduce_send_pieces(struct coll_build *b, const struct inner *inner)
 {
 	const struct coll_args *args = b->args;
 
@@ -74,17 +74,18 @@ void coll_reduce_binomial(struct coll_build *b)
 		step < tree->limit && step < tree->members - tree->number; step *= 2)
 		inner.children++;
 	if (!inner.children) {
-		send_pieces(b, &inner);
+		reduce_send_pieces(b, &inner);
 		return;
 	}
-	if (accumulator(b, coll_piece_len(args, args->count, inner.pieces), &inner.acc))
+	if (reduce_accumulator(
+		    b, coll_piece_len(args, args->count, inner.pieces), &inner.acc))
 		coll_pipeline(b, (size_t)inner.pieces * inner.children, false,
-			inner_unit, &inner);
+			reduce_inner_unit, &inner);
 }
 
 /* Gather the parts of all slots at slot 0, which is the root's, along a binomial tree.
  */
-static void gather_parts(struct coll_build *b, const struct coll_fold *fold)
+static void reduce_gather_parts(struct coll_build *b, const struct coll_fold *fold)
 {
 	size_t size = b->args->size;
 
@@ -112,11 +113,11 @@ void coll_reduce_rabenseifner(struct coll_build *b)
 	struct coll_fold fold;
 	char *acc;
 
-	if (!accumulator(b, coll_exchange_piece(args, args->count), &acc))
+	if (!reduce_accumulator(b, coll_exchange_piece(args, args->count), &acc))
 		return;
 	fold = coll_fold(b, args->count, args->root, acc);
 	if (fold.aside)
 		return;
 	coll_fold_halve(b, &fold, false);
-	gather_parts(b, &fold);
+	reduce_gather_parts(b, &fold);
 }

@@ -31,7 +31,7 @@ struct pairwise {
 	char *acc;       /* memory of the partial result */
 };
 
-static void pairwise_unit(
+static void reduce_scatter_pairwise_unit(
 	const struct coll_build *b, const void *arg, size_t i, struct coll_unit *unit)
 {
 	const struct coll_args *args = b->args;
@@ -63,6 +63,6 @@ void coll_reduce_scatter_pairwise(struct coll_build *b)
 	if (!in_place)
 		pairwise.acc = args->result;
 	coll_pipeline(b, (size_t)pairwise.pieces * (args->members - 1), false,
-		pairwise_unit, &pairwise);
+		reduce_scatter_pairwise_unit, &pairwise);
 	coll_copy(b, args->result, pairwise.acc, len);
 }

@@ -15,17 +15,18 @@ struct ring {
 	char *acc, *step_acc;
 };
 
-static size_t part_of(const struct coll_build *b, const struct ring *ring, uint32_t i)
+static size_t ring_part_of(
+	const struct coll_build *b, const struct ring *ring, uint32_t i)
 {
 	return coll_part(ring->count, b->args->members, i);
 }
 
 /* Address of the partial result of @part in @step. */
-static char *partial_of(const struct coll_build *b, const struct ring *ring,
+static char *ring_partial_of(const struct coll_build *b, const struct ring *ring,
 	uint32_t part, uint32_t step)
 {
 	if (ring->acc)
-		return ring->acc + part_of(b, ring, part) * b->args->size;
+		return ring->acc + ring_part_of(b, ring, part) * b->args->size;
 	if (step == b->args->members - 2)
 		return b->args->result;
 	return ring->step_acc;
@@ -40,32 +41,34 @@ static void ring_unit(
 		 k = (uint32_t)(i % ring->pieces),
 		 out = coll_before(coll_before(args->rank, ring->shift, n), step, n),
 		 in = coll_before(out, 1, n);
-	size_t begin = part_of(b, ring, out), len = part_of(b, ring, out + 1) - begin,
+	size_t begin = ring_part_of(b, ring, out),
+	       len = ring_part_of(b, ring, out + 1) - begin,
 	       at = coll_part(len, ring->pieces, k) * args->size;
 
 	unit->to = coll_after(args->rank, 1, n);
-	unit->out = step ? partial_of(b, ring, out, step - 1)
+	unit->out = step ? ring_partial_of(b, ring, out, step - 1)
 			 : (const char *)args->buf + begin * args->size;
 	unit->out += at;
 	unit->out_len = coll_part(len, ring->pieces, k + 1) * args->size - at;
-	begin = part_of(b, ring, in);
-	len = part_of(b, ring, in + 1) - begin;
+	begin = ring_part_of(b, ring, in);
+	len = ring_part_of(b, ring, in + 1) - begin;
 	at = coll_part(len, ring->pieces, k) * args->size;
 	unit->from = coll_before(args->rank, 1, n);
 	unit->in_len = coll_part(len, ring->pieces, k + 1) * args->size - at;
 	unit->own = (const char *)args->buf + begin * args->size + at;
-	unit->dst = partial_of(b, ring, in, step) + at;
+	unit->dst = ring_partial_of(b, ring, in, step) + at;
 	unit->own_second = true;
 }
 
 /* With one piece per part, each step sends what the previous step reduced. */
-static void reduce_around(struct coll_build *b, const struct ring *ring)
+static void ring_reduce_around(struct coll_build *b, const struct ring *ring)
 {
 	coll_pipeline(b, (size_t)ring->pieces * (b->args->members - 1),
 		ring->pieces == 1, ring_unit, ring);
 }
 
-static uint32_t pieces_of(const struct coll_args *args, size_t count, uint32_t parts)
+static uint32_t ring_pieces_of(
+	const struct coll_args *args, size_t count, uint32_t parts)
 {
 	return coll_pieces(coll_part(count, parts, 1) * args->size);
 }
@@ -73,7 +76,7 @@ static uint32_t pieces_of(const struct coll_args *args, size_t count, uint32_t p
 size_t coll_ring_piece(const struct coll_args *args, size_t count, uint32_t parts)
 {
 	return coll_piece_len(
-		args, coll_part(count, parts, 1), pieces_of(args, count, parts));
+		args, coll_part(count, parts, 1), ring_pieces_of(args, count, parts));
 }
 
 void coll_ring_reduce(struct coll_build *b, char *acc)
@@ -81,11 +84,11 @@ void coll_ring_reduce(struct coll_build *b, char *acc)
 	const struct coll_args *args = b->args;
 	struct ring ring = {
 		.count = args->count,
-		.pieces = pieces_of(args, args->count, args->members),
+		.pieces = ring_pieces_of(args, args->count, args->members),
 		.acc = acc,
 	};
 
-	reduce_around(b, &ring);
+	ring_reduce_around(b, &ring);
 }
 
 /* The part of the last step is the member's own block. In an in-place operation it is
@@ -104,7 +107,7 @@ void coll_reduce_scatter_ring(struct coll_build *b)
 	if (!coll_temp(b, len, coll_piece_len(args, args->count, ring.pieces),
 		    &ring.step_acc))
 		return;
-	reduce_around(b, &ring);
+	ring_reduce_around(b, &ring);
 }
 
 void coll_ring_gather(

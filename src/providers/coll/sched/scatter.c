@@ -48,7 +48,7 @@ struct range {
 	uint32_t wrapped; /* number of blocks from rank 0 up */
 };
 
-static struct range subtree(const struct coll_tree *tree, uint32_t number)
+static struct range scatter_subtree(const struct coll_tree *tree, uint32_t number)
 {
 	uint32_t first = coll_tree_rank(tree, number),
 		 extent = coll_tree_extent(number, tree->members),
@@ -59,7 +59,7 @@ static struct range subtree(const struct coll_tree *tree, uint32_t number)
 
 /* Add the transfers between a child of the root, which has the blocks of its subtree at
  * @blocks in one piece, and the root @peer. */
-static void child_of_root(
+static void scatter_child_of_root(
 	struct coll_build *b, const struct range *r, char *blocks, bool scatter)
 {
 	const struct coll_args *args = b->args;
@@ -74,14 +74,14 @@ static void child_of_root(
 	}
 }
 
-static void with_parent(
+static void scatter_with_parent(
 	struct coll_build *b, const struct coll_tree *tree, char *blocks, bool scatter)
 {
-	struct range r = subtree(tree, tree->number);
+	struct range r = scatter_subtree(tree, tree->number);
 	size_t len = tree->extent * coll_block_len(b->args);
 
 	if (tree->number == tree->limit) /* the parent is the root */
-		child_of_root(b, &r, blocks, scatter);
+		scatter_child_of_root(b, &r, blocks, scatter);
 	else if (scatter)
 		coll_recv(b, coll_tree_parent(tree), blocks, len);
 	else
@@ -90,7 +90,7 @@ static void with_parent(
 
 /* Add the transfers with all children of a member that has the blocks of its subtree at
  * @blocks. */
-static void with_children(
+static void scatter_with_children(
 	struct coll_build *b, const struct coll_tree *tree, char *blocks, bool scatter)
 {
 	for (uint32_t step = tree->limit / 2; step; step /= 2) {
@@ -111,13 +111,13 @@ static void with_children(
 
 /* Add the transfers with all children of the root, whose blocks at @blocks are ordered
  * by rank. */
-static void with_children_of_root(
+static void scatter_with_children_of_root(
 	struct coll_build *b, const struct coll_tree *tree, char *blocks, bool scatter)
 {
 	size_t len = coll_block_len(b->args);
 
 	for (uint32_t step = tree->limit / 2; step; step /= 2) {
-		struct range r = subtree(tree, step);
+		struct range r = scatter_subtree(tree, step);
 		char *low = coll_block(b->args, blocks, r.first);
 
 		if (scatter) {
@@ -139,15 +139,15 @@ void coll_scatter_binomial(struct coll_build *b)
 
 	if (!tree.number) {
 		blocks = (char *)(uintptr_t)args->buf;
-		with_children_of_root(b, &tree, blocks, true);
+		scatter_with_children_of_root(b, &tree, blocks, true);
 		coll_copy(b, args->result, coll_block(args, blocks, args->rank), len);
 		return;
 	}
 	if (tree.extent > 1 && !coll_temp(b, tree.extent * len, 0, &blocks))
 		return;
-	with_parent(b, &tree, blocks, true);
+	scatter_with_parent(b, &tree, blocks, true);
 	coll_wait(b);
-	with_children(b, &tree, blocks, true);
+	scatter_with_children(b, &tree, blocks, true);
 	coll_copy(b, args->result, blocks, len);
 }
 
@@ -159,7 +159,7 @@ void coll_gather_binomial(struct coll_build *b)
 	char *blocks = (char *)(uintptr_t)args->buf;
 
 	if (!tree.number) {
-		with_children_of_root(b, &tree, args->result, false);
+		scatter_with_children_of_root(b, &tree, args->result, false);
 		if (args->buf != args->result)
 			coll_copy(b, coll_block(args, args->result, args->rank),
 				args->buf, len);
@@ -168,9 +168,9 @@ void coll_gather_binomial(struct coll_build *b)
 	if (tree.extent > 1) {
 		if (!coll_temp(b, tree.extent * len, 0, &blocks))
 			return;
-		with_children(b, &tree, blocks, false);
+		scatter_with_children(b, &tree, blocks, false);
 		coll_copy(b, blocks, args->buf, len);
 		coll_wait(b);
 	}
-	with_parent(b, &tree, blocks, false);
+	scatter_with_parent(b, &tree, blocks, false);
 }

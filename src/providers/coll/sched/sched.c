@@ -73,7 +73,7 @@ bool coll_algo_fits(enum fi_collective_op kind, enum coll_algo algo)
 	       algorithms[kind][algo];
 }
 
-static bool reduces(enum fi_collective_op kind)
+static bool sched_reduces(enum fi_collective_op kind)
 {
 	return kind == FI_REDUCE || kind == FI_ALLREDUCE || kind == FI_REDUCE_SCATTER;
 }
@@ -82,8 +82,9 @@ void coll_sched_begin(struct coll_sched *sched, const struct coll_args *args)
 {
 	sched->count = 0;
 	sched->elem = args->size;
-	sched->reduce =
-		reduces(args->kind) ? coll_reduce(args->datatype, args->op) : NULL;
+	sched->reduce = sched_reduces(args->kind)
+				? coll_reduce(args->datatype, args->op)
+				: NULL;
 }
 
 void coll_run_algorithm(struct coll_build *b, enum coll_algo algo)

@@ -15,8 +15,8 @@
 /* A rail that failed is probed after this time. */
 static const uint64_t down_time_ns = UINT64_C(10000000000);
 
-static int insert(struct lnx_stripe_rail *rail, const struct lnx_name_link *link,
-	fi_addr_t *ret_addr)
+static int contact_insert(struct lnx_stripe_rail *rail,
+	const struct lnx_name_link *link, fi_addr_t *ret_addr)
 {
 	/* The address comes from a peer; zeroes follow it, as the member may read more.
 	 */
@@ -36,8 +36,8 @@ int lnx_contact_init(
 	*contact = (struct lnx_contact){ .rails = 0 };
 	(void)lnx_stripe_pair(s->ep->domain, name, pair);
 	for (unsigned int i = 0; i < s->count; i++)
-		if (pair[i] >= 0 &&
-			!insert(&s->rail[i], &name->link[pair[i]], &contact->addr[i]))
+		if (pair[i] >= 0 && !contact_insert(&s->rail[i], &name->link[pair[i]],
+					    &contact->addr[i]))
 			contact->rails |= (uint8_t)(1u << i);
 	return contact->rails ? 0 : -FI_EADDRNOTAVAIL;
 }
@@ -72,7 +72,7 @@ bool lnx_contact_failed(
 	return true;
 }
 
-static ssize_t start(struct lnx_stripe *s, struct lnx_control *control)
+static ssize_t contact_start(struct lnx_stripe *s, struct lnx_control *control)
 {
 	struct lnx_stripe_rail *rail = &s->rail[control->call.rail];
 	struct iovec iov = { control->bytes, control->len };
@@ -86,7 +86,8 @@ static ssize_t start(struct lnx_stripe *s, struct lnx_control *control)
 	return fi_sendmsg(rail->below.fid, &msg, rail->tx_flags);
 }
 
-static void probed(struct lnx_stripe *s, struct lnx_call *call, int err, size_t len)
+static void contact_probed(
+	struct lnx_stripe *s, struct lnx_call *call, int err, size_t len)
 {
 	struct lnx_control *control = wf_container_of(call, struct lnx_control, call);
 
@@ -96,7 +97,7 @@ static void probed(struct lnx_stripe *s, struct lnx_call *call, int err, size_t 
 }
 
 /* Find out whether the first of the rails that failed works again. */
-static void probe(struct lnx_stripe *s, struct lnx_contact *contact)
+static void contact_probe(struct lnx_stripe *s, struct lnx_contact *contact)
 {
 	const struct lnx_stripe_msg msg = { .kind = LNX_STRIPE_PROBE };
 	struct lnx_control *control = lnx_control_new(s, contact, &msg);
@@ -104,9 +105,9 @@ static void probe(struct lnx_stripe *s, struct lnx_contact *contact)
 	contact->down_ns = wf_coarse_ns();
 	if (!control)
 		return;
-	control->call.done = probed;
+	control->call.done = contact_probed;
 	control->call.rail = (unsigned int)__builtin_ctz(contact->down);
-	if (start(s, control))
+	if (contact_start(s, control))
 		lnx_control_free(s, control);
 }
 
@@ -114,12 +115,13 @@ uint8_t lnx_contact_up(struct lnx_stripe *s, struct lnx_contact *contact)
 {
 	if (wf_unlikely(contact->down) &&
 		wf_coarse_ns() - contact->down_ns > down_time_ns)
-		probe(s, contact);
+		contact_probe(s, contact);
 	return contact->rails & (uint8_t)~contact->down;
 }
 
 /* The best rail for @control, or a number that is none. */
-static unsigned int choose(struct lnx_stripe *s, const struct lnx_control *control)
+static unsigned int contact_choose(
+	struct lnx_stripe *s, const struct lnx_control *control)
 {
 	uint8_t left = control->contact->rails & (uint8_t)~control->tried;
 	uint8_t up = left & lnx_contact_up(s, control->contact);
@@ -129,7 +131,7 @@ static unsigned int choose(struct lnx_stripe *s, const struct lnx_control *contr
 
 /* All rails failed: they are tried again by what comes next. What is under way fails in
  * the next poll, because a caller may be walking through a list of it. */
-static void give_up(struct lnx_stripe *s, struct lnx_control *control, int err)
+static void contact_give_up(struct lnx_stripe *s, struct lnx_control *control, int err)
 {
 	struct lnx_contact *contact = control->contact;
 
@@ -146,12 +148,12 @@ void lnx_control_send(struct lnx_stripe *s, struct lnx_control *control)
 	ssize_t ret;
 
 	for (;;) {
-		control->call.rail = choose(s, control);
+		control->call.rail = contact_choose(s, control);
 		if (control->call.rail == LNX_MAX_LINKS) {
-			give_up(s, control, err);
+			contact_give_up(s, control, err);
 			return;
 		}
-		ret = start(s, control);
+		ret = contact_start(s, control);
 		if (ret == -FI_EAGAIN)
 			wf_list_push(&s->waiting, &control->link);
 		if (!ret || ret == -FI_EAGAIN)
@@ -162,7 +164,8 @@ void lnx_control_send(struct lnx_stripe *s, struct lnx_control *control)
 	}
 }
 
-static void sent(struct lnx_stripe *s, struct lnx_call *call, int err, size_t len)
+static void contact_sent(
+	struct lnx_stripe *s, struct lnx_call *call, int err, size_t len)
 {
 	struct lnx_control *control = wf_container_of(call, struct lnx_control, call);
 
@@ -173,8 +176,8 @@ static void sent(struct lnx_stripe *s, struct lnx_call *call, int err, size_t le
 	}
 	(void)lnx_contact_failed(s, control->contact, call->rail, err);
 	control->tried |= (uint8_t)(1u << call->rail);
-	if (choose(s, control) == LNX_MAX_LINKS)
-		give_up(s, control, err);
+	if (contact_choose(s, control) == LNX_MAX_LINKS)
+		contact_give_up(s, control, err);
 	else
 		lnx_control_send(s, control);
 }
@@ -186,7 +189,7 @@ struct lnx_control *lnx_control_new(struct lnx_stripe *s, struct lnx_contact *co
 
 	if (!control)
 		return NULL;
-	control->call.done = sent;
+	control->call.done = contact_sent;
 	control->contact = contact;
 	control->tried = 0;
 	control->len = lnx_stripe_write(msg, control->bytes);

@@ -15,7 +15,7 @@ enum {
 };
 
 /* The rail for the next read of @in; LNX_MAX_LINKS: none is free. */
-static unsigned int choose(struct lnx_stripe *s, const struct lnx_inbound *in)
+static unsigned int fetch_choose(struct lnx_stripe *s, const struct lnx_inbound *in)
 {
 	uint8_t up = lnx_contact_up(s, &in->sender->contact);
 	unsigned int best = LNX_MAX_LINKS, least = DEPTH;
@@ -31,7 +31,7 @@ static unsigned int choose(struct lnx_stripe *s, const struct lnx_inbound *in)
 
 /* The part of the receive's buffers for @chunk, in at most s->iov_limit pieces;
  * shortens the chunk if it lies in more. Returns the number of pieces. */
-static size_t slice(const struct lnx_stripe *s, struct lnx_chunk *chunk,
+static size_t fetch_slice(const struct lnx_stripe *s, struct lnx_chunk *chunk,
 	struct iovec ret_iov[PIECES])
 {
 	const struct fi_peer_rx_entry *entry = chunk->in->entry;
@@ -55,7 +55,7 @@ static size_t slice(const struct lnx_stripe *s, struct lnx_chunk *chunk,
 	return count;
 }
 
-static ssize_t start(struct lnx_stripe *s, struct lnx_chunk *chunk)
+static ssize_t fetch_start(struct lnx_stripe *s, struct lnx_chunk *chunk)
 {
 	struct lnx_inbound *in = chunk->in;
 	unsigned int rail = chunk->call.rail;
@@ -63,7 +63,7 @@ static ssize_t start(struct lnx_stripe *s, struct lnx_chunk *chunk)
 	struct fi_rma_iov from = { .addr = chunk->at, .key = in->key };
 	struct fi_msg_rma msg = {
 		.msg_iov = iov,
-		.iov_count = slice(s, chunk, iov),
+		.iov_count = fetch_slice(s, chunk, iov),
 		.addr = in->sender->contact.addr[rail],
 		.rma_iov = &from,
 		.rma_iov_count = 1,
@@ -81,7 +81,8 @@ static ssize_t start(struct lnx_stripe *s, struct lnx_chunk *chunk)
 	return 0;
 }
 
-static void fetched(struct lnx_stripe *s, struct lnx_call *call, int err, size_t len)
+static void fetch_fetched(
+	struct lnx_stripe *s, struct lnx_call *call, int err, size_t len)
 {
 	struct lnx_chunk *chunk = wf_container_of(call, struct lnx_chunk, call);
 	struct lnx_inbound *in = chunk->in;
@@ -103,7 +104,7 @@ static void fetched(struct lnx_stripe *s, struct lnx_call *call, int err, size_t
 }
 
 /* The next chunk to be read; NULL: none is left, or there is no memory. */
-static struct lnx_chunk *next_chunk(struct lnx_stripe *s, struct lnx_inbound *in)
+static struct lnx_chunk *fetch_next_chunk(struct lnx_stripe *s, struct lnx_inbound *in)
 {
 	struct wf_list *link = wf_list_pop(&in->again);
 	struct lnx_chunk *chunk;
@@ -118,7 +119,7 @@ static struct lnx_chunk *next_chunk(struct lnx_stripe *s, struct lnx_inbound *in
 		return NULL;
 	}
 	*chunk = (struct lnx_chunk){
-		.call.done = fetched,
+		.call.done = fetch_fetched,
 		.in = in,
 		.at = in->next,
 		.len = (size_t)WF_MIN((uint64_t)in->chunk, in->want - in->next),
@@ -130,17 +131,17 @@ static struct lnx_chunk *next_chunk(struct lnx_stripe *s, struct lnx_inbound *in
 /* Start one read; false: no more for now. */
 static bool fetch_one(struct lnx_stripe *s, struct lnx_inbound *in)
 {
-	unsigned int rail = choose(s, in);
+	unsigned int rail = fetch_choose(s, in);
 	struct lnx_chunk *chunk;
 	ssize_t ret;
 
 	if (in->err || rail == LNX_MAX_LINKS)
 		return false;
-	chunk = next_chunk(s, in);
+	chunk = fetch_next_chunk(s, in);
 	if (!chunk)
 		return false;
 	chunk->call.rail = rail;
-	ret = start(s, chunk);
+	ret = fetch_start(s, chunk);
 	/* A new chunk may have become shorter. */
 	in->next = WF_MAX(in->next, chunk->at + chunk->len);
 	if (!ret)
@@ -156,7 +157,7 @@ static bool fetch_one(struct lnx_stripe *s, struct lnx_inbound *in)
 	return true;
 }
 
-static bool is_over(const struct lnx_inbound *in)
+static bool fetch_is_over(const struct lnx_inbound *in)
 {
 	return !in->flying &&
 	       (in->err || (in->next == in->want && wf_list_empty(&in->again)));
@@ -166,7 +167,7 @@ void lnx_stripe_fetch(struct lnx_stripe *s, struct lnx_inbound *in)
 {
 	while (fetch_one(s, in))
 		;
-	if (!is_over(in))
+	if (!fetch_is_over(in))
 		return;
 	/* No rail is left: all are tried again by the next message. */
 	if (!lnx_contact_up(s, &in->sender->contact))

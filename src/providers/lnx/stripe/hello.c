@@ -19,7 +19,7 @@
  * one. The sender keeps what it knows of receivers until the endpoint is closed.
  */
 
-static void hello(struct lnx_stripe *s, struct lnx_receiver *receiver)
+static void lnx_hello(struct lnx_stripe *s, struct lnx_receiver *receiver)
 {
 	struct lnx_stripe_msg msg = {
 		.kind = LNX_STRIPE_HELLO,
@@ -35,7 +35,7 @@ static void hello(struct lnx_stripe *s, struct lnx_receiver *receiver)
 }
 
 /* Read the private endpoints of the peer at @index from its address. */
-static bool reach(struct lnx_stripe *s, struct lnx_receiver *receiver)
+static bool hello_reach(struct lnx_stripe *s, struct lnx_receiver *receiver)
 {
 	struct wf_av *av = s->ep->wf.av;
 	const void *addr = wf_av_addr(av, receiver->index);
@@ -47,7 +47,7 @@ static bool reach(struct lnx_stripe *s, struct lnx_receiver *receiver)
 	       !lnx_contact_init(s, &receiver->contact, &read.name);
 }
 
-static struct lnx_receiver *receiver_new(
+static struct lnx_receiver *hello_receiver_new(
 	struct lnx_stripe *s, const struct lnx_peer *peer, uint64_t index)
 {
 	struct lnx_receiver *receiver = calloc(1, sizeof(*receiver));
@@ -60,7 +60,8 @@ static struct lnx_receiver *receiver_new(
 	receiver->hash = peer->hash;
 	receiver->nonce =
 		(lnx_stripe_random() & ~(uint64_t)UINT32_MAX) | s->receiver_count;
-	receiver->state = reach(s, receiver) ? LNX_RECEIVER_NEW : LNX_RECEIVER_REFUSED;
+	receiver->state =
+		hello_reach(s, receiver) ? LNX_RECEIVER_NEW : LNX_RECEIVER_REFUSED;
 	s->receiver[s->receiver_count++] = receiver;
 	wf_list_push(&s->receivers[index % LNX_STRIPE_TABLE], &receiver->link);
 	return receiver;
@@ -84,10 +85,10 @@ struct lnx_receiver *lnx_receiver_get(
 			wf_list_remove(&at->link);
 	}
 	if (!receiver && large)
-		receiver = receiver_new(s, peer, index);
+		receiver = hello_receiver_new(s, peer, index);
 	if (large && receiver && receiver->state == LNX_RECEIVER_NEW &&
 		wf_coarse_ns() >= receiver->ask_ns)
-		hello(s, receiver);
+		lnx_hello(s, receiver);
 	return receiver;
 }
 
@@ -135,7 +136,7 @@ void lnx_stripe_welcome(struct lnx_stripe *s, const struct lnx_stripe_msg *msg)
 	lnx_stripe_note_token(s, msg->id);
 	if (receiver->token != msg->id) {
 		receiver->token = msg->id;
-		hello(s, receiver);
+		lnx_hello(s, receiver);
 		return;
 	}
 	receiver->state = LNX_RECEIVER_READY;

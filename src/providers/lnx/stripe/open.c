@@ -20,7 +20,7 @@ enum {
 static const uint64_t needed =
 	FI_MSG | FI_TAGGED | FI_RMA | FI_SEND | FI_RECV | FI_READ | FI_REMOTE_READ;
 
-static bool takes_part(const struct lnx_domain *domain, unsigned int i)
+static bool open_takes_part(const struct lnx_domain *domain, unsigned int i)
 {
 	const struct lnx_member *member = &domain->link->member[i];
 	const struct fi_info *info = domain->member[i].info;
@@ -40,13 +40,13 @@ void lnx_stripe_domain_init(struct lnx_domain *domain)
 	if (!lnx_params.stripe_size)
 		return;
 	for (unsigned int i = 0; i < domain->count; i++)
-		if (takes_part(domain, i))
+		if (open_takes_part(domain, i))
 			rails |= (uint8_t)(1u << i);
 	if (__builtin_popcount(rails) > 1)
 		domain->stripe_rails = rails;
 }
 
-static void links_of(const struct lnx_domain *domain, struct lnx_name *ret,
+static void open_links_of(const struct lnx_domain *domain, struct lnx_name *ret,
 	bool ret_local[LNX_MAX_LINKS])
 {
 	struct lnx_name all;
@@ -68,7 +68,7 @@ unsigned int lnx_stripe_pair(const struct lnx_domain *domain,
 	bool local[LNX_MAX_LINKS];
 	struct lnx_name mine;
 
-	links_of(domain, &mine, local);
+	open_links_of(domain, &mine, local);
 	lnx_name_pair(&mine, name, local, ret_pair);
 	return mine.count;
 }
@@ -88,7 +88,7 @@ bool lnx_stripe_reaches(const struct lnx_domain *domain, const struct lnx_name *
 
 /* Does @source have the port that the application chose? The private endpoints could
  * not have the same address after a restart of the process. */
-static bool has_port(const struct lnx_name *source)
+static bool open_has_port(const struct lnx_name *source)
 {
 	union wf_sockaddr sa;
 
@@ -102,7 +102,7 @@ static bool has_port(const struct lnx_name *source)
 	return false;
 }
 
-static struct fi_info *private_info(const struct wf_lower_domain *domain)
+static struct fi_info *open_private_info(const struct wf_lower_domain *domain)
 {
 	struct fi_info *info = fi_dupinfo(domain->info);
 
@@ -134,7 +134,7 @@ static int open_rail(struct lnx_stripe *s, unsigned int member)
 	const struct wf_lower_domain *domain = &s->ep->domain->member[member];
 	struct lnx_stripe_rail *rail = &s->rail[s->count];
 	struct fi_av_attr av_attr = { .type = FI_AV_TABLE };
-	struct fi_info *info = private_info(domain);
+	struct fi_info *info = open_private_info(domain);
 	bool memory = false;
 	int ret;
 
@@ -166,7 +166,7 @@ static int open_rail(struct lnx_stripe *s, unsigned int member)
 	return ret;
 }
 
-static void init_lists(struct lnx_stripe *s)
+static void open_init_lists(struct lnx_stripe *s)
 {
 	for (unsigned int i = 0; i < LNX_STRIPE_TABLE; i++) {
 		wf_list_init(&s->receivers[i]);
@@ -179,7 +179,7 @@ static void init_lists(struct lnx_stripe *s)
 	wf_pool_init(&s->controls, sizeof(struct lnx_control));
 }
 
-static struct lnx_stripe *new_stripe(struct lnx_ep *ep)
+static struct lnx_stripe *open_new_stripe(struct lnx_ep *ep)
 {
 	struct lnx_stripe *s = calloc(1, sizeof(*s));
 
@@ -196,12 +196,12 @@ static struct lnx_stripe *new_stripe(struct lnx_ep *ep)
 	s->heads.ops = &lnx_stripe_head_ops;
 	s->iov_limit = SIZE_MAX;
 	s->timer_fd = -1;
-	init_lists(s);
+	open_init_lists(s);
 	return s;
 }
 
 /* Does the application send or receive tagged messages? */
-static bool has_use(const struct lnx_ep *ep)
+static bool open_has_use(const struct lnx_ep *ep)
 {
 	return ep->domain->stripe_rails && ep->wf.caps & FI_TAGGED &&
 	       ep->wf.caps & (FI_SEND | FI_RECV);
@@ -211,9 +211,9 @@ int lnx_stripe_open(struct lnx_ep *ep, const struct lnx_name *source)
 {
 	int ret = 0;
 
-	if (!has_use(ep) || has_port(source))
+	if (!open_has_use(ep) || open_has_port(source))
 		return 0;
-	ep->stripe = new_stripe(ep);
+	ep->stripe = open_new_stripe(ep);
 	if (!ep->stripe)
 		return -FI_ENOMEM;
 	for (unsigned int i = 0; i < ep->domain->count && !ret; i++)
@@ -227,12 +227,12 @@ int lnx_stripe_open(struct lnx_ep *ep, const struct lnx_name *source)
 	return ret == -FI_ENOMEM ? ret : 0;
 }
 
-static bool read_names(struct lnx_stripe *s, struct lnx_name *ret,
+static bool open_read_names(struct lnx_stripe *s, struct lnx_name *ret,
 	uint32_t addrs[LNX_MAX_LINKS][WF_AV_ADDR_WORDS])
 {
 	bool local[LNX_MAX_LINKS];
 
-	links_of(s->ep->domain, ret, local);
+	open_links_of(s->ep->domain, ret, local);
 	for (unsigned int i = 0; i < s->count; i++) {
 		size_t size = WF_AV_ADDR_WORDS * sizeof(uint32_t);
 
@@ -252,7 +252,7 @@ bool lnx_stripe_name(struct lnx_ep *ep, struct lnx_name *name,
 	uint8_t packed[LNX_NAME_LEN];
 	unsigned int next = 0;
 
-	if (!ep->stripe || !read_names(ep->stripe, &mine, addrs) ||
+	if (!ep->stripe || !open_read_names(ep->stripe, &mine, addrs) ||
 		name->count + mine.count > LNX_MAX_LINKS)
 		return false;
 	rail = ep->stripe->rail;
@@ -267,7 +267,7 @@ bool lnx_stripe_name(struct lnx_ep *ep, struct lnx_name *name,
 	return true;
 }
 
-static void post(struct lnx_stripe *s, struct lnx_stripe_buf *buf)
+static void open_post(struct lnx_stripe *s, struct lnx_stripe_buf *buf)
 {
 	struct fid_ep *ep = s->rail[buf->call.rail].below.fid;
 	ssize_t ret = fi_recv(
@@ -279,7 +279,7 @@ static void post(struct lnx_stripe *s, struct lnx_stripe_buf *buf)
 			fi_strerror((int)-ret));
 }
 
-static void handle(struct lnx_stripe *s, const struct lnx_stripe_msg *msg)
+static void open_handle(struct lnx_stripe *s, const struct lnx_stripe_msg *msg)
 {
 	static void (*const handlers[LNX_STRIPE_KINDS])(
 		struct lnx_stripe *, const struct lnx_stripe_msg *) = {
@@ -296,28 +296,29 @@ static void handle(struct lnx_stripe *s, const struct lnx_stripe_msg *msg)
 		handlers[msg->kind](s, msg);
 }
 
-static void received(struct lnx_stripe *s, struct lnx_call *call, int err, size_t len)
+static void open_received(
+	struct lnx_stripe *s, struct lnx_call *call, int err, size_t len)
 {
 	struct lnx_stripe_buf *buf = wf_container_of(call, struct lnx_stripe_buf, call);
 	struct lnx_stripe_msg msg;
 
 	if (!err && lnx_stripe_read(buf->bytes, len, &msg))
-		handle(s, &msg);
+		open_handle(s, &msg);
 	else if (!err || err == FI_ETRUNC)
 		FI_WARN_SPARSE(&lnx_fi, FI_LOG_EP_DATA,
 			"a control message that makes no sense is dropped\n");
 	if (err != FI_ECANCELED)
-		post(s, buf);
+		open_post(s, buf);
 }
 
-static void post_all(struct lnx_stripe *s, unsigned int index)
+static void open_post_all(struct lnx_stripe *s, unsigned int index)
 {
 	struct lnx_stripe_rail *rail = &s->rail[index];
 
 	for (unsigned int i = 0; i < LNX_STRIPE_BUFS && !rail->posted; i++) {
-		rail->buf[i].call.done = received;
+		rail->buf[i].call.done = open_received;
 		rail->buf[i].call.rail = index;
-		post(s, &rail->buf[i]);
+		open_post(s, &rail->buf[i]);
 	}
 	rail->posted = true;
 }
@@ -334,11 +335,11 @@ int lnx_stripe_enable(struct lnx_ep *ep)
 	for (unsigned int i = 0; i < s->count && !ret; i++) {
 		ret = wf_lower_ep_enable(&s->rail[i].below);
 		if (!ret)
-			post_all(s, i);
+			open_post_all(s, i);
 	}
 	if (ret)
 		return ret;
-	if (read_names(s, &name, addrs))
+	if (open_read_names(s, &name, addrs))
 		s->name_len = lnx_name_pack(&name, s->name);
 	return s->name_len ? 0 : -FI_EADDRNOTAVAIL;
 }
@@ -352,7 +353,7 @@ void lnx_stripe_enabled(struct lnx_ep *ep)
 			ep->rail[i].below.srx_port.heads = &ep->stripe->heads;
 }
 
-static void close_rail(struct lnx_stripe_rail *rail)
+static void open_close_rail(struct lnx_stripe_rail *rail)
 {
 	const struct wf_lower_domain *domain = rail->below.domain;
 
@@ -370,7 +371,7 @@ void lnx_stripe_close(struct lnx_ep *ep)
 	if (!s)
 		return;
 	for (unsigned int i = 0; i < s->count; i++)
-		close_rail(&s->rail[i]);
+		open_close_rail(&s->rail[i]);
 	wf_ep_srx_lock(&ep->wf);
 	lnx_stripe_free_in(s);
 	wf_ep_srx_unlock(&ep->wf);

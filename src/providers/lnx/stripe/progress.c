@@ -25,45 +25,48 @@ enum {
 	CLOCK_INTERVAL = 64, /* polls from one look at the clock to the next */
 };
 
-static void end_call(struct lnx_stripe *s, void *context, int err, size_t len)
+static void lnx_progress_end_call(
+	struct lnx_stripe *s, void *context, int err, size_t len)
 {
 	struct lnx_call *call = context;
 
 	call->done(s, call, err, len);
 }
 
-static bool failed(struct lnx_stripe *s, struct lnx_stripe_rail *rail)
+static bool lnx_progress_failed(struct lnx_stripe *s, struct lnx_stripe_rail *rail)
 {
 	struct fi_cq_err_entry err = { 0 };
 
 	if (fi_cq_readerr(rail->cq.fid, &err, 0) != 1)
 		return false;
 	if (err.op_context)
-		end_call(s, err.op_context, err.err ? err.err : FI_EIO, err.len);
+		lnx_progress_end_call(
+			s, err.op_context, err.err ? err.err : FI_EIO, err.len);
 	return true;
 }
 
-static bool read_some(struct lnx_stripe *s, struct lnx_stripe_rail *rail)
+static bool progress_read_some(struct lnx_stripe *s, struct lnx_stripe_rail *rail)
 {
 	struct fi_cq_msg_entry entries[ENTRIES];
 	ssize_t n = fi_cq_read(rail->cq.fid, entries, ENTRIES);
 
 	if (n == -FI_EAVAIL)
-		return failed(s, rail);
+		return lnx_progress_failed(s, rail);
 	for (ssize_t i = 0; i < n; i++)
 		if (entries[i].op_context)
-			end_call(s, entries[i].op_context, 0, entries[i].len);
+			lnx_progress_end_call(
+				s, entries[i].op_context, 0, entries[i].len);
 	return n > 0;
 }
 
-static void poll_rails(struct lnx_stripe *s)
+static void progress_poll_rails(struct lnx_stripe *s)
 {
 	for (unsigned int i = 0; i < s->count; i++)
-		for (int k = 0; k < BATCHES && read_some(s, &s->rail[i]); k++)
+		for (int k = 0; k < BATCHES && progress_read_some(s, &s->rail[i]); k++)
 			s->quiet = 0;
 }
 
-static bool is_due(struct lnx_stripe *s)
+static bool progress_is_due(struct lnx_stripe *s)
 {
 	unsigned int interval = s->quiet < QUIET ? INTERVAL : INTERVAL_QUIET;
 
@@ -74,7 +77,7 @@ static bool is_due(struct lnx_stripe *s)
 	return !s->quiet || s->slept || s->polls % interval == 0;
 }
 
-static void fail_lost(struct lnx_stripe *s)
+static void progress_fail_lost(struct lnx_stripe *s)
 {
 	s->any_lost = false;
 	for (uint32_t i = 0; i < s->receiver_count; i++) {
@@ -97,7 +100,7 @@ static void fail_lost(struct lnx_stripe *s)
 }
 
 /* Ask the other ends of messages of which nothing was heard for long. */
-static void ask(struct lnx_stripe *s)
+static void progress_ask(struct lnx_stripe *s)
 {
 	uint64_t now = wf_coarse_ns();
 
@@ -122,16 +125,16 @@ void lnx_stripe_poll(struct lnx_ep *ep)
 	if (!wf_trylock(&s->lock))
 		return;
 	s->polls++;
-	if (is_due(s))
-		poll_rails(s);
+	if (progress_is_due(s))
+		progress_poll_rails(s);
 	if (s->stalled)
 		lnx_stripe_fetch_again(s);
 	if (!wf_list_empty(&s->waiting))
 		lnx_control_retry(s);
 	if (s->any_lost)
-		fail_lost(s);
+		progress_fail_lost(s);
 	if (s->polls % CLOCK_INTERVAL == 0 || s->slept)
-		ask(s);
+		progress_ask(s);
 	s->slept = false;
 	wf_unlock(&s->lock);
 }
@@ -159,7 +162,7 @@ bool lnx_stripe_moved(struct lnx_ep *ep)
 	return any;
 }
 
-static int open_timer(struct lnx_stripe *s)
+static int progress_open_timer(struct lnx_stripe *s)
 {
 	int fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
 	int ret;
@@ -184,7 +187,7 @@ int lnx_stripe_watch(struct lnx_ep *ep)
 	for (unsigned int i = 0; i < s->count && !ret; i++)
 		ret = wf_lower_wait_add(
 			&s->rail[i].wait, &s->rail[i].cq.fid->fid, &ep->fds);
-	return ret ? ret : open_timer(s);
+	return ret ? ret : progress_open_timer(s);
 }
 
 void lnx_stripe_set_timer(struct lnx_stripe *s, uint64_t ns)

@@ -33,14 +33,14 @@ static struct lnx_stripe *stripe_of(struct wf_srx_heads *heads)
 }
 
 /* The low bits of ids of several senders are alike. */
-static struct wf_list *bucket(struct lnx_stripe *s, uint64_t id)
+static struct wf_list *recv_bucket(struct lnx_stripe *s, uint64_t id)
 {
 	return &s->in[(id ^ id >> LNX_STRIPE_OP_BITS) % LNX_STRIPE_TABLE];
 }
 
-static struct lnx_inbound *find(struct lnx_stripe *s, uint64_t id)
+static struct lnx_inbound *recv_find(struct lnx_stripe *s, uint64_t id)
 {
-	wf_list_foreach(link, bucket(s, id))
+	wf_list_foreach(link, recv_bucket(s, id))
 	{
 		struct lnx_inbound *in = wf_list_entry(link, struct lnx_inbound, link);
 
@@ -51,10 +51,10 @@ static struct lnx_inbound *find(struct lnx_stripe *s, uint64_t id)
 }
 
 /* The message @id of @sender, made if it is new; NULL: no memory. */
-static struct lnx_inbound *get(
+static struct lnx_inbound *recv_get(
 	struct lnx_stripe *s, struct lnx_sender *sender, uint64_t id)
 {
-	struct lnx_inbound *in = find(s, id);
+	struct lnx_inbound *in = recv_find(s, id);
 
 	if (in)
 		return in;
@@ -65,19 +65,19 @@ static struct lnx_inbound *get(
 	in->id = id;
 	wf_list_init(&in->active);
 	wf_list_init(&in->again);
-	wf_list_push(bucket(s, id), &in->link);
+	wf_list_push(recv_bucket(s, id), &in->link);
 	return in;
 }
 
 /* @in, which is offered and has no entry, begins or ceases to count against the limits.
  */
-static void count_offer(struct lnx_stripe *s, struct lnx_inbound *in, bool begins)
+static void recv_count_offer(struct lnx_stripe *s, struct lnx_inbound *in, bool begins)
 {
 	s->offers += begins ? 1 : (size_t)-1;
 	in->sender->offers += begins ? 1 : (size_t)-1;
 }
 
-static void in_free(struct lnx_stripe *s, struct lnx_inbound *in)
+static void recv_in_free(struct lnx_stripe *s, struct lnx_inbound *in)
 {
 	struct wf_list *link;
 
@@ -86,13 +86,13 @@ static void in_free(struct lnx_stripe *s, struct lnx_inbound *in)
 	if (in->entry)
 		lnx_stripe_add_busy(s, -1);
 	else if (in->offered)
-		count_offer(s, in, false);
+		recv_count_offer(s, in, false);
 	wf_list_remove(&in->active);
 	wf_list_remove(&in->link);
 	free(in);
 }
 
-static void tell_done(struct lnx_stripe *s, const struct lnx_inbound *in, int err)
+static void recv_tell_done(struct lnx_stripe *s, const struct lnx_inbound *in, int err)
 {
 	lnx_control_post(s, &in->sender->contact,
 		&(struct lnx_stripe_msg){
@@ -105,7 +105,7 @@ static void tell_done(struct lnx_stripe *s, const struct lnx_inbound *in, int er
 }
 
 /* Report the receive of @in. The lock of the receive context is held. */
-static void report(struct lnx_inbound *in)
+static void recv_report(struct lnx_inbound *in)
 {
 	struct fi_peer_rx_entry *entry = in->entry;
 	uint64_t flags = in->has_data ? FI_REMOTE_CQ_DATA : 0;
@@ -125,12 +125,12 @@ static void report(struct lnx_inbound *in)
 void lnx_inbound_end(struct lnx_stripe *s, struct lnx_inbound *in)
 {
 	if (in->offered)
-		tell_done(s, in, in->err);
-	report(in);
-	in_free(s, in);
+		recv_tell_done(s, in, in->err);
+	recv_report(in);
+	recv_in_free(s, in);
 }
 
-static void fail(struct lnx_stripe *s, struct lnx_inbound *in, int err)
+static void recv_fail(struct lnx_stripe *s, struct lnx_inbound *in, int err)
 {
 	if (!in->err)
 		in->err = err;
@@ -138,7 +138,7 @@ static void fail(struct lnx_stripe *s, struct lnx_inbound *in, int err)
 		lnx_inbound_end(s, in);
 }
 
-static size_t chunk_of(uint64_t want)
+static size_t recv_chunk_of(uint64_t want)
 {
 	uint64_t part = (want / CHUNKS + CHUNK_MIN - 1) & ~(uint64_t)(CHUNK_MIN - 1);
 
@@ -146,19 +146,19 @@ static size_t chunk_of(uint64_t want)
 }
 
 /* Offer and receive are there. */
-static void begin(struct lnx_stripe *s, struct lnx_inbound *in)
+static void recv_begin(struct lnx_stripe *s, struct lnx_inbound *in)
 {
 	in->want = WF_MIN(in->size, wf_iov_len(in->entry->iov, in->entry->count));
-	in->chunk = chunk_of(in->want);
+	in->chunk = recv_chunk_of(in->want);
 	lnx_stripe_fetch(s, in);
 }
 
 /* The receive @entry of @in came. */
-static void take(struct lnx_stripe *s, struct lnx_inbound *in, struct wf_ep *ep,
+static void recv_take(struct lnx_stripe *s, struct lnx_inbound *in, struct wf_ep *ep,
 	struct fi_peer_rx_entry *entry, fi_addr_t src)
 {
 	if (in->offered)
-		count_offer(s, in, false);
+		recv_count_offer(s, in, false);
 	in->entry = entry;
 	in->ep = ep;
 	in->src = src;
@@ -166,12 +166,12 @@ static void take(struct lnx_stripe *s, struct lnx_inbound *in, struct wf_ep *ep,
 	wf_list_push(&s->active, &in->active);
 	lnx_stripe_add_busy(s, 1);
 	if (in->offered)
-		begin(s, in);
+		recv_begin(s, in);
 	lnx_stripe_set_timer(s, LNX_STRIPE_ASK_NS);
 	atomic_store_explicit(&s->ep->calls_left, 0, memory_order_relaxed);
 }
 
-static bool matched(struct wf_srx_heads *heads, struct wf_ep *ep,
+static bool recv_matched(struct wf_srx_heads *heads, struct wf_ep *ep,
 	struct fi_peer_rx_entry *entry, uint64_t data, fi_addr_t src)
 {
 	struct lnx_stripe *s = stripe_of(heads);
@@ -182,19 +182,19 @@ static bool matched(struct wf_srx_heads *heads, struct wf_ep *ep,
 	wf_lock(&s->lock);
 	sender = lnx_sender_find(s, data);
 	if (sender) {
-		in = get(s, sender, data);
+		in = recv_get(s, sender, data);
 		/* A head that comes twice is none. */
 		is_head = !in || !in->entry;
 		if (!in)
 			wf_srx_fail(ep, entry, 0, 0, 0, 0, src, FI_ENOMEM);
 		else if (is_head)
-			take(s, in, ep, entry, src);
+			recv_take(s, in, ep, entry, src);
 	}
 	wf_unlock(&s->lock);
 	return is_head;
 }
 
-static void ask_for(struct lnx_stripe *s, struct lnx_sender *sender, uint64_t id)
+static void recv_ask_for(struct lnx_stripe *s, struct lnx_sender *sender, uint64_t id)
 {
 	lnx_control_post(s, &sender->contact,
 		&(struct lnx_stripe_msg){
@@ -205,18 +205,19 @@ static void ask_for(struct lnx_stripe *s, struct lnx_sender *sender, uint64_t id
 }
 
 /* A peek found the head @id without its offer, which may have been refused. */
-static void lacks_offer(struct lnx_stripe *s, struct lnx_sender *sender, uint64_t id)
+static void recv_lacks_offer(
+	struct lnx_stripe *s, struct lnx_sender *sender, uint64_t id)
 {
 	uint64_t now = wf_coarse_ns();
 
 	if (now - sender->asked_ns < LNX_STRIPE_ASK_NS)
 		return;
 	if (sender->asked_ns)
-		ask_for(s, sender, id);
+		recv_ask_for(s, sender, id);
 	sender->asked_ns = now;
 }
 
-static int describe(struct wf_srx_heads *heads, struct fi_peer_rx_entry *view)
+static int recv_describe(struct wf_srx_heads *heads, struct fi_peer_rx_entry *view)
 {
 	struct lnx_stripe *s = stripe_of(heads);
 	struct lnx_sender *sender;
@@ -225,7 +226,7 @@ static int describe(struct wf_srx_heads *heads, struct fi_peer_rx_entry *view)
 
 	wf_lock(&s->lock);
 	sender = lnx_sender_find(s, view->cq_data);
-	in = sender ? find(s, view->cq_data) : NULL;
+	in = sender ? recv_find(s, view->cq_data) : NULL;
 	if (in && in->offered) {
 		view->msg_size = in->size;
 		view->cq_data = in->data;
@@ -233,37 +234,37 @@ static int describe(struct wf_srx_heads *heads, struct fi_peer_rx_entry *view)
 		if (in->has_data)
 			view->flags |= FI_REMOTE_CQ_DATA;
 	} else if (sender) {
-		lacks_offer(s, sender, view->cq_data);
+		recv_lacks_offer(s, sender, view->cq_data);
 		ret = -FI_EAGAIN;
 	}
 	wf_unlock(&s->lock);
 	return ret;
 }
 
-/* The offer has come, because describe() knew the message. */
-static void discarded(struct wf_srx_heads *heads, uint64_t data)
+/* The offer has come, because recv_describe() knew the message. */
+static void recv_discarded(struct wf_srx_heads *heads, uint64_t data)
 {
 	struct lnx_stripe *s = stripe_of(heads);
 	struct lnx_inbound *in;
 
 	wf_lock(&s->lock);
-	in = lnx_sender_find(s, data) ? find(s, data) : NULL;
+	in = lnx_sender_find(s, data) ? recv_find(s, data) : NULL;
 	if (in && !in->entry) {
-		tell_done(s, in, 0);
-		in_free(s, in);
+		recv_tell_done(s, in, 0);
+		recv_in_free(s, in);
 	}
 	wf_unlock(&s->lock);
 }
 
 const struct wf_srx_head_ops lnx_stripe_head_ops = {
-	.matched = matched,
-	.describe = describe,
-	.discarded = discarded,
+	.matched = recv_matched,
+	.describe = recv_describe,
+	.discarded = recv_discarded,
 };
 
 /* Offers that wait for their heads are limited. One that is refused is asked for when
  * its head gets a receive. */
-static bool is_full(const struct lnx_stripe *s, const struct lnx_sender *sender)
+static bool recv_is_full(const struct lnx_stripe *s, const struct lnx_sender *sender)
 {
 	return sender->offers >= SENDER_OFFERS_MAX || s->offers >= OFFERS_MAX;
 }
@@ -275,11 +276,11 @@ void lnx_stripe_offer(struct lnx_stripe *s, const struct lnx_stripe_msg *msg)
 
 	if (!sender)
 		return;
-	in = find(s, msg->id);
-	if (!in && is_full(s, sender))
+	in = recv_find(s, msg->id);
+	if (!in && recv_is_full(s, sender))
 		sender->refused = true;
 	else
-		in = get(s, sender, msg->id);
+		in = recv_get(s, sender, msg->id);
 	if (!in || in->offered)
 		return;
 	in->offered = true;
@@ -288,21 +289,22 @@ void lnx_stripe_offer(struct lnx_stripe *s, const struct lnx_stripe_msg *msg)
 	in->data = msg->has_data ? msg->data : 0;
 	in->key = msg->key;
 	if (in->entry)
-		begin(s, in);
+		recv_begin(s, in);
 	else
-		count_offer(s, in, true);
+		recv_count_offer(s, in, true);
 }
 
 void lnx_stripe_withdraw(struct lnx_stripe *s, const struct lnx_stripe_msg *msg)
 {
-	struct lnx_inbound *in = lnx_sender_find(s, msg->id) ? find(s, msg->id) : NULL;
+	struct lnx_inbound *in =
+		lnx_sender_find(s, msg->id) ? recv_find(s, msg->id) : NULL;
 
 	if (!in)
 		return;
 	if (in->entry)
-		fail(s, in, msg->err ? (int)msg->err : FI_ECANCELED);
+		recv_fail(s, in, msg->err ? (int)msg->err : FI_ECANCELED);
 	else
-		in_free(s, in);
+		recv_in_free(s, in);
 }
 
 /* A sender that waits for long asks whether its message is known. Of a message whose
@@ -314,7 +316,7 @@ void lnx_stripe_ask_receiver(struct lnx_stripe *s, const struct lnx_stripe_msg *
 	if (!sender || sender->nonce != msg->nonce)
 		sender = lnx_sender_get(s, msg);
 	if (!sender || (sender->token == lnx_stripe_token_of(msg->id) &&
-			       (sender->refused || find(s, msg->id))))
+			       (sender->refused || recv_find(s, msg->id))))
 		return;
 	lnx_control_post(s, &sender->contact,
 		&(struct lnx_stripe_msg){
@@ -334,19 +336,19 @@ void lnx_sender_fail(struct lnx_stripe *s, struct lnx_sender *sender, int err)
 			wf_list_entry(link, struct lnx_inbound, active);
 
 		if (in->sender == sender)
-			fail(s, in, err);
+			recv_fail(s, in, err);
 	}
 }
 
 /* Ask for the offer of a head that has a receive. */
-static void ask(struct lnx_stripe *s, struct lnx_inbound *in, uint64_t now)
+static void recv_ask(struct lnx_stripe *s, struct lnx_inbound *in, uint64_t now)
 {
 	in->asked_ns = now;
 	if (++in->questions > QUESTIONS) {
-		fail(s, in, FI_ETIMEDOUT);
+		recv_fail(s, in, FI_ETIMEDOUT);
 		return;
 	}
-	ask_for(s, in->sender, in->id);
+	recv_ask_for(s, in->sender, in->id);
 }
 
 /* A sender in this state does not get a second question before the first one has
@@ -360,7 +362,7 @@ void lnx_stripe_ask_senders(struct lnx_stripe *s, uint64_t now)
 
 		if (!in->offered && !in->sender->contact.pending &&
 			now - in->asked_ns >= LNX_STRIPE_ASK_NS)
-			ask(s, in, now);
+			recv_ask(s, in, now);
 	}
 }
 
@@ -374,7 +376,7 @@ void lnx_stripe_free_in(struct lnx_stripe *s)
 
 			if (in->entry)
 				wf_srx_free_entry(in->entry);
-			in_free(s, in);
+			recv_in_free(s, in);
 		}
 	}
 	for (uint32_t i = 0; i < s->sender_count; i++)

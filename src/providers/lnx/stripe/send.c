@@ -31,14 +31,14 @@ enum {
 /* Messages to a receiver that could not be reached are not striped for this time. */
 static const uint64_t lost_ns = UINT64_C(10000000000);
 
-static struct wf_list *bucket(struct lnx_stripe *s, uint64_t id)
+static struct wf_list *send_bucket(struct lnx_stripe *s, uint64_t id)
 {
 	return &s->out[id % LNX_STRIPE_TABLE];
 }
 
-static struct lnx_outbound *find(struct lnx_stripe *s, uint64_t id, uint64_t key)
+static struct lnx_outbound *send_find(struct lnx_stripe *s, uint64_t id, uint64_t key)
 {
-	wf_list_foreach(link, bucket(s, id))
+	wf_list_foreach(link, send_bucket(s, id))
 	{
 		struct lnx_outbound *out =
 			wf_list_entry(link, struct lnx_outbound, link);
@@ -50,14 +50,14 @@ static struct lnx_outbound *find(struct lnx_stripe *s, uint64_t id, uint64_t key
 }
 
 /* A number that no message under way to @receiver has. */
-static uint64_t new_id(struct lnx_stripe *s, struct lnx_receiver *receiver)
+static uint64_t send_new_id(struct lnx_stripe *s, struct lnx_receiver *receiver)
 {
 	for (;;) {
 		uint64_t id =
 			receiver->token | (receiver->next_op++ & LNX_STRIPE_OP_MASK);
 		bool taken = false;
 
-		wf_list_foreach(link, bucket(s, id))
+		wf_list_foreach(link, send_bucket(s, id))
 		{
 			taken |= wf_list_entry(link, struct lnx_outbound, link)->id ==
 				 id;
@@ -67,7 +67,7 @@ static uint64_t new_id(struct lnx_stripe *s, struct lnx_receiver *receiver)
 	}
 }
 
-static void close_regions(struct lnx_stripe *s, struct lnx_outbound *out)
+static void send_close_regions(struct lnx_stripe *s, struct lnx_outbound *out)
 {
 	for (unsigned int i = 0; i < s->count; i++)
 		wf_lower_region_close(
@@ -75,7 +75,7 @@ static void close_regions(struct lnx_stripe *s, struct lnx_outbound *out)
 }
 
 /* Register with the rails in @rails under one key, which is hard to guess. */
-static int register_memory(struct lnx_stripe *s, struct lnx_outbound *out,
+static int send_register_memory(struct lnx_stripe *s, struct lnx_outbound *out,
 	const struct wf_op *op, uint8_t rails)
 {
 	struct iovec copy = { out->copy, op->len };
@@ -97,15 +97,15 @@ static int register_memory(struct lnx_stripe *s, struct lnx_outbound *out,
 					&s->ep->domain->member[s->rail[i].member], NULL,
 					&attr, 0);
 		if (ret)
-			close_regions(s, out);
+			send_close_regions(s, out);
 	}
 	return ret;
 }
 
 /* Free @out, which is in no list. */
-static void out_free(struct lnx_stripe *s, struct lnx_outbound *out)
+static void send_out_free(struct lnx_stripe *s, struct lnx_outbound *out)
 {
-	close_regions(s, out);
+	send_close_regions(s, out);
 	if (out->offer)
 		lnx_control_free(s, out->offer);
 	if (out->copy)
@@ -117,7 +117,7 @@ static void out_free(struct lnx_stripe *s, struct lnx_outbound *out)
 }
 
 /* The message is over: report it, once the head has left. */
-static void end(struct lnx_stripe *s, struct lnx_outbound *out)
+static void send_end(struct lnx_stripe *s, struct lnx_outbound *out)
 {
 	const struct wf_op_report *report = &wf_op_reports[out->kind];
 	struct wf_ep *ep = &s->ep->wf;
@@ -126,17 +126,17 @@ static void end(struct lnx_stripe *s, struct lnx_outbound *out)
 		return;
 	wf_list_remove(&out->link);
 	/* Nothing reads the buffers after they are the application's again. */
-	close_regions(s, out);
+	send_close_regions(s, out);
 	if (out->err)
 		wf_ep_tx_err(ep, report->cntr, out->context, out->flags,
 			report->comp_flags, 0, out->err);
 	else
 		wf_ep_tx_done(ep, report->cntr, out->context, out->flags,
 			report->comp_flags, out->size);
-	out_free(s, out);
+	send_out_free(s, out);
 }
 
-static void withdraw(struct lnx_stripe *s, const struct lnx_outbound *out, int err)
+static void send_withdraw(struct lnx_stripe *s, const struct lnx_outbound *out, int err)
 {
 	lnx_control_post(s, &out->receiver->contact,
 		&(struct lnx_stripe_msg){
@@ -146,14 +146,14 @@ static void withdraw(struct lnx_stripe *s, const struct lnx_outbound *out, int e
 		});
 }
 
-static void fail(struct lnx_stripe *s, struct lnx_outbound *out, int err)
+static void send_fail(struct lnx_stripe *s, struct lnx_outbound *out, int err)
 {
 	if (!out->err)
 		out->err = err;
-	end(s, out);
+	send_end(s, out);
 }
 
-static struct lnx_stripe_msg offer_of(const struct lnx_outbound *out)
+static struct lnx_stripe_msg send_offer_of(const struct lnx_outbound *out)
 {
 	return (struct lnx_stripe_msg){
 		.kind = LNX_STRIPE_OFFER,
@@ -166,7 +166,7 @@ static struct lnx_stripe_msg offer_of(const struct lnx_outbound *out)
 }
 
 /* Everything that @op needs. 0 or a negative fi_errno; NULL memory is -FI_ENOMEM. */
-static int out_new(struct lnx_stripe *s, struct lnx_receiver *receiver,
+static int send_out_new(struct lnx_stripe *s, struct lnx_receiver *receiver,
 	const struct wf_op *op, struct lnx_outbound **ret_out)
 {
 	struct lnx_outbound *out = calloc(1, sizeof(*out));
@@ -193,11 +193,11 @@ static int out_new(struct lnx_stripe *s, struct lnx_receiver *receiver,
 			goto err_free;
 		(void)wf_iov_gather(out->copy, op->iov, op->iov_count);
 	}
-	ret = register_memory(s, out, op, receiver->contact.rails);
+	ret = send_register_memory(s, out, op, receiver->contact.rails);
 	if (ret)
 		goto err_free;
-	out->id = new_id(s, receiver);
-	msg = offer_of(out);
+	out->id = send_new_id(s, receiver);
+	msg = send_offer_of(out);
 	out->offer = lnx_control_new(s, &receiver->contact, &msg);
 	ret = out->offer ? 0 : -FI_ENOMEM;
 	if (ret)
@@ -206,19 +206,20 @@ static int out_new(struct lnx_stripe *s, struct lnx_receiver *receiver,
 	return 0;
 
 err_free:
-	out_free(s, out);
+	send_out_free(s, out);
 	return ret;
 }
 
 /* Does the CQ data of @op look like a head of this endpoint to the receiver? */
-static bool resembles_head(const struct lnx_receiver *receiver, const struct wf_op *op)
+static bool send_resembles_head(
+	const struct lnx_receiver *receiver, const struct wf_op *op)
 {
 	return receiver->token && op->flags & FI_REMOTE_CQ_DATA &&
 	       lnx_stripe_token_of(op->data) == receiver->token;
 }
 
 /* The receiver was asked for a token just now. A large message waits for the answer. */
-static bool is_asked(const struct lnx_receiver *receiver, const struct wf_op *op)
+static bool send_is_asked(const struct lnx_receiver *receiver, const struct wf_op *op)
 {
 	return receiver->state == LNX_RECEIVER_ASKED && !(op->flags & FI_INJECT) &&
 	       op->len >= lnx_params.stripe_size &&
@@ -226,16 +227,17 @@ static bool is_asked(const struct lnx_receiver *receiver, const struct wf_op *op
 }
 
 /* Is @op to be striped? -FI_EAGAIN: not now, and it cannot go another way. */
-static int wants(
+static int send_wants(
 	struct lnx_stripe *s, struct lnx_receiver *receiver, const struct wf_op *op)
 {
 	bool forced, full;
 
 	if (!receiver)
 		return LNX_UNSTRIPED;
-	forced = resembles_head(receiver, op);
+	forced = send_resembles_head(receiver, op);
 	if (receiver->state != LNX_RECEIVER_READY)
-		return forced || is_asked(receiver, op) ? -FI_EAGAIN : LNX_UNSTRIPED;
+		return forced || send_is_asked(receiver, op) ? -FI_EAGAIN
+							     : LNX_UNSTRIPED;
 	full = receiver->out_count >= LNX_STRIPE_OUT_MAX;
 	if (op->flags & FI_FENCE)
 		return receiver->out_count ? -FI_EAGAIN : forced ? 0 : LNX_UNSTRIPED;
@@ -248,8 +250,8 @@ static int wants(
 		       : LNX_UNSTRIPED;
 }
 
-static int prepare(struct lnx_stripe *s, struct lnx_peer *peer, const struct wf_op *op,
-	struct lnx_outbound **ret_out)
+static int send_prepare(struct lnx_stripe *s, struct lnx_peer *peer,
+	const struct wf_op *op, struct lnx_outbound **ret_out)
 {
 	uint64_t index = op->addr & s->ep->av->wf->index_mask;
 	struct lnx_receiver *receiver;
@@ -257,19 +259,19 @@ static int prepare(struct lnx_stripe *s, struct lnx_peer *peer, const struct wf_
 
 	wf_lock(&s->lock);
 	receiver = lnx_receiver_get(s, peer, index, op->len >= lnx_params.stripe_size);
-	ret = wants(s, receiver, op);
+	ret = send_wants(s, receiver, op);
 	if (!ret) {
-		ret = out_new(s, receiver, op, ret_out);
+		ret = send_out_new(s, receiver, op, ret_out);
 		/* Some buffers cannot be registered: the message needs nothing of that
 		 * unless it looks like a head. */
-		if (ret && !resembles_head(receiver, op))
+		if (ret && !send_resembles_head(receiver, op))
 			ret = LNX_UNSTRIPED;
 	}
 	wf_unlock(&s->lock);
 	return ret;
 }
 
-static ssize_t start_head(
+static ssize_t send_start_head(
 	struct lnx_ep *ep, struct lnx_outbound *out, const struct wf_op *op)
 {
 	struct wf_op head = {
@@ -285,14 +287,14 @@ static ssize_t start_head(
 }
 
 /* The head was taken: from now on the message ends by what the receiver says. */
-static void publish(struct lnx_stripe *s, struct lnx_outbound *out)
+static void send_publish(struct lnx_stripe *s, struct lnx_outbound *out)
 {
 	struct lnx_control *offer = out->offer;
 
 	out->published = true;
-	wf_list_push(bucket(s, out->id), &out->link);
+	wf_list_push(send_bucket(s, out->id), &out->link);
 	if (out->err) {
-		end(s, out);
+		send_end(s, out);
 		return;
 	}
 	out->offer = NULL;
@@ -302,28 +304,28 @@ static void publish(struct lnx_stripe *s, struct lnx_outbound *out)
 	lnx_control_send(s, offer);
 }
 
-static __attribute__((noinline)) ssize_t stripe(
+static __attribute__((noinline)) ssize_t send_stripe(
 	struct lnx_ep *ep, struct lnx_peer *peer, const struct wf_op *op)
 {
 	struct lnx_stripe *s = ep->stripe;
 	struct lnx_outbound *out;
-	ssize_t ret = prepare(s, peer, op, &out);
+	ssize_t ret = send_prepare(s, peer, op, &out);
 
 	if (ret)
 		return ret;
-	ret = start_head(ep, out, op);
+	ret = send_start_head(ep, out, op);
 	wf_lock(&s->lock);
 	if (ret)
-		out_free(s, out);
+		send_out_free(s, out);
 	else
-		publish(s, out);
+		send_publish(s, out);
 	lnx_stripe_set_timer(s, LNX_STRIPE_ASK_NS);
 	wf_unlock(&s->lock);
 	return ret;
 }
 
 /* Can @op be striped? Most messages with CQ data are not by this test. */
-static bool may_be_head(const struct lnx_stripe *s, const struct wf_op *op)
+static bool send_may_be_head(const struct lnx_stripe *s, const struct wf_op *op)
 {
 	return op->len >= lnx_params.stripe_size ||
 	       (op->flags & FI_REMOTE_CQ_DATA && lnx_stripe_may_be_id(s, op->data));
@@ -337,8 +339,8 @@ ssize_t lnx_stripe_start(
 	if (rail == LNX_NO_RAIL || !peer->stripes ||
 		ep->domain->link->member[rail].memory)
 		return LNX_UNSTRIPED;
-	if (op->kind == WF_OP_TSEND && may_be_head(ep->stripe, op))
-		return stripe(ep, peer, op);
+	if (op->kind == WF_OP_TSEND && send_may_be_head(ep->stripe, op))
+		return send_stripe(ep, peer, op);
 	return op->flags & FI_FENCE ? lnx_stripe_fence(ep, peer, op) : LNX_UNSTRIPED;
 }
 
@@ -375,27 +377,27 @@ void lnx_stripe_head_done(struct lnx_ep *ep, struct lnx_outbound *out, int err)
 		out->err = err;
 		/* The head may have arrived. */
 		if (out->published)
-			withdraw(s, out, err);
+			send_withdraw(s, out, err);
 	}
-	end(s, out);
+	send_end(s, out);
 	wf_unlock(&s->lock);
 }
 
 void lnx_stripe_done(struct lnx_stripe *s, const struct lnx_stripe_msg *msg)
 {
 	struct lnx_receiver *receiver = lnx_receiver_find(s, msg->nonce);
-	struct lnx_outbound *out = receiver ? find(s, msg->id, msg->key) : NULL;
+	struct lnx_outbound *out = receiver ? send_find(s, msg->id, msg->key) : NULL;
 
 	if (!out || out->receiver != receiver)
 		return;
 	/* A repeated offer may arrive after the message is over. */
 	if (out->offers > 1)
-		withdraw(s, out, FI_ECANCELED);
+		send_withdraw(s, out, FI_ECANCELED);
 	out->done = true;
 	if (msg->err)
-		fail(s, out, (int)msg->err);
+		send_fail(s, out, (int)msg->err);
 	else
-		end(s, out);
+		send_end(s, out);
 }
 
 /* The receiver lacks the offer of a head: a rail has lost it, or it is on its way. */
@@ -406,14 +408,14 @@ void lnx_stripe_ask_sender(struct lnx_stripe *s, const struct lnx_stripe_msg *ms
 
 	if (!receiver || lnx_stripe_token_of(msg->id) != receiver->token)
 		return;
-	wf_list_foreach(link, bucket(s, msg->id))
+	wf_list_foreach(link, send_bucket(s, msg->id))
 	{
 		struct lnx_outbound *out =
 			wf_list_entry(link, struct lnx_outbound, link);
 
 		if (out->id != msg->id || out->receiver != receiver)
 			continue;
-		answer = offer_of(out);
+		answer = send_offer_of(out);
 		out->offers++;
 		lnx_control_post(s, &receiver->contact, &answer);
 		return;
@@ -439,13 +441,13 @@ void lnx_receiver_fail(struct lnx_stripe *s, struct lnx_receiver *receiver, int 
 				wf_list_entry(link, struct lnx_outbound, link);
 
 			if (out->receiver == receiver)
-				fail(s, out, err);
+				send_fail(s, out, err);
 		}
 	}
 }
 
 /* A receiver that does not answer may have died: the question fails then. */
-static void ask(struct lnx_stripe *s, struct lnx_outbound *out, uint64_t now)
+static void send_ask(struct lnx_stripe *s, struct lnx_outbound *out, uint64_t now)
 {
 	struct lnx_contact *contact = &out->receiver->contact;
 	struct lnx_stripe_msg msg = {
@@ -472,7 +474,7 @@ void lnx_stripe_ask_receivers(struct lnx_stripe *s, uint64_t now)
 
 			if (out->receiver->contact.pending < ASKED_MAX &&
 				now - out->asked_ns >= out->ask_ns)
-				ask(s, out, now);
+				send_ask(s, out, now);
 		}
 	}
 }
@@ -480,8 +482,8 @@ void lnx_stripe_ask_receivers(struct lnx_stripe *s, uint64_t now)
 void lnx_stripe_free_out(struct lnx_stripe *s)
 {
 	for (unsigned int i = 0; i < LNX_STRIPE_TABLE; i++)
-		wf_list_foreach_safe(link, &s->out[i])
-			out_free(s, wf_list_entry(link, struct lnx_outbound, link));
+		wf_list_foreach_safe(link, &s->out[i]) send_out_free(
+			s, wf_list_entry(link, struct lnx_outbound, link));
 	for (uint32_t i = 0; i < s->receiver_count; i++)
 		free(s->receiver[i]);
 	free(s->receiver);

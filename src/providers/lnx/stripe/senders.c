@@ -66,7 +66,7 @@ void lnx_sender_forget(struct lnx_stripe *s, uint32_t i)
 	s->greeted--;
 }
 
-static uint64_t hash(const void *bytes, size_t len)
+static uint64_t senders_hash(const void *bytes, size_t len)
 {
 	const uint8_t *at = bytes;
 	uint64_t ret = UINT64_C(0xcbf29ce484222325);
@@ -77,7 +77,7 @@ static uint64_t hash(const void *bytes, size_t len)
 }
 
 /* The host of the first private endpoint. */
-static uint64_t host_hash(const struct lnx_name *name)
+static uint64_t senders_host_hash(const struct lnx_name *name)
 {
 	union wf_sockaddr sa;
 
@@ -85,8 +85,8 @@ static uint64_t host_hash(const struct lnx_name *name)
 		wf_sockaddr_read(name->link[0].addr, name->link[0].len, &sa))
 		return 0;
 	return sa.sa.sa_family == AF_INET
-		       ? hash(&sa.in.sin_addr, sizeof(sa.in.sin_addr))
-		       : hash(&sa.in6.sin6_addr, sizeof(sa.in6.sin6_addr));
+		       ? senders_hash(&sa.in.sin_addr, sizeof(sa.in.sin_addr))
+		       : senders_hash(&sa.in6.sin6_addr, sizeof(sa.in6.sin6_addr));
 }
 
 /* What a limit counts: the senders with a name or of a host, or those that are not
@@ -96,7 +96,8 @@ struct sender_limit {
 	uint32_t oldest; /* index of the oldest that can be forgotten; or UINT32_MAX */
 };
 
-static void limit_count(struct lnx_stripe *s, struct sender_limit *limit, uint32_t i)
+static void senders_limit_count(
+	struct lnx_stripe *s, struct sender_limit *limit, uint32_t i)
 {
 	const struct lnx_sender *at = s->sender[i];
 
@@ -110,7 +111,7 @@ static void limit_count(struct lnx_stripe *s, struct sender_limit *limit, uint32
 }
 
 /* Is there room for another sender? One that is reached loses the oldest sender. */
-static bool limit_admits(struct lnx_stripe *s, const struct sender_limit *limit)
+static bool senders_limit_admits(struct lnx_stripe *s, const struct sender_limit *limit)
 {
 	if (limit->count < limit->max)
 		return true;
@@ -121,7 +122,7 @@ static bool limit_admits(struct lnx_stripe *s, const struct sender_limit *limit)
 	return true;
 }
 
-static bool admits(struct lnx_stripe *s, const struct lnx_sender *new)
+static bool senders_admits(struct lnx_stripe *s, const struct lnx_sender *new)
 {
 	struct sender_limit name = { 0, LNX_STRIPE_NAME_SENDERS_MAX, UINT32_MAX };
 	struct sender_limit host = { 0, LNX_STRIPE_HOST_SENDERS_MAX, UINT32_MAX };
@@ -133,18 +134,18 @@ static bool admits(struct lnx_stripe *s, const struct lnx_sender *new)
 		if (!at)
 			continue;
 		if (at->name_hash == new->name_hash)
-			limit_count(s, &name, i);
+			senders_limit_count(s, &name, i);
 		if (at->host_hash == new->host_hash)
-			limit_count(s, &host, i);
+			senders_limit_count(s, &host, i);
 		if (!at->proven)
-			limit_count(s, &greeted, i);
+			senders_limit_count(s, &greeted, i);
 	}
-	return limit_admits(s, &name) && limit_admits(s, &host) &&
-	       limit_admits(s, &greeted);
+	return senders_limit_admits(s, &name) && senders_limit_admits(s, &host) &&
+	       senders_limit_admits(s, &greeted);
 }
 
 /* A free index; UINT32_MAX: none. */
-static uint32_t free_index(struct lnx_stripe *s)
+static uint32_t senders_free_index(struct lnx_stripe *s)
 {
 	uint32_t i = 0;
 
@@ -170,10 +171,10 @@ static struct lnx_sender *sender_new(struct lnx_stripe *s, uint64_t nonce,
 	sender->nonce = nonce;
 	sender->greeted_ns = wf_coarse_ns();
 	sender->name_hash = name_hash;
-	sender->host_hash = host_hash(name);
-	if (!admits(s, sender))
+	sender->host_hash = senders_host_hash(name);
+	if (!senders_admits(s, sender))
 		goto err_free;
-	index = free_index(s);
+	index = senders_free_index(s);
 	if (index == UINT32_MAX || lnx_contact_init(s, &sender->contact, name))
 		goto err_free;
 	s->sender[index] = sender;
@@ -200,5 +201,5 @@ struct lnx_sender *lnx_sender_get(
 	memcpy(bytes, msg->name, msg->name_len);
 	if (!lnx_name_unpack(bytes, &name))
 		return NULL;
-	return sender_new(s, msg->nonce, &name, hash(msg->name, msg->name_len));
+	return sender_new(s, msg->nonce, &name, senders_hash(msg->name, msg->name_len));
 }

@@ -19,7 +19,7 @@ size_t lnx_stripe_write(const struct lnx_stripe_msg *msg, uint8_t *buf)
 }
 
 /* Do only those kinds have a name that need one? */
-static bool name_fits(const struct lnx_stripe_msg *msg)
+static bool wire_name_fits(const struct lnx_stripe_msg *msg)
 {
 	bool needs =
 		msg->kind == LNX_STRIPE_HELLO || msg->kind == LNX_STRIPE_ASK_RECEIVER;
@@ -50,5 +50,5 @@ bool lnx_stripe_read(const uint8_t *buf, size_t len, struct lnx_stripe_msg *ret)
 	if (ret->err > LNX_STRIPE_ERR_MAX)
 		return false;
 	memcpy(ret->name, buf + LNX_STRIPE_HEADER, ret->name_len);
-	return name_fits(ret);
+	return wire_name_fits(ret);
 }

@@ -11,18 +11,21 @@
 
 /* Peers' RMA and atomic operations on local memory. */
 
-static struct wf_mr_map *map_of(struct rxd_peer *peer)
+static struct wf_mr_map *rxd_access_map_of(struct rxd_peer *peer)
 {
 	return wf_ep_mr_map(&peer->ep->ep);
 }
 
-static int check(struct rxd_peer *peer, const struct rxd_op_head *head, uint64_t access)
+static int access_check(
+	struct rxd_peer *peer, const struct rxd_op_head *head, uint64_t access)
 {
-	return wf_target_check(map_of(peer), head->rma, head->rma_count, access);
+	return wf_target_check(
+		rxd_access_map_of(peer), head->rma, head->rma_count, access);
 }
 
 /* Count the access and write remote CQ data. */
-static void done(struct rxd_peer *peer, const struct rxd_op_head *head, uint64_t flags)
+static void access_done(
+	struct rxd_peer *peer, const struct rxd_op_head *head, uint64_t flags)
 {
 	if (head->has_data)
 		flags |= FI_REMOTE_CQ_DATA;
@@ -33,7 +36,7 @@ static void done(struct rxd_peer *peer, const struct rxd_op_head *head, uint64_t
 int64_t rxd_receive_write(struct rxd_peer *peer, const struct rxd_op_head *head,
 	const uint8_t *data, size_t len)
 {
-	int ret = check(peer, head, FI_REMOTE_WRITE);
+	int ret = access_check(peer, head, FI_REMOTE_WRITE);
 
 	if (ret)
 		return ret;
@@ -46,7 +49,7 @@ int64_t rxd_receive_write(struct rxd_peer *peer, const struct rxd_op_head *head,
  * dropped. */
 void rxd_write_append(struct rxd_peer *peer, const uint8_t *data, size_t len)
 {
-	struct wf_mr_map *map = map_of(peer);
+	struct wf_mr_map *map = rxd_access_map_of(peer);
 	struct rxd_rx *rx = &peer->rx;
 	struct iovec iov[RXD_IOV_LIMIT];
 	uint64_t offset = rx->done;
@@ -65,7 +68,7 @@ void rxd_write_append(struct rxd_peer *peer, const uint8_t *data, size_t len)
 
 void rxd_write_finish(struct rxd_peer *peer)
 {
-	done(peer, &peer->rx.head, FI_RMA | FI_REMOTE_WRITE);
+	access_done(peer, &peer->rx.head, FI_RMA | FI_REMOTE_WRITE);
 }
 
 void rxd_read_bytes(struct rxd_ep *ep, const struct rxd_op_head *head, uint64_t offset,
@@ -91,7 +94,7 @@ void rxd_read_bytes(struct rxd_ep *ep, const struct rxd_op_head *head, uint64_t 
 
 /* Make an answer of @len bytes to the request @head; the caller sends it. NULL: it is
  * not possible now. */
-static struct rxd_tx *answer_new(
+static struct rxd_tx *access_answer_new(
 	struct rxd_peer *peer, const struct rxd_op_head *head, size_t len)
 {
 	struct rxd_tx *tx = NULL;
@@ -110,22 +113,22 @@ static struct rxd_tx *answer_new(
 int64_t rxd_receive_read(struct rxd_peer *peer, const struct rxd_op_head *head)
 {
 	struct rxd_tx *tx;
-	int ret = check(peer, head, FI_REMOTE_READ);
+	int ret = access_check(peer, head, FI_REMOTE_READ);
 
 	if (ret)
 		return ret;
 	if (!head->size) {
-		done(peer, head, FI_RMA | FI_REMOTE_READ);
+		access_done(peer, head, FI_RMA | FI_REMOTE_READ);
 		return 1;
 	}
-	tx = answer_new(peer, head, head->size);
+	tx = access_answer_new(peer, head, head->size);
 	if (!tx)
 		return 0;
 	rxd_tx_send(tx);
 	return 1;
 }
 
-static enum wf_op_kind kind_of(uint8_t type)
+static enum wf_op_kind rxd_access_kind_of(uint8_t type)
 {
 	if (type == RXD_ATOMIC)
 		return WF_OP_ATOMIC;
@@ -133,7 +136,7 @@ static enum wf_op_kind kind_of(uint8_t type)
 }
 
 /* Are there the right number of operands, for an operation that exists? */
-static bool is_valid(const struct wf_target_atomic *atomic, size_t len)
+static bool access_is_valid(const struct wf_target_atomic *atomic, size_t len)
 {
 	size_t operands = atomic->op == FI_ATOMIC_READ ? 0 : atomic->len, count;
 
@@ -147,7 +150,7 @@ static bool is_valid(const struct wf_target_atomic *atomic, size_t len)
 
 /* A peer of another library may count more packet numbers for a fetching atomic than it
  * sends packets: those of its segment header. */
-static int64_t numbers(const struct rxd_op_head *head)
+static int64_t access_numbers(const struct rxd_op_head *head)
 {
 	return head->packets > 1 && head->packets <= UINT32_MAX ? (int64_t)head->packets
 								: 1;
@@ -157,7 +160,7 @@ int64_t rxd_receive_atomic(struct rxd_peer *peer, const struct rxd_op_head *head
 	const uint8_t *data, size_t len)
 {
 	struct wf_target_atomic atomic = {
-		.kind = kind_of(head->type),
+		.kind = rxd_access_kind_of(head->type),
 		.datatype = (enum fi_datatype)head->datatype,
 		.op = (enum fi_op)head->op,
 		.seg = head->rma,
@@ -169,15 +172,15 @@ int64_t rxd_receive_atomic(struct rxd_peer *peer, const struct rxd_op_head *head
 	uint64_t access;
 	int ret;
 
-	if (!is_valid(&atomic, len) ||
+	if (!access_is_valid(&atomic, len) ||
 		(fetches && head->size > peer->ep->domain->wire_mtu))
 		return -FI_EINVAL;
 	access = wf_target_atomic_access(atomic.kind, atomic.op);
-	ret = check(peer, head, access);
+	ret = access_check(peer, head, access);
 	if (ret)
 		return ret;
 	if (fetches) {
-		tx = answer_new(peer, head, head->size);
+		tx = access_answer_new(peer, head, head->size);
 		if (!tx)
 			return 0;
 		if (!rxd_tx_reserve(tx, head->size)) {
@@ -190,14 +193,14 @@ int64_t rxd_receive_atomic(struct rxd_peer *peer, const struct rxd_op_head *head
 		atomic.src = data;
 	if (atomic.kind == WF_OP_COMPARE)
 		atomic.compare = data + len - head->size;
-	ret = wf_target_atomic(map_of(peer), &atomic);
+	ret = wf_target_atomic(rxd_access_map_of(peer), &atomic);
 	if (ret) {
 		if (tx)
 			rxd_tx_free(tx);
 		return ret;
 	}
-	done(peer, head, FI_ATOMIC | access);
+	access_done(peer, head, FI_ATOMIC | access);
 	if (tx)
 		rxd_tx_send(tx);
-	return fetches ? numbers(head) : 1;
+	return fetches ? access_numbers(head) : 1;
 }

@@ -58,7 +58,7 @@ void rxd_packets_done(struct rxd_ep *ep)
 
 /* The @len bytes from @offset on of the payload, as buffers in @ret; returns their
  * number. */
-static size_t slice(
+static size_t packet_slice(
 	const struct rxd_tx *tx, size_t offset, size_t len, struct iovec *ret)
 {
 	size_t count = 0;
@@ -79,7 +79,7 @@ static size_t slice(
 	return count;
 }
 
-static size_t payload_at(
+static size_t packet_payload_at(
 	const struct rxd_tx *tx, size_t offset, size_t len, struct iovec *ret)
 {
 	struct rxd_batch *batch = tx->peer->ep->batch;
@@ -91,7 +91,7 @@ static size_t payload_at(
 		return 1;
 	}
 	if (tx->kind != WF_OP_COUNT)
-		return slice(tx, offset, len, ret);
+		return packet_slice(tx, offset, len, ret);
 	*ret = (struct iovec){ batch->copies + batch->copied, len };
 	rxd_read_bytes(tx->peer->ep, &tx->head, offset, ret->iov_base, len);
 	batch->copied += len;
@@ -99,7 +99,7 @@ static size_t payload_at(
 }
 
 /* Write the headers of packet @k to @to; returns their length in bytes. */
-static size_t write_head(
+static size_t packet_write_head(
 	const struct rxd_tx *tx, uint64_t k, struct rxd_base base, uint8_t *to)
 {
 	struct rxd_data_head data = { .segment = k };
@@ -124,7 +124,7 @@ static size_t write_head(
 
 /* Copy a short payload behind the headers, into one buffer; returns the number of
  * buffers. */
-static size_t join(struct piece *piece, size_t count, size_t payload)
+static size_t rxd_packet_join(struct piece *piece, size_t count, size_t payload)
 {
 	struct iovec *head = &piece->iov[0];
 
@@ -136,7 +136,7 @@ static size_t join(struct piece *piece, size_t count, size_t payload)
 }
 
 /* Append the seal to the packet of @count buffers; returns their new number. */
-static size_t seal(struct piece *piece, size_t count)
+static size_t packet_seal(struct piece *piece, size_t count)
 {
 	piece->seal = rxd_seal(piece->iov, count);
 	if (count > 1) {
@@ -148,7 +148,7 @@ static size_t seal(struct piece *piece, size_t count)
 	return 1;
 }
 
-static bool has_space(const struct rxd_batch *batch, size_t payload)
+static bool packet_has_space(const struct rxd_batch *batch, size_t payload)
 {
 	return batch->count == 0 ||
 	       (batch->count < RXD_BATCH && batch->bytes < BATCH_BYTES &&
@@ -165,18 +165,18 @@ ssize_t rxd_packet_send(
 	size_t payload = k ? WF_MIN(tx->payload - offset, tx->packet_bytes) : tx->first;
 	size_t count, len;
 
-	if (!has_space(batch, payload))
+	if (!packet_has_space(batch, payload))
 		return -FI_ENOSPC;
 	/* The application waits for the acknowledgement of the last packet. */
 	if (base.flags & RXD_FLAG_EXT && !tx->reported && k + 1 == xfer->count)
 		base.flags |= RXD_FLAG_ACK_NOW;
-	piece->iov[0] =
-		(struct iovec){ piece->bytes, write_head(tx, k, base, piece->bytes) };
+	piece->iov[0] = (struct iovec){ piece->bytes,
+		packet_write_head(tx, k, base, piece->bytes) };
 	len = piece->iov[0].iov_len + payload;
-	count = join(
-		piece, 1 + payload_at(tx, offset, payload, &piece->iov[1]), payload);
+	count = rxd_packet_join(piece,
+		1 + packet_payload_at(tx, offset, payload, &piece->iov[1]), payload);
 	if (flow->sealed) {
-		count = seal(piece, count);
+		count = packet_seal(piece, count);
 		len += RXD_SEAL_SIZE;
 	}
 	batch->packets[batch->count++] = (struct wf_datagram){ piece->iov, count, len };

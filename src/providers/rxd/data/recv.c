@@ -18,7 +18,7 @@ enum {
 
 static_assert((size_t)GROW_MIN > WF_SRX_GROW_MIN, "memory that can grow");
 
-static struct rxd_peer *peer_of(struct wf_unexp_conn *unexp)
+static struct rxd_peer *recv_peer_of(struct wf_unexp_conn *unexp)
 {
 	return wf_container_of(unexp, struct rxd_peer, unexp);
 }
@@ -28,7 +28,7 @@ static uint64_t data_flag(const struct rxd_op_head *head)
 	return head->has_data ? FI_REMOTE_CQ_DATA : 0;
 }
 
-static void complete(struct rxd_peer *peer, struct fi_peer_rx_entry *entry,
+static void recv_complete(struct rxd_peer *peer, struct fi_peer_rx_entry *entry,
 	const struct rxd_op_head *head)
 {
 	struct rxd_ep *ep = peer->ep;
@@ -45,7 +45,7 @@ static void complete(struct rxd_peer *peer, struct fi_peer_rx_entry *entry,
 }
 
 /* The fast path of a message of one packet. */
-static bool deliver(struct rxd_peer *peer, const struct rxd_op_head *head,
+static bool rxd_recv_deliver(struct rxd_peer *peer, const struct rxd_op_head *head,
 	const uint8_t *data, size_t len)
 {
 	struct rxd_ep *ep = peer->ep;
@@ -70,7 +70,7 @@ static bool deliver(struct rxd_peer *peer, const struct rxd_op_head *head,
 		&ep->ep, head->type == RXD_TAGGED ? FI_TAGGED : FI_MSG, &msg);
 }
 
-static int match(struct rxd_peer *peer, const struct rxd_op_head *head,
+static int rxd_recv_match(struct rxd_peer *peer, const struct rxd_op_head *head,
 	struct fi_peer_rx_entry **ret_entry)
 {
 	struct fid_peer_srx *srx = peer->ep->ep.srx;
@@ -88,7 +88,7 @@ static int match(struct rxd_peer *peer, const struct rxd_op_head *head,
 /* May unexpected messages of @peer take @more bytes, within the limit? A peer that is
  * not in the address vector gets as much as is left then, so that many of them leave
  * memory for others. */
-static bool has_space(const struct rxd_peer *peer, uint64_t more)
+static bool recv_has_space(const struct rxd_peer *peer, uint64_t more)
 {
 	struct rxd_ep *ep = peer->ep;
 	size_t limit = rxd_params.unexpected_size;
@@ -108,7 +108,7 @@ static bool has_space(const struct rxd_peer *peer, uint64_t more)
 /* The first bytes of payload memory of an unexpected message, of which @len bytes have
  * arrived: what a peer only announces takes no memory. A context of another library
  * cannot give more later. */
-static uint64_t first_capacity(
+static uint64_t recv_first_capacity(
 	const struct fid_peer_srx *srx, const struct rxd_op_head *head, size_t len)
 {
 	if (head->size <= GROW_MIN || !wf_srx_is_own(srx))
@@ -118,10 +118,10 @@ static uint64_t first_capacity(
 
 /* Save the message of @head, @len bytes of which have arrived, in @rx. False: there is
  * no memory; @entry is freed. */
-static bool save(struct rxd_peer *peer, const struct rxd_op_head *head,
+static bool recv_save(struct rxd_peer *peer, const struct rxd_op_head *head,
 	struct fi_peer_rx_entry *entry, size_t len, struct rxd_rx *rx)
 {
-	uint64_t capacity = first_capacity(entry->srx, head, len);
+	uint64_t capacity = recv_first_capacity(entry->srx, head, len);
 
 	if (head->has_data) {
 		entry->cq_data = head->data;
@@ -130,7 +130,7 @@ static bool save(struct rxd_peer *peer, const struct rxd_op_head *head,
 	rx->srx = entry->srx;
 	rx->capacity = capacity;
 	/* A context of another library does not keep lengths above 4 GiB. */
-	if (has_space(peer, wf_unexp_cost(capacity)) &&
+	if (recv_has_space(peer, wf_unexp_cost(capacity)) &&
 		(capacity <= UINT32_MAX || wf_srx_is_own(entry->srx)))
 		rx->unexp = wf_unexp_save(&peer->ep->unexp, &peer->unexp, &peer->remote,
 			head->type == RXD_TAGGED ? FI_TAGGED : FI_MSG, entry, capacity);
@@ -149,7 +149,7 @@ bool rxd_msg_reserve(struct rxd_peer *peer, size_t len)
 	if (wf_likely(!rx->unexp || need <= rx->capacity))
 		return true;
 	wanted = WF_MIN(rx->head.size, WF_MAX(need, 2 * (uint64_t)rx->capacity));
-	if (!has_space(peer, wanted - rx->capacity) ||
+	if (!recv_has_space(peer, wanted - rx->capacity) ||
 		!wf_unexp_grow(&peer->ep->unexp, &peer->unexp, rx->srx, rx->unexp,
 			rx->capacity, wanted))
 		return false;
@@ -165,14 +165,14 @@ int64_t rxd_receive_msg(struct rxd_peer *peer, const struct rxd_op_head *head,
 
 	if (wf_unlikely(!peer->ep->ep.srx))
 		return -FI_EOPNOTSUPP;
-	if (wf_likely(len == head->size) && deliver(peer, head, data, len))
+	if (wf_likely(len == head->size) && rxd_recv_deliver(peer, head, data, len))
 		return 1;
-	ret = match(peer, head, &rx.entry);
+	ret = rxd_recv_match(peer, head, &rx.entry);
 	if (ret == -FI_ENOENT) {
 		struct fi_peer_rx_entry *entry = rx.entry;
 
 		rx.entry = NULL;
-		if (!save(peer, head, entry, len, &rx))
+		if (!recv_save(peer, head, entry, len, &rx))
 			return 0;
 	}
 	if (!rx.entry && !rx.unexp)
@@ -198,7 +198,7 @@ void rxd_msg_finish(struct rxd_peer *peer)
 	struct rxd_rx *rx = &peer->rx;
 
 	if (rx->entry)
-		complete(peer, rx->entry, &rx->head);
+		recv_complete(peer, rx->entry, &rx->head);
 	else if (rx->unexp)
 		rx->unexp->note = WF_UNEXP_WHOLE;
 	rx->entry = NULL;
@@ -207,10 +207,10 @@ void rxd_msg_finish(struct rxd_peer *peer)
 
 /* A receive matched the message whose packets are arriving: copy the packets that have
  * arrived to its buffers. */
-static int start(struct wf_unexp_conn *unexp, struct wf_srx_unexpected *saved,
+static int recv_start(struct wf_unexp_conn *unexp, struct wf_srx_unexpected *saved,
 	struct fi_peer_rx_entry *entry)
 {
-	struct rxd_rx *rx = &peer_of(unexp)->rx;
+	struct rxd_rx *rx = &recv_peer_of(unexp)->rx;
 
 	(void)wf_iov_scatter(entry->iov, entry->count, wf_srx_payload(saved), rx->done);
 	rx->unexp = NULL;
@@ -218,29 +218,29 @@ static int start(struct wf_unexp_conn *unexp, struct wf_srx_unexpected *saved,
 	return 0;
 }
 
-static void discard(struct wf_unexp_conn *unexp, struct wf_srx_unexpected *saved)
+static void recv_discard(struct wf_unexp_conn *unexp, struct wf_srx_unexpected *saved)
 {
 	(void)saved;
-	peer_of(unexp)->rx.unexp = NULL;
+	recv_peer_of(unexp)->rx.unexp = NULL;
 }
 
-static size_t size_of(const struct wf_srx_unexpected *saved)
+static size_t recv_size_of(const struct wf_srx_unexpected *saved)
 {
 	return wf_srx_payload_size(saved);
 }
 
-static void flush(struct wf_unexp_conn *unexp)
+static void recv_flush(struct wf_unexp_conn *unexp)
 {
 	(void)unexp;
 }
 
-static fi_addr_t index_of(struct wf_ep *ep, struct wf_remote *remote)
+static fi_addr_t rxd_recv_index_of(struct wf_ep *ep, struct wf_remote *remote)
 {
 	(void)ep;
 	return rxd_peer_index(rxd_peer_of(remote));
 }
 
-static const void *name_of(const struct wf_remote *remote, size_t *ret_len)
+static const void *recv_name_of(const struct wf_remote *remote, size_t *ret_len)
 {
 	const struct rxd_peer *peer = rxd_peer_of(remote);
 
@@ -249,11 +249,11 @@ static const void *name_of(const struct wf_remote *remote, size_t *ret_len)
 }
 
 const struct wf_unexp_ops rxd_unexp_ops = {
-	.index = index_of,
-	.name = name_of,
-	.size = size_of,
+	.index = rxd_recv_index_of,
+	.name = recv_name_of,
+	.size = recv_size_of,
 	.matched = NULL, /* peers do not ask for notes of matches */
-	.start = start,
-	.discard = discard,
-	.flush = flush,
+	.start = recv_start,
+	.discard = recv_discard,
+	.flush = recv_flush,
 };

@@ -33,7 +33,7 @@ void rxd_request_remove(struct rxd_tx *tx)
 
 /* The request has ended. If the flow still waits for its acknowledgement, the
  * acknowledgement ends it. */
-static void end(struct rxd_tx *tx, int err)
+static void request_end(struct rxd_tx *tx, int err)
 {
 	rxd_request_remove(tx);
 	if (!tx->in_flow)
@@ -56,7 +56,7 @@ int64_t rxd_request_answered(struct rxd_peer *peer, const uint8_t *packet, size_
 	(void)wf_iov_scatter_at(tx->iov, tx->iov_count, tx->got, packet, len);
 	tx->got += len;
 	if (tx->got == tx->len)
-		end(tx, 0);
+		request_end(tx, 0);
 	return 1;
 }
 
@@ -68,6 +68,6 @@ void rxd_requests_fail(struct rxd_peer *peer, int err)
 
 		/* The flow fails the requests that it still uses. */
 		if (!tx->in_flow)
-			end(tx, err);
+			request_end(tx, err);
 	}
 }

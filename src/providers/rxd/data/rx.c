@@ -10,7 +10,7 @@
  * cut, until all bytes have arrived.
  */
 
-static void log_bad(const struct rxd_peer *peer, const char *what)
+static void rx_log_bad(const struct rxd_peer *peer, const char *what)
 {
 	char text[WF_AV_TEXT_LEN];
 
@@ -40,7 +40,7 @@ void rxd_rx_abort(struct rxd_peer *peer, int err)
 	rx->unexp = NULL;
 }
 
-static void finish(struct rxd_peer *peer)
+static void rx_finish(struct rxd_peer *peer)
 {
 	peer->rx.active = false;
 	if (peer->rx.is_write)
@@ -59,20 +59,20 @@ void rxd_rx_append(struct rxd_peer *peer, const uint8_t *data, size_t len)
 		rxd_msg_append(peer, data, len);
 	rx->done += len;
 	if (rx->done == rx->head.size)
-		finish(peer);
+		rx_finish(peer);
 }
 
-static int64_t receive_more(struct rxd_peer *peer, const uint8_t *packet, size_t len)
+static int64_t rx_receive_more(struct rxd_peer *peer, const uint8_t *packet, size_t len)
 {
 	struct rxd_rx *rx = &peer->rx;
 
 	if (len < RXD_DATA_HEAD || !rx->active) {
-		log_bad(peer, "data without an operation");
+		rx_log_bad(peer, "data without an operation");
 		return 1;
 	}
 	len -= RXD_DATA_HEAD;
 	if (len > rx->head.size - rx->done) {
-		log_bad(peer, "more data than the operation has");
+		rx_log_bad(peer, "more data than the operation has");
 		rxd_rx_abort(peer, FI_EPROTO);
 		return 1;
 	}
@@ -82,7 +82,7 @@ static int64_t receive_more(struct rxd_peer *peer, const uint8_t *packet, size_t
 	return 1;
 }
 
-static int64_t receive_op(struct rxd_peer *peer, const struct rxd_base *base,
+static int64_t rx_receive_op(struct rxd_peer *peer, const struct rxd_base *base,
 	const uint8_t *packet, size_t len)
 {
 	struct rxd_op_head head;
@@ -90,11 +90,11 @@ static int64_t receive_op(struct rxd_peer *peer, const struct rxd_base *base,
 
 	if (!rxd_op_head_read(base->type, base->flags, packet + sizeof(*base),
 		    len - sizeof(*base), &head, &size)) {
-		log_bad(peer, "malformed headers");
+		rx_log_bad(peer, "malformed headers");
 		return -FI_EPROTO;
 	}
 	if (wf_unlikely(peer->rx.active)) {
-		log_bad(peer, "the operation before is incomplete");
+		rx_log_bad(peer, "the operation before is incomplete");
 		rxd_rx_abort(peer, FI_EPROTO);
 	}
 	packet += sizeof(*base) + size;
@@ -118,9 +118,9 @@ int64_t rxd_deliver(struct rxd_flow *flow, const struct rxd_base *base,
 	struct rxd_peer *peer = rxd_peer_of_flow(flow);
 
 	if (rxd_type_is_op(base->type))
-		return receive_op(peer, base, packet, len);
+		return rx_receive_op(peer, base, packet, len);
 	if (base->type == RXD_DATA)
-		return receive_more(peer, packet, len);
+		return rx_receive_more(peer, packet, len);
 	return rxd_request_answered(peer, packet, len);
 }
 

@@ -20,14 +20,14 @@ static const uint8_t types[WF_OP_COUNT] = {
 	[WF_OP_COMPARE] = RXD_COMPARE,
 };
 
-static void set_iov(struct rxd_tx *tx, const struct iovec *iov, size_t count)
+static void start_set_iov(struct rxd_tx *tx, const struct iovec *iov, size_t count)
 {
 	for (size_t i = 0; i < count; i++)
 		tx->iov[i] = iov[i];
 	tx->iov_count = count;
 }
 
-static void set_head(struct rxd_tx *tx, const struct wf_op *op)
+static void start_set_head(struct rxd_tx *tx, const struct wf_op *op)
 {
 	struct rxd_op_head *head = &tx->head;
 
@@ -49,7 +49,7 @@ static void set_head(struct rxd_tx *tx, const struct wf_op *op)
 }
 
 /* Set operands and result buffers. False: no memory. */
-static bool set_atomic(struct rxd_tx *tx, const struct wf_op *op)
+static bool start_set_atomic(struct rxd_tx *tx, const struct wf_op *op)
 {
 	const struct wf_op_atomic *atomic = op->atomic;
 	bool compares = op->kind == WF_OP_COMPARE;
@@ -67,7 +67,7 @@ static bool set_atomic(struct rxd_tx *tx, const struct wf_op *op)
 		at += wf_iov_gather(at, atomic->compare, atomic->compare_count);
 	tx->payload = (size_t)(at - tx->copy);
 	if (op->kind != WF_OP_ATOMIC)
-		set_iov(tx, atomic->result, atomic->result_count);
+		start_set_iov(tx, atomic->result, atomic->result_count);
 	return true;
 }
 
@@ -77,7 +77,7 @@ static bool set_atomic(struct rxd_tx *tx, const struct wf_op *op)
  * is complete, and closing the endpoint waits until it is acknowledged. So a sender
  * need not wait for a peer that makes no progress any more.
  */
-static bool ends_at_once(const struct rxd_tx *tx, const struct wf_op *op)
+static bool start_ends_at_once(const struct rxd_tx *tx, const struct wf_op *op)
 {
 	const uint64_t later = FI_DELIVERY_COMPLETE | FI_TRANSMIT_COMPLETE;
 
@@ -90,15 +90,15 @@ static bool ends_at_once(const struct rxd_tx *tx, const struct wf_op *op)
 }
 
 /* Set the payload. False: no memory. */
-static bool set_payload(struct rxd_tx *tx, const struct wf_op *op)
+static bool start_set_payload(struct rxd_tx *tx, const struct wf_op *op)
 {
 	if (op->atomic)
-		return set_atomic(tx, op);
+		return start_set_atomic(tx, op);
 	if (op->kind != WF_OP_READ)
 		tx->payload = op->len;
-	tx->reported = ends_at_once(tx, op);
+	tx->reported = start_ends_at_once(tx, op);
 	if (!(op->flags & FI_INJECT || tx->reported) || op->kind == WF_OP_READ) {
-		set_iov(tx, op->iov, op->iov_count);
+		start_set_iov(tx, op->iov, op->iov_count);
 		return true;
 	}
 	if (!rxd_tx_reserve(tx, op->len))
@@ -107,7 +107,8 @@ static bool set_payload(struct rxd_tx *tx, const struct wf_op *op)
 	return true;
 }
 
-static ssize_t start(struct rxd_ep *ep, struct rxd_peer *peer, const struct wf_op *op)
+static ssize_t data_rxd_start(
+	struct rxd_ep *ep, struct rxd_peer *peer, const struct wf_op *op)
 {
 	struct rxd_tx *tx = rxd_tx_new(peer, op->kind);
 
@@ -116,8 +117,9 @@ static ssize_t start(struct rxd_ep *ep, struct rxd_peer *peer, const struct wf_o
 	tx->flags = op->flags;
 	tx->context = op->context;
 	tx->len = op->len;
-	set_head(tx, op);
-	if (!set_payload(tx, op) || (rxd_tx_is_request(tx) && !rxd_request_add(tx))) {
+	start_set_head(tx, op);
+	if (!start_set_payload(tx, op) ||
+		(rxd_tx_is_request(tx) && !rxd_request_add(tx))) {
 		rxd_tx_free(tx);
 		return -FI_EAGAIN;
 	}
@@ -130,7 +132,7 @@ static ssize_t start(struct rxd_ep *ep, struct rxd_peer *peer, const struct wf_o
 }
 
 /* A read of no bytes has an empty answer. */
-static bool is_empty(const struct wf_op *op)
+static bool start_is_empty(const struct wf_op *op)
 {
 	return op->kind == WF_OP_READ && !op->len;
 }
@@ -147,10 +149,10 @@ ssize_t rxd_start(struct wf_ep *wf, struct wf_op *op)
 	else
 		ret = rxd_peer_at(ep, op->addr, &peer);
 	if (wf_likely(!ret)) {
-		if (wf_unlikely(is_empty(op)))
+		if (wf_unlikely(start_is_empty(op)))
 			wf_ep_op_end(wf, op, 0);
 		else
-			ret = start(ep, peer, op);
+			ret = data_rxd_start(ep, peer, op);
 	}
 	wf_unlock(&wf->lock);
 	return ret;

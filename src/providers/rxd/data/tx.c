@@ -89,7 +89,7 @@ void rxd_tx_end(struct rxd_tx *tx, int err)
 
 /* Number of packets of a message or write: the first packet has the headers of the
  * operation. */
-static uint64_t split(struct rxd_tx *tx, size_t max)
+static uint64_t tx_split(struct rxd_tx *tx, size_t max)
 {
 	size_t space;
 
@@ -107,7 +107,7 @@ static uint64_t split(struct rxd_tx *tx, size_t max)
 	return tx->head.packets;
 }
 
-static uint64_t begin(struct rxd_flow *flow, struct rxd_xfer *xfer)
+static uint64_t tx_begin(struct rxd_flow *flow, struct rxd_xfer *xfer)
 {
 	size_t max = rxd_flow_packet_size(flow);
 	struct rxd_tx *tx = rxd_tx_of(xfer);
@@ -132,12 +132,12 @@ static uint64_t begin(struct rxd_flow *flow, struct rxd_xfer *xfer)
 		tx->first = tx->payload;
 		return 1;
 	default:
-		return split(tx, max);
+		return tx_split(tx, max);
 	}
 }
 
 /* The whole answer has been received by the peer: the read is complete at this end. */
-static void answer_acked(struct rxd_tx *tx)
+static void tx_answer_acked(struct rxd_tx *tx)
 {
 	struct rxd_ep *ep = tx->peer->ep;
 
@@ -147,21 +147,21 @@ static void answer_acked(struct rxd_tx *tx)
 	rxd_tx_free(tx);
 }
 
-static void acked(struct rxd_flow *flow, struct rxd_xfer *xfer)
+static void tx_acked(struct rxd_flow *flow, struct rxd_xfer *xfer)
 {
 	struct rxd_tx *tx = rxd_tx_of(xfer);
 
 	(void)flow;
 	tx->in_flow = false;
 	if (tx->kind == WF_OP_COUNT)
-		answer_acked(tx);
+		tx_answer_acked(tx);
 	else if (!rxd_tx_is_request(tx))
 		rxd_tx_end(tx, 0);
 	else if (wf_list_empty(&tx->request_link))
 		rxd_tx_end(tx, 0);
 }
 
-static void failed(struct rxd_flow *flow, struct rxd_xfer *xfer, int err)
+static void tx_failed(struct rxd_flow *flow, struct rxd_xfer *xfer, int err)
 {
 	struct rxd_tx *tx = rxd_tx_of(xfer);
 
@@ -176,7 +176,7 @@ static void failed(struct rxd_flow *flow, struct rxd_xfer *xfer, int err)
 
 /* A message whose success was reported is not lost with the instance of the peer that
  * it was for. */
-static bool survives(struct rxd_flow *flow, struct rxd_xfer *xfer)
+static bool tx_survives(struct rxd_flow *flow, struct rxd_xfer *xfer)
 {
 	const struct rxd_tx *tx = rxd_tx_of(xfer);
 
@@ -184,7 +184,7 @@ static bool survives(struct rxd_flow *flow, struct rxd_xfer *xfer)
 	return tx->reported && (tx->kind == WF_OP_SEND || tx->kind == WF_OP_TSEND);
 }
 
-static void restarted(struct rxd_flow *flow)
+static void tx_restarted(struct rxd_flow *flow)
 {
 	struct rxd_peer *peer = rxd_peer_of_flow(flow);
 
@@ -226,15 +226,15 @@ bool rxd_cancel(struct wf_ep *wf, const struct wf_cancel *which)
 }
 
 const struct rxd_flow_ops rxd_flow_ops = {
-	.begin = begin,
+	.begin = tx_begin,
 	.send = rxd_packet_send,
 	.flush = rxd_packets_flush,
 	.send_control = rxd_packet_send_control,
-	.acked = acked,
-	.failed = failed,
+	.acked = tx_acked,
+	.failed = tx_failed,
 	.deliver = rxd_deliver,
-	.restarted = restarted,
-	.survives = survives,
+	.restarted = tx_restarted,
+	.survives = tx_survives,
 	.new_index = rxd_peer_new_index,
 	.path_packet = rxd_peer_path_packet,
 };

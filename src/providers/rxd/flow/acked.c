@@ -35,14 +35,14 @@ struct news {
 	struct rxd_delivery_mark mark;
 };
 
-static struct news news_before(const struct rxd_flow *flow)
+static struct news acked_news_before(const struct rxd_flow *flow)
 {
 	return (struct news){ .rounds = flow->out.rounds };
 }
 
 /* It is certain which transmission of a packet arrived if the packet was sent once, or
  * so long ago that the acknowledgement can only be that of the last one. */
-static void note_arrival(
+static void acked_note_arrival(
 	struct rxd_outgoing *out, const struct rxd_sent *sent, uint64_t now_ns)
 {
 	if (sent->resent && now_ns - sent->at_ns < out->rtt.min)
@@ -50,7 +50,7 @@ static void note_arrival(
 	out->arrived_order = WF_MAX(out->arrived_order, sent->order);
 }
 
-static void arrived(
+static void acked_arrived(
 	struct rxd_flow *flow, uint64_t number, uint64_t now_ns, struct news *news)
 {
 	struct rxd_outgoing *out = &flow->out;
@@ -67,11 +67,11 @@ static void arrived(
 		news->sent_ns = sent->at_ns;
 		news->mark = sent->mark;
 	}
-	note_arrival(out, sent, now_ns);
+	acked_note_arrival(out, sent, now_ns);
 	rxd_board_set(&out->board, number, RXD_SENT_HELD);
 }
 
-static void finish_transfers(struct rxd_flow *flow)
+static void acked_finish_transfers(struct rxd_flow *flow)
 {
 	struct rxd_outgoing *out = &flow->out;
 
@@ -88,28 +88,28 @@ static void finish_transfers(struct rxd_flow *flow)
 	flow->busy = false;
 }
 
-static void arrived_below(
+static void acked_arrived_below(
 	struct rxd_flow *flow, uint64_t next, uint64_t now_ns, struct news *news)
 {
 	struct rxd_board *board = &flow->out.board;
 
 	for (uint64_t n = board->una; n != next; n++)
-		arrived(flow, n, now_ns, news);
+		acked_arrived(flow, n, now_ns, news);
 	board->una = next;
 }
 
 /* Are single losses in slow start, and losses of a window that the path delivered
  * within the shortest round trip, no signs of congestion? */
-static bool distinguishes_losses(const struct rxd_flow *flow)
+static bool acked_distinguishes_losses(const struct rxd_flow *flow)
 {
 	return flow->config->westwood && flow->extended;
 }
 
 /* A packet was lost: the congestion window shrinks once for all losses among earlier
  * packets. */
-static void congested(struct rxd_flow *flow, uint64_t order, unsigned int rounds)
+static void acked_congested(struct rxd_flow *flow, uint64_t order, unsigned int rounds)
 {
-	bool distinguishes = distinguishes_losses(flow);
+	bool distinguishes = acked_distinguishes_losses(flow);
 	struct rxd_outgoing *out = &flow->out;
 
 	if (order < out->recovered_order)
@@ -128,20 +128,23 @@ static void congested(struct rxd_flow *flow, uint64_t order, unsigned int rounds
 }
 
 /* Has a packet arrived that was sent after this one, whose state is unknown? */
-static bool is_overtaken(const struct rxd_outgoing *out, const struct rxd_sent *sent)
+static bool acked_is_overtaken(
+	const struct rxd_outgoing *out, const struct rxd_sent *sent)
 {
 	return sent->state == RXD_SENT_FLYING && sent->order < out->arrived_order;
 }
 
 /* The time from which on such a packet counts as lost. */
-static uint64_t lost_ns(const struct rxd_outgoing *out, const struct rxd_sent *sent)
+static uint64_t acked_lost_ns(
+	const struct rxd_outgoing *out, const struct rxd_sent *sent)
 {
 	if (sent->order + PACKET_THRESHOLD <= out->arrived_order)
 		return 0;
 	return sent->at_ns + out->rtt.smoothed + out->rtt.smoothed / 8;
 }
 
-static void detect_losses(struct rxd_flow *flow, unsigned int rounds, uint64_t now_ns)
+static void acked_detect_losses(
+	struct rxd_flow *flow, unsigned int rounds, uint64_t now_ns)
 {
 	struct rxd_outgoing *out = &flow->out;
 	struct rxd_board *board = &out->board;
@@ -157,37 +160,38 @@ static void detect_losses(struct rxd_flow *flow, unsigned int rounds, uint64_t n
 	for (uint64_t n = board->una; n != board->next; n++) {
 		struct rxd_sent *sent = rxd_board_at(board, n);
 
-		if (!is_overtaken(out, sent))
+		if (!acked_is_overtaken(out, sent))
 			continue;
-		at_ns = lost_ns(out, sent);
+		at_ns = acked_lost_ns(out, sent);
 		if (at_ns > now_ns) {
 			out->loss_ns = WF_MIN(out->loss_ns, at_ns);
 			continue;
 		}
-		congested(flow, sent->order, rounds);
+		acked_congested(flow, sent->order, rounds);
 		rxd_board_set(board, n, RXD_SENT_LOST);
 	}
 }
 
 void rxd_acked_late(struct rxd_flow *flow, uint64_t now_ns)
 {
-	detect_losses(flow, flow->out.rounds, now_ns);
+	acked_detect_losses(flow, flow->out.rounds, now_ns);
 }
 
 /* A peer of another library dropped everything behind the gap. */
-static void lose_all(struct rxd_flow *flow, unsigned int rounds)
+static void acked_lose_all(struct rxd_flow *flow, unsigned int rounds)
 {
 	struct rxd_board *board = &flow->out.board;
 
 	if (board->una == board->next)
 		return;
-	congested(flow, rxd_board_at(board, board->next - 1)->order, rounds);
+	acked_congested(flow, rxd_board_at(board, board->next - 1)->order, rounds);
 	for (uint64_t n = board->una; n != board->next; n++)
 		if (rxd_board_at(board, n)->state == RXD_SENT_FLYING)
 			rxd_board_set(board, n, RXD_SENT_LOST);
 }
 
-static void grow_window(struct rxd_flow *flow, const struct news *news, uint64_t now_ns)
+static void acked_grow_window(
+	struct rxd_flow *flow, const struct news *news, uint64_t now_ns)
 {
 	struct rxd_outgoing *out = &flow->out;
 
@@ -196,7 +200,7 @@ static void grow_window(struct rxd_flow *flow, const struct news *news, uint64_t
 		rxd_cubic_acked(&out->cc, news->bytes, out->rtt.smoothed, now_ns);
 }
 
-static void take_samples(struct rxd_outgoing *out, const struct news *news)
+static void acked_take_samples(struct rxd_outgoing *out, const struct news *news)
 {
 	if (!news->sampled)
 		return;
@@ -206,7 +210,8 @@ static void take_samples(struct rxd_outgoing *out, const struct news *news)
 		out->start_losses = 0;
 }
 
-static void progressed(struct rxd_flow *flow, const struct news *news, uint64_t now_ns)
+static void acked_progressed(
+	struct rxd_flow *flow, const struct news *news, uint64_t now_ns)
 {
 	struct rxd_outgoing *out = &flow->out;
 
@@ -214,28 +219,28 @@ static void progressed(struct rxd_flow *flow, const struct news *news, uint64_t 
 	out->rounds = out->repeats = 0;
 	out->rtt.backoff = 0;
 	rxd_delivery_acked(&out->delivery, news->bytes, now_ns);
-	take_samples(out, news);
-	grow_window(flow, news, now_ns);
+	acked_take_samples(out, news);
+	acked_grow_window(flow, news, now_ns);
 	if (flow->extended)
-		detect_losses(flow, news->rounds, now_ns);
+		acked_detect_losses(flow, news->rounds, now_ns);
 	else if (news->rounds > 0 && !rxd_flow_trusts(flow))
-		lose_all(flow, news->rounds);
+		acked_lose_all(flow, news->rounds);
 	rxd_timeout_start(flow, now_ns);
-	finish_transfers(flow);
+	acked_finish_transfers(flow);
 }
 
 void rxd_acked_below(struct rxd_flow *flow, uint64_t next, uint64_t now_ns)
 {
 	const struct rxd_board *board = &flow->out.board;
-	struct news news = news_before(flow);
+	struct news news = acked_news_before(flow);
 
 	if (next - board->una > board->next - board->una || next == board->una)
 		return;
-	arrived_below(flow, next, now_ns, &news);
-	progressed(flow, &news, now_ns);
+	acked_arrived_below(flow, next, now_ns, &news);
+	acked_progressed(flow, &news, now_ns);
 }
 
-static void arrived_early(struct rxd_flow *flow, const struct rxd_ack *ack,
+static void acked_arrived_early(struct rxd_flow *flow, const struct rxd_ack *ack,
 	uint64_t now_ns, struct news *news)
 {
 	uint64_t number = ack->next + 1;
@@ -246,7 +251,7 @@ static void arrived_early(struct rxd_flow *flow, const struct rxd_ack *ack,
 
 			if (n >= flow->out.board.next)
 				return;
-			arrived(flow, n, now_ns, news);
+			acked_arrived(flow, n, now_ns, news);
 			flow->out.early_end = WF_MAX(flow->out.early_end, n + 1);
 		}
 }
@@ -254,7 +259,7 @@ static void arrived_early(struct rxd_flow *flow, const struct rxd_ack *ack,
 /* The peer will never accept the oldest transfer. What was sent of it is replaced by
  * one packet that tells the peer to skip it, and is repeated until it is acknowledged.
  */
-static void refuse(struct rxd_flow *flow, int err)
+static void acked_refuse(struct rxd_flow *flow, int err)
 {
 	struct rxd_outgoing *out = &flow->out;
 	struct rxd_board *board = &out->board;
@@ -281,7 +286,7 @@ static void refuse(struct rxd_flow *flow, int err)
 
 /* A peer of another library expects a number that was never sent: it knows the numbers
  * of an earlier instance of this endpoint, and has accepted nothing of this one. */
-static void adopt_numbers(struct rxd_flow *flow, uint64_t next)
+static void acked_adopt_numbers(struct rxd_flow *flow, uint64_t next)
 {
 	if (!flow->extended && !flow->out.ever_acked && flow->out.board.una == 0 &&
 		next <= NUMBER_MAX) {
@@ -292,7 +297,7 @@ static void adopt_numbers(struct rxd_flow *flow, uint64_t next)
 
 /* The flow has given up transfers, and the acknowledgement contains the number to
  * continue with. */
-static void synchronize(struct rxd_flow *flow, const struct rxd_ack *ack)
+static void acked_synchronize(struct rxd_flow *flow, const struct rxd_ack *ack)
 {
 	if (ack->next > NUMBER_MAX)
 		return;
@@ -303,7 +308,7 @@ static void synchronize(struct rxd_flow *flow, const struct rxd_ack *ack)
 	rxd_send_renumber(flow, ack->next);
 }
 
-static void repeated(struct rxd_flow *flow)
+static void acked_repeated(struct rxd_flow *flow)
 {
 	struct rxd_outgoing *out = &flow->out;
 
@@ -313,11 +318,11 @@ static void repeated(struct rxd_flow *flow)
 		return;
 	if (++out->repeats >= REPEATS) {
 		out->repeats = 0;
-		lose_all(flow, 0);
+		acked_lose_all(flow, 0);
 	}
 }
 
-static void learn_path(struct rxd_flow *flow, uint16_t largest)
+static void acked_learn_path(struct rxd_flow *flow, uint16_t largest)
 {
 	uint16_t size;
 
@@ -328,23 +333,24 @@ static void learn_path(struct rxd_flow *flow, uint16_t largest)
 }
 
 /* Process @ack, which is consistent with what was sent. */
-static void take(struct rxd_flow *flow, const struct rxd_ack *ack, uint64_t now_ns)
+static void acked_take(
+	struct rxd_flow *flow, const struct rxd_ack *ack, uint64_t now_ns)
 {
 	struct rxd_outgoing *out = &flow->out;
-	struct news news = news_before(flow);
+	struct news news = acked_news_before(flow);
 
 	out->window = ack->window;
-	arrived_below(flow, ack->next, now_ns, &news);
-	arrived_early(flow, ack, now_ns, &news);
+	acked_arrived_below(flow, ack->next, now_ns, &news);
+	acked_arrived_early(flow, ack, now_ns, &news);
 	if (news.any)
-		progressed(flow, &news, now_ns);
+		acked_progressed(flow, &news, now_ns);
 	else
-		repeated(flow);
+		acked_repeated(flow);
 	if (ack->refused != 0 && ack->next == out->board.una &&
 		out->board.una != out->board.next)
-		refuse(flow, ack->refused);
+		acked_refuse(flow, ack->refused);
 	if (flow->extended)
-		learn_path(flow, ack->largest);
+		acked_learn_path(flow, ack->largest);
 }
 
 void rxd_acked(
@@ -359,11 +365,11 @@ void rxd_acked(
 	if (flow->extended && !ack.extended)
 		return;
 	if (flow->greeting.syncing)
-		synchronize(flow, &ack);
+		acked_synchronize(flow, &ack);
 	else if (ack.next < board->una)
 		rxd_timeout_behind(flow);
 	else if (ack.next > board->next)
-		adopt_numbers(flow, ack.next);
+		acked_adopt_numbers(flow, ack.next);
 	else
-		take(flow, &ack, now_ns);
+		acked_take(flow, &ack, now_ns);
 }

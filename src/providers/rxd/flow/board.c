@@ -24,7 +24,7 @@ bool rxd_board_reserve(struct rxd_board *board)
 	return true;
 }
 
-static void count(struct rxd_board *board, const struct rxd_sent *sent, bool add)
+static void board_count(struct rxd_board *board, const struct rxd_sent *sent, bool add)
 {
 	if (sent->state == RXD_SENT_FLYING)
 		board->in_flight += add ? sent->bytes : -(uint64_t)sent->bytes;
@@ -41,7 +41,7 @@ void rxd_board_sent(struct rxd_board *board, uint64_t number, struct rxd_xfer *x
 	if (fresh)
 		board->next++;
 	else
-		count(board, sent, false);
+		board_count(board, sent, false);
 	*sent = (struct rxd_sent){
 		.xfer = xfer,
 		.order = board->order++,
@@ -50,16 +50,16 @@ void rxd_board_sent(struct rxd_board *board, uint64_t number, struct rxd_xfer *x
 		.state = RXD_SENT_FLYING,
 		.resent = !fresh,
 	};
-	count(board, sent, true);
+	board_count(board, sent, true);
 }
 
 void rxd_board_set(struct rxd_board *board, uint64_t number, enum rxd_sent_state state)
 {
 	struct rxd_sent *sent = rxd_board_at(board, number);
 
-	count(board, sent, false);
+	board_count(board, sent, false);
 	sent->state = (uint8_t)state;
-	count(board, sent, true);
+	board_count(board, sent, true);
 	if (state == RXD_SENT_LOST && number < board->lost_from)
 		board->lost_from = number;
 }

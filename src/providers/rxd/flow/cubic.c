@@ -22,7 +22,7 @@ enum {
 #define WINDOW_MAX (UINT64_C(1) << 40)
 
 /* The largest number whose cube is at most @x. */
-static uint64_t cube_root(uint64_t x)
+static uint64_t cubic_cube_root(uint64_t x)
 {
 	uint64_t root = 0;
 
@@ -49,14 +49,14 @@ void rxd_cubic_packet(struct rxd_cubic *cc, uint32_t packet)
 }
 
 /* C * t^3 packets in bytes for a time @t_ms, with C = 0.4 packets per second cubed. */
-static uint64_t cubed(const struct rxd_cubic *cc, uint64_t t_ms)
+static uint64_t cubic_cubed(const struct rxd_cubic *cc, uint64_t t_ms)
 {
 	t_ms = WF_MIN(t_ms, (uint64_t)T_MAX_S * 1000);
 	/* At most 10^15 / 10^6, times 2^16, times 4. */
 	return t_ms * t_ms * t_ms / 1000000 * cc->packet * 4 / 10000;
 }
 
-static void begin_phase(struct rxd_cubic *cc, uint64_t now_ns)
+static void cubic_begin_phase(struct rxd_cubic *cc, uint64_t now_ns)
 {
 	uint64_t packets = 0;
 
@@ -70,27 +70,27 @@ static void begin_phase(struct rxd_cubic *cc, uint64_t now_ns)
 	/* K = cbrt(packets / C) seconds; in milliseconds the cube root of
 	 * packets * 2.5 * 10^9. */
 	packets = WF_MIN(packets, UINT64_C(1) << 31);
-	cc->k_ns = cube_root(packets * UINT64_C(2500000000)) * 1000000;
+	cc->k_ns = cubic_cube_root(packets * UINT64_C(2500000000)) * 1000000;
 }
 
 /* W_cubic at @t_ns after the start of the phase. */
-static uint64_t w_cubic(const struct rxd_cubic *cc, uint64_t t_ns)
+static uint64_t cubic_w(const struct rxd_cubic *cc, uint64_t t_ns)
 {
 	uint64_t less;
 
 	if (t_ns >= cc->k_ns)
-		return cc->w_max + cubed(cc, (t_ns - cc->k_ns) / 1000000);
-	less = cubed(cc, (cc->k_ns - t_ns) / 1000000);
+		return cc->w_max + cubic_cubed(cc, (t_ns - cc->k_ns) / 1000000);
+	less = cubic_cubed(cc, (cc->k_ns - t_ns) / 1000000);
 	return cc->w_max > less ? cc->w_max - less : 0;
 }
 
-static void avoid_congestion(
+static void cubic_avoid_congestion(
 	struct rxd_cubic *cc, uint64_t bytes, uint64_t rtt_ns, uint64_t now_ns)
 {
 	uint64_t target;
 
 	if (cc->start_ns == 0)
-		begin_phase(cc, now_ns);
+		cubic_begin_phase(cc, now_ns);
 	/* Below the window before the reduction Reno's slope is that of the smaller
 	 * factor, above it one packet per window. */
 	cc->reno_acked += bytes * (cc->w_reno < cc->prior ? ALPHA_NUM : ALPHA_DEN);
@@ -98,7 +98,7 @@ static void avoid_congestion(
 		cc->reno_acked -= cc->cwnd * ALPHA_DEN;
 		cc->w_reno += cc->packet;
 	}
-	target = w_cubic(cc, now_ns - WF_MIN(now_ns, cc->start_ns) + rtt_ns);
+	target = cubic_w(cc, now_ns - WF_MIN(now_ns, cc->start_ns) + rtt_ns);
 	target = WF_MIN(target, cc->cwnd + cc->cwnd / 2);
 	if (target > cc->cwnd)
 		cc->cwnd += (target - cc->cwnd) * WF_MIN(bytes, cc->cwnd) / cc->cwnd;
@@ -111,7 +111,7 @@ void rxd_cubic_acked(
 	if (cc->cwnd < cc->ssthresh)
 		cc->cwnd += bytes;
 	else
-		avoid_congestion(cc, bytes, rtt_ns, now_ns);
+		cubic_avoid_congestion(cc, bytes, rtt_ns, now_ns);
 	cc->cwnd = WF_MIN(cc->cwnd, WINDOW_MAX);
 }
 

@@ -32,7 +32,7 @@ void rxd_delivery_acked(struct rxd_delivery *delivery, uint64_t bytes, uint64_t 
 	delivery->delivered_ns = now_ns;
 }
 
-static bool end_round(struct rxd_delivery *delivery, uint64_t order,
+static bool delivery_end_round(struct rxd_delivery *delivery, uint64_t order,
 	uint64_t next_order, bool limited)
 {
 	if (order < delivery->round_order)
@@ -60,7 +60,7 @@ bool rxd_delivery_sample(struct rxd_delivery *delivery,
 	if (ns >= WF_MAX(min_ns, UINT64_C(1)))
 		delivery->now_max = WF_MIN(
 			WF_MAX(delivery->now_max, bytes * NS_PER_S / ns), RATE_MAX);
-	return end_round(delivery, order, next_order, limited);
+	return delivery_end_round(delivery, order, next_order, limited);
 }
 
 uint64_t rxd_delivery_window(const struct rxd_delivery *delivery, uint64_t min_ns)

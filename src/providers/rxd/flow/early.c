@@ -8,13 +8,14 @@
 
 enum { CAPACITY_MIN = 16 };
 
-static struct rxd_early_packet *slot(const struct rxd_early *early, uint64_t number)
+static struct rxd_early_packet *early_slot(
+	const struct rxd_early *early, uint64_t number)
 {
 	return &early->ring[number & (early->capacity - 1)];
 }
 
 /* Grow the ring for @span numbers from @next on. */
-static bool grow(struct rxd_early *early, uint64_t next, size_t span)
+static bool early_grow(struct rxd_early *early, uint64_t next, size_t span)
 {
 	struct rxd_early wider = { .capacity = WF_MAX(early->capacity, CAPACITY_MIN),
 		.count = early->count,
@@ -29,7 +30,7 @@ static bool grow(struct rxd_early *early, uint64_t next, size_t span)
 	if (!wider.ring)
 		return false;
 	for (size_t i = 0; i < early->capacity; i++)
-		*slot(&wider, next + i) = *slot(early, next + i);
+		*early_slot(&wider, next + i) = *early_slot(early, next + i);
 	free(early->ring);
 	*early = wider;
 	return true;
@@ -40,9 +41,9 @@ bool rxd_early_keep(struct rxd_early *early, uint64_t number, uint64_t next,
 {
 	struct rxd_early_packet *packet;
 
-	if (!grow(early, next, (size_t)(number - next) + 1))
+	if (!early_grow(early, next, (size_t)(number - next) + 1))
 		return false;
-	packet = slot(early, number);
+	packet = early_slot(early, number);
 	if (packet->bytes)
 		return true;
 	if (*kept > kept_max || early->bytes + 2 * len > kept_max - *kept)
@@ -66,7 +67,7 @@ const struct rxd_early_packet *rxd_early_find(
 
 	if (early->count == 0)
 		return NULL;
-	packet = slot(early, number);
+	packet = early_slot(early, number);
 	return packet->bytes ? packet : NULL;
 }
 
@@ -76,7 +77,7 @@ void rxd_early_drop(struct rxd_early *early, uint64_t number, size_t *kept)
 
 	if (early->count == 0)
 		return;
-	packet = slot(early, number);
+	packet = early_slot(early, number);
 	if (!packet->bytes)
 		return;
 	*kept -= packet->len;
@@ -98,7 +99,7 @@ size_t rxd_early_bits(
 	for (size_t i = 0; i < bits; i++) {
 		if (i % 64 == 0)
 			words[i / 64] = 0;
-		if (!slot(early, next + 1 + i)->bytes)
+		if (!early_slot(early, next + 1 + i)->bytes)
 			continue;
 		words[i / 64] |= UINT64_C(1) << (i % 64);
 		used = i / 64 + 1;

@@ -26,7 +26,8 @@ bool rxd_flow_cancel(struct rxd_flow *flow, struct rxd_xfer *xfer)
 
 /* Is the packet, which is no RTS or CTS, unchanged? Data of an extended peer may arrive
  * before its CTS, and have a seal if both ends want seals. */
-static bool is_intact(const struct rxd_flow *flow, const uint8_t *packet, size_t *len)
+static bool flow_is_intact(
+	const struct rxd_flow *flow, const uint8_t *packet, size_t *len)
 {
 	bool sealed = flow->state == RXD_FLOW_OPEN ? flow->sealed : flow->wants_seals;
 
@@ -37,7 +38,7 @@ static bool is_intact(const struct rxd_flow *flow, const uint8_t *packet, size_t
 /* While it is unknown whether the peer was restarted: is the packet of the instance
  * that the flow knows? That one has acknowledged packets; a later one knows none of
  * them. */
-static bool is_certain(const struct rxd_flow *flow, const struct rxd_base *base)
+static bool flow_is_certain(const struct rxd_flow *flow, const struct rxd_base *base)
 {
 	const struct rxd_board *board = &flow->out.board;
 	uint64_t next = base->seq;
@@ -72,9 +73,9 @@ bool rxd_flow_receive(
 	default:
 		break;
 	}
-	if (base.peer != flow->own_index || !is_intact(flow, bytes, &len))
+	if (base.peer != flow->own_index || !flow_is_intact(flow, bytes, &len))
 		return false;
-	if (wf_unlikely(flow->greeting.contested) && !is_certain(flow, &base)) {
+	if (wf_unlikely(flow->greeting.contested) && !flow_is_certain(flow, &base)) {
 		rxd_contest(flow, now_ns);
 		return false;
 	}
@@ -95,7 +96,7 @@ bool rxd_flow_receive(
 	return true;
 }
 
-static void send_probe(struct rxd_flow *flow, uint64_t now_ns)
+static void flow_send_probe(struct rxd_flow *flow, uint64_t now_ns)
 {
 	struct rxd_base base = { .version = RXD_VERSION,
 		.type = RXD_PROBE,
@@ -122,7 +123,7 @@ void rxd_flow_run(struct rxd_flow *flow, uint64_t now_ns, bool sleep)
 	rxd_timeout_run(flow, now_ns);
 	rxd_greeting_run(flow, now_ns);
 	if (now_ns >= flow->path.at_ns && flow->state == RXD_FLOW_OPEN)
-		send_probe(flow, now_ns);
+		flow_send_probe(flow, now_ns);
 	rxd_send_more(flow, now_ns);
 	rxd_receive_ack(flow, now_ns, sleep);
 }

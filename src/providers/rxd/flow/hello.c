@@ -46,7 +46,7 @@ uint32_t rxd_epoch_new(void)
 	return now;
 }
 
-static uint64_t hash_more(uint64_t hash, const void *from, size_t len)
+static uint64_t hello_hash_more(uint64_t hash, const void *from, size_t len)
 {
 	const uint8_t *bytes = from;
 
@@ -58,15 +58,16 @@ static uint64_t hash_more(uint64_t hash, const void *from, size_t len)
 /* FNV-1a over all other bytes of the packet, @to_epoch and @options. The bits are
  * mixed, so that old memory in these bytes is not a valid hash by accident; @options
  * are above the hash. */
-static uint64_t hash_of(
+static uint64_t hello_hash_of(
 	const uint8_t *packet, size_t len, uint32_t to_epoch, uint8_t options)
 {
-	uint64_t hash = hash_more(UINT64_C(0xcbf29ce484222325), magic, sizeof(magic));
+	uint64_t hash =
+		hello_hash_more(UINT64_C(0xcbf29ce484222325), magic, sizeof(magic));
 
-	hash = hash_more(hash, packet, AT_HASH);
-	hash = hash_more(hash, packet + AT_BODY, len - AT_BODY);
-	hash = hash_more(hash, &to_epoch, sizeof(to_epoch));
-	hash = hash_more(hash, &options, sizeof(options));
+	hash = hello_hash_more(hash, packet, AT_HASH);
+	hash = hello_hash_more(hash, packet + AT_BODY, len - AT_BODY);
+	hash = hello_hash_more(hash, &to_epoch, sizeof(to_epoch));
+	hash = hello_hash_more(hash, &options, sizeof(options));
 	hash ^= hash >> 31;
 	hash *= UINT64_C(0x9e3779b97f4a7c15);
 	hash ^= hash >> 29;
@@ -74,7 +75,7 @@ static uint64_t hash_of(
 }
 
 /* Write the extension; the rest of the packet is complete. */
-static void write_ext(
+static void hello_write_ext(
 	uint8_t *packet, size_t len, uint32_t to_epoch, const struct rxd_ext *ext)
 {
 	uint8_t options = ext->wants_seals ? OPTION_SEALS : 0;
@@ -82,11 +83,11 @@ static void write_ext(
 
 	memcpy(packet + AT_MAX_PACKET, &ext->max_packet, sizeof(ext->max_packet));
 	memcpy(packet + AT_EPOCH, &ext->epoch, sizeof(ext->epoch));
-	hash = hash_of(packet, len, to_epoch, options);
+	hash = hello_hash_of(packet, len, to_epoch, options);
 	memcpy(packet + AT_HASH, &hash, sizeof(hash));
 }
 
-static bool read_ext(
+static bool hello_read_ext(
 	const uint8_t *packet, size_t len, uint32_t to_epoch, struct rxd_ext *ret)
 {
 	uint8_t options;
@@ -94,7 +95,7 @@ static bool read_ext(
 
 	memcpy(&hash, packet + AT_HASH, sizeof(hash));
 	options = (uint8_t)(hash >> OPTIONS_SHIFT);
-	if (hash != hash_of(packet, len, to_epoch, options))
+	if (hash != hello_hash_of(packet, len, to_epoch, options))
 		return false;
 	ret->wants_seals = options & OPTION_SEALS;
 	memcpy(&ret->max_packet, packet + AT_MAX_PACKET, sizeof(ret->max_packet));
@@ -110,7 +111,7 @@ void rxd_rts_write(const struct rxd_rts *rts, uint8_t *to)
 	memcpy(to + AT_INDEX, &rts->index, sizeof(rts->index));
 	memcpy(to + AT_NAME, rts->name, sizeof(rts->name));
 	if (rts->extended)
-		write_ext(to, RXD_RTS_SIZE, 0, &rts->ext);
+		hello_write_ext(to, RXD_RTS_SIZE, 0, &rts->ext);
 }
 
 void rxd_cts_write(const struct rxd_cts *cts, uint32_t to_epoch, uint8_t *to)
@@ -121,31 +122,31 @@ void rxd_cts_write(const struct rxd_cts *cts, uint32_t to_epoch, uint8_t *to)
 	memcpy(to + AT_ECHO, &cts->echo, sizeof(cts->echo));
 	memcpy(to + AT_ASSIGNED, &cts->index, sizeof(cts->index));
 	if (cts->extended)
-		write_ext(to, RXD_CTS_SIZE, to_epoch, &cts->ext);
+		hello_write_ext(to, RXD_CTS_SIZE, to_epoch, &cts->ext);
 }
 
-static bool is(const uint8_t *from, size_t len, uint8_t type, size_t size)
+static bool hello_is(const uint8_t *from, size_t len, uint8_t type, size_t size)
 {
 	return len >= size && from[AT_VERSION] == RXD_VERSION && from[AT_TYPE] == type;
 }
 
 bool rxd_rts_read(const uint8_t *from, size_t len, struct rxd_rts *ret)
 {
-	if (!is(from, len, RXD_RTS, RXD_RTS_SIZE))
+	if (!hello_is(from, len, RXD_RTS, RXD_RTS_SIZE))
 		return false;
 	memcpy(&ret->index, from + AT_INDEX, sizeof(ret->index));
 	memcpy(ret->name, from + AT_NAME, sizeof(ret->name));
-	ret->extended = read_ext(from, RXD_RTS_SIZE, 0, &ret->ext);
+	ret->extended = hello_read_ext(from, RXD_RTS_SIZE, 0, &ret->ext);
 	return true;
 }
 
 bool rxd_cts_read(
 	const uint8_t *from, size_t len, uint32_t own_epoch, struct rxd_cts *ret)
 {
-	if (!is(from, len, RXD_CTS, RXD_CTS_SIZE))
+	if (!hello_is(from, len, RXD_CTS, RXD_CTS_SIZE))
 		return false;
 	memcpy(&ret->echo, from + AT_ECHO, sizeof(ret->echo));
 	memcpy(&ret->index, from + AT_ASSIGNED, sizeof(ret->index));
-	ret->extended = read_ext(from, RXD_CTS_SIZE, own_epoch, &ret->ext);
+	ret->extended = hello_read_ext(from, RXD_CTS_SIZE, own_epoch, &ret->ext);
 	return true;
 }

@@ -9,7 +9,7 @@ enum { BYES = 3 };
 /* Beginning and end of a flow: by the owner, because the peer was restarted, or because
  * the peer does not answer. */
 
-static void reset_incoming(struct rxd_flow *flow)
+static void life_reset_incoming(struct rxd_flow *flow)
 {
 	rxd_early_done(&flow->in.early, &flow->config->kept);
 	flow->in = (struct rxd_incoming){
@@ -19,7 +19,7 @@ static void reset_incoming(struct rxd_flow *flow)
 }
 
 /* Reset sending; the board's next number becomes @number. */
-static void reset_outgoing(struct rxd_flow *flow, uint64_t number)
+static void life_reset_outgoing(struct rxd_flow *flow, uint64_t number)
 {
 	struct rxd_outgoing *out = &flow->out;
 
@@ -39,7 +39,7 @@ static void reset_outgoing(struct rxd_flow *flow, uint64_t number)
 	rxd_path_init(&flow->path);
 }
 
-static void reset_greeting(struct rxd_flow *flow)
+static void life_reset_greeting(struct rxd_flow *flow)
 {
 	flow->greeting.asking = false;
 	flow->greeting.syncing = false;
@@ -51,9 +51,9 @@ static void reset_greeting(struct rxd_flow *flow)
 
 void rxd_flow_reset(struct rxd_flow *flow)
 {
-	reset_incoming(flow);
-	reset_outgoing(flow, 0);
-	reset_greeting(flow);
+	life_reset_incoming(flow);
+	life_reset_outgoing(flow, 0);
+	life_reset_greeting(flow);
 	flow->out.ever_acked = false;
 	flow->extended = false;
 	flow->sealed = false;
@@ -82,7 +82,7 @@ void rxd_flow_init(
 	rxd_flow_reset(flow);
 }
 
-static void move(struct wf_list *from, struct wf_list *to)
+static void life_move(struct wf_list *from, struct wf_list *to)
 {
 	struct wf_list *item;
 
@@ -90,7 +90,7 @@ static void move(struct wf_list *from, struct wf_list *to)
 		wf_list_push(to, item);
 }
 
-static void fail_all(struct rxd_flow *flow, struct wf_list *xfers, int err)
+static void life_fail_all(struct rxd_flow *flow, struct wf_list *xfers, int err)
 {
 	struct wf_list *item;
 
@@ -101,7 +101,7 @@ static void fail_all(struct rxd_flow *flow, struct wf_list *xfers, int err)
 	flow->busy = false;
 }
 
-static void tell_restarted(struct rxd_flow *flow)
+static void life_tell_restarted(struct rxd_flow *flow)
 {
 	flow->busy = true;
 	flow->config->ops->restarted(flow);
@@ -110,14 +110,14 @@ static void tell_restarted(struct rxd_flow *flow)
 
 /* Change the index of the peer: packets with the old index are of an earlier instance.
  */
-static void rename_peer(struct rxd_flow *flow)
+static void life_rename_peer(struct rxd_flow *flow)
 {
 	flow->own_index = flow->config->ops->new_index(flow);
 }
 
 /* Queue the transfers in @begun again that survive a restart of the peer, in order and
  * before those that wait. */
-static void keep_survivors(struct rxd_flow *flow, struct wf_list *begun)
+static void life_keep_survivors(struct rxd_flow *flow, struct wf_list *begun)
 {
 	struct wf_list *last = &flow->out.waiting;
 
@@ -139,60 +139,60 @@ void rxd_flow_restarted(struct rxd_flow *flow, bool rename)
 	struct wf_list begun;
 
 	wf_list_init(&begun);
-	move(&flow->out.begun, &begun);
-	keep_survivors(flow, &begun);
+	life_move(&flow->out.begun, &begun);
+	life_keep_survivors(flow, &begun);
 	rxd_flow_reset(flow);
 	if (rename)
-		rename_peer(flow);
-	tell_restarted(flow);
-	fail_all(flow, &begun, FI_ECONNRESET);
+		life_rename_peer(flow);
+	life_tell_restarted(flow);
+	life_fail_all(flow, &begun, FI_ECONNRESET);
 }
 
 /* The numbers towards an extended peer start anew, as after a restart of this end,
  * which a new epoch shows to the peer. A peer of another library does not notice: its
  * next acknowledgement contains the number that it expects. */
-static void forget_peer(struct rxd_flow *flow)
+static void life_forget_peer(struct rxd_flow *flow)
 {
 	bool history = flow->out.board.una > 0;
 
 	if (flow->extended) {
 		rxd_flow_reset(flow);
-		rename_peer(flow);
+		life_rename_peer(flow);
 		flow->greeting.own_epoch = rxd_epoch_new();
 		return;
 	}
-	reset_outgoing(flow, flow->out.board.una);
-	reset_greeting(flow);
+	life_reset_outgoing(flow, flow->out.board.una);
+	life_reset_greeting(flow);
 	flow->greeting.syncing = history;
 }
 
 /* Fail everything with @err, and greet the peer again before anything is sent. */
-static void part(struct rxd_flow *flow, int err)
+static void life_part(struct rxd_flow *flow, int err)
 {
 	struct wf_list all;
 
 	wf_list_init(&all);
-	move(&flow->out.begun, &all);
-	move(&flow->out.waiting, &all);
-	forget_peer(flow);
+	life_move(&flow->out.begun, &all);
+	life_move(&flow->out.waiting, &all);
+	life_forget_peer(flow);
 	flow->state = RXD_FLOW_NEW;
-	tell_restarted(flow);
-	fail_all(flow, &all, err);
+	life_tell_restarted(flow);
+	life_fail_all(flow, &all, err);
 }
 
 void rxd_flow_give_up(struct rxd_flow *flow)
 {
-	part(flow, FI_ECONNREFUSED);
+	life_part(flow, FI_ECONNREFUSED);
 }
 
 void rxd_flow_left(struct rxd_flow *flow)
 {
-	part(flow, FI_ECONNRESET);
+	life_part(flow, FI_ECONNRESET);
 }
 
 /* Send what is left, regardless of the congestion window: the socket of a peer that
  * does not run keeps it until the peer runs again. */
-static void send_rest(struct rxd_flow *flow, uint64_t now_ns)
+static void life_send_rest(struct rxd_flow *flow, uint64_t now_ns)
 {
 	if (rxd_flow_idle(flow))
 		return;
@@ -209,7 +209,7 @@ void rxd_flow_bye(struct rxd_flow *flow, uint64_t now_ns)
 		.seq = flow->in.next };
 
 	if (flow->state == RXD_FLOW_OPEN)
-		send_rest(flow, now_ns);
+		life_send_rest(flow, now_ns);
 	if (flow->state != RXD_FLOW_OPEN || !flow->extended)
 		return;
 	for (int i = 0; i < BYES; i++)
@@ -218,8 +218,8 @@ void rxd_flow_bye(struct rxd_flow *flow, uint64_t now_ns)
 
 void rxd_flow_done(struct rxd_flow *flow, int err)
 {
-	fail_all(flow, &flow->out.begun, err);
-	fail_all(flow, &flow->out.waiting, err);
+	life_fail_all(flow, &flow->out.begun, err);
+	life_fail_all(flow, &flow->out.waiting, err);
 	rxd_early_done(&flow->in.early, &flow->config->kept);
 	rxd_board_done(&flow->out.board);
 }

@@ -23,7 +23,7 @@ void rxd_receive_piggybacked(struct rxd_flow *flow)
 	flow->in.delay_ns = UINT64_MAX;
 }
 
-static bool ack_due(const struct rxd_flow *flow, uint64_t now_ns, bool sleep)
+static bool receive_ack_due(const struct rxd_flow *flow, uint64_t now_ns, bool sleep)
 {
 	const struct rxd_incoming *in = &flow->in;
 
@@ -42,7 +42,7 @@ void rxd_receive_ack(struct rxd_flow *flow, uint64_t now_ns, bool sleep)
 	struct rxd_ack ack;
 	size_t len;
 
-	if (!ack_due(flow, now_ns, sleep))
+	if (!receive_ack_due(flow, now_ns, sleep))
 		return;
 	ack.next = in->next;
 	ack.extended = flow->extended;
@@ -66,7 +66,7 @@ void rxd_receive_ack(struct rxd_flow *flow, uint64_t now_ns, bool sleep)
 	in->delay_ns = UINT64_MAX;
 }
 
-static void advance(struct rxd_flow *flow, uint64_t count)
+static void receive_advance(struct rxd_flow *flow, uint64_t count)
 {
 	struct rxd_incoming *in = &flow->in;
 	uint64_t last = in->early.last;
@@ -82,7 +82,7 @@ static void advance(struct rxd_flow *flow, uint64_t count)
 }
 
 /* The peer gave up a transfer: skip its packet numbers. True: done. */
-static bool skip(struct rxd_flow *flow, const uint8_t *packet, size_t len)
+static bool receive_skip(struct rxd_flow *flow, const uint8_t *packet, size_t len)
 {
 	uint64_t count;
 
@@ -91,12 +91,12 @@ static bool skip(struct rxd_flow *flow, const uint8_t *packet, size_t len)
 	memcpy(&count, packet + sizeof(struct rxd_base), sizeof(count));
 	if (count == 0 || count > RXD_WINDOW_MAX)
 		return false;
-	advance(flow, count);
+	receive_advance(flow, count);
 	return true;
 }
 
 /* Deliver the packet with the expected number. True: it was accepted. */
-static bool deliver(struct rxd_flow *flow, const uint8_t *packet, size_t len)
+static bool receive_deliver(struct rxd_flow *flow, const uint8_t *packet, size_t len)
 {
 	struct rxd_incoming *in = &flow->in;
 	struct rxd_base base;
@@ -104,7 +104,7 @@ static bool deliver(struct rxd_flow *flow, const uint8_t *packet, size_t len)
 
 	memcpy(&base, packet, sizeof(base));
 	if (base.type == RXD_SKIP)
-		return skip(flow, packet, len);
+		return receive_skip(flow, packet, len);
 	if (in->refused != 0)
 		return false;
 	base.flags &= (uint16_t) ~(RXD_FLAG_EXT | RXD_FLAG_ACK_NOW);
@@ -113,7 +113,7 @@ static bool deliver(struct rxd_flow *flow, const uint8_t *packet, size_t len)
 	count = flow->config->ops->deliver(flow, &base, packet, len);
 	flow->busy = false;
 	if (count > 0) {
-		advance(flow, (uint64_t)count);
+		receive_advance(flow, (uint64_t)count);
 		return true;
 	}
 	if (count < 0 && flow->extended)
@@ -124,7 +124,7 @@ static bool deliver(struct rxd_flow *flow, const uint8_t *packet, size_t len)
 	return false;
 }
 
-static void deliver_early(struct rxd_flow *flow)
+static void receive_deliver_early(struct rxd_flow *flow)
 {
 	struct rxd_incoming *in = &flow->in;
 	const struct rxd_early_packet *packet;
@@ -132,7 +132,7 @@ static void deliver_early(struct rxd_flow *flow)
 	while ((packet = rxd_early_find(&in->early, in->next))) {
 		uint64_t number = in->next;
 
-		if (!deliver(flow, packet->bytes, packet->len)) {
+		if (!receive_deliver(flow, packet->bytes, packet->len)) {
 			/* The peer sends the packet again. */
 			rxd_early_drop(&in->early, number, &flow->config->kept);
 			return;
@@ -140,7 +140,7 @@ static void deliver_early(struct rxd_flow *flow)
 	}
 }
 
-static void take(
+static void receive_take(
 	struct rxd_flow *flow, uint64_t number, const uint8_t *packet, size_t len)
 {
 	struct rxd_incoming *in = &flow->in;
@@ -148,9 +148,9 @@ static void take(
 	uint16_t window =
 		flow->extended ? flow->config->window_ext : flow->config->window;
 
-	if (ahead == 0 && deliver(flow, packet, len)) {
+	if (ahead == 0 && receive_deliver(flow, packet, len)) {
 		in->now |= in->early.count > 0;
-		deliver_early(flow);
+		receive_deliver_early(flow);
 		return;
 	}
 	in->now = true;
@@ -180,7 +180,7 @@ void rxd_receive_numbered(
 		rxd_acked_below(flow, rxd_seq_widen(next, flow->out.board.una), now_ns);
 		in->now |= (base.flags & RXD_FLAG_ACK_NOW) != 0;
 	}
-	take(flow, number, packet, len);
+	receive_take(flow, number, packet, len);
 	if (in->due++ == 0)
 		in->delay_ns = now_ns + ACK_DELAY_NS;
 }

@@ -15,7 +15,7 @@
  */
 enum { SOLICIT_EVERY = 8 };
 
-static struct rxd_base base_of(
+static struct rxd_base send_base_of(
 	const struct rxd_flow *flow, uint64_t number, bool ack_now)
 {
 	struct rxd_base base = { .version = RXD_VERSION, .peer = flow->peer_index };
@@ -41,7 +41,7 @@ static ssize_t send_skip(struct rxd_flow *flow, struct rxd_base base)
 
 void rxd_send_solicit(struct rxd_flow *flow)
 {
-	struct rxd_base base = base_of(flow, flow->out.board.una - 1, true);
+	struct rxd_base base = send_base_of(flow, flow->out.board.una - 1, true);
 	uint8_t packet[RXD_DATA_HEAD] = { 0 };
 
 	/* Number 0 is that of an operation, which is acknowledged anyway. */
@@ -54,7 +54,7 @@ void rxd_send_solicit(struct rxd_flow *flow)
 }
 
 /* May @bytes more be in flight? */
-static bool fits(struct rxd_flow *flow, uint32_t bytes)
+static bool send_fits(struct rxd_flow *flow, uint32_t bytes)
 {
 	struct rxd_outgoing *out = &flow->out;
 
@@ -66,7 +66,7 @@ static bool fits(struct rxd_flow *flow, uint32_t bytes)
 /* Let the owner send the packets that it has collected. A packet that the provider
  * below does not take is sent again later, and the congestion window does not shrink:
  * it is no loss of the network. False: there was such a packet. */
-static bool flush(struct rxd_flow *flow)
+static bool send_flush(struct rxd_flow *flow)
 {
 	struct rxd_outgoing *out = &flow->out;
 	unsigned int kept = out->kept;
@@ -95,8 +95,9 @@ static ssize_t send_or_keep(struct rxd_flow *flow, struct rxd_xfer *xfer,
 	ssize_t bytes = ops->send(flow, xfer, number - xfer->first, base);
 
 	if (bytes == -FI_ENOSPC)
-		bytes = flush(flow) ? ops->send(flow, xfer, number - xfer->first, base)
-				    : -FI_EAGAIN;
+		bytes = send_flush(flow)
+				? ops->send(flow, xfer, number - xfer->first, base)
+				: -FI_EAGAIN;
 	if (bytes > 0 && ops->flush)
 		out->kept_numbers[out->kept++] = number;
 	return bytes;
@@ -107,7 +108,7 @@ static ssize_t send_or_keep(struct rxd_flow *flow, struct rxd_xfer *xfer,
 static bool send_packet(struct rxd_flow *flow, struct rxd_xfer *xfer, uint64_t number,
 	bool ack_now, uint64_t now_ns)
 {
-	struct rxd_base base = base_of(flow, number, ack_now);
+	struct rxd_base base = send_base_of(flow, number, ack_now);
 	bool idle = flow->out.board.in_flight == 0;
 	ssize_t bytes;
 
@@ -136,14 +137,14 @@ static bool send_lost(struct rxd_flow *flow, uint64_t now_ns)
 	uint64_t number = rxd_board_first_lost(&flow->out.board);
 	const struct rxd_sent *sent = rxd_board_at(&flow->out.board, number);
 
-	if (!fits(flow, sent->bytes) && !flow->out.forced)
+	if (!send_fits(flow, sent->bytes) && !flow->out.forced)
 		return false;
 	flow->out.forced = false;
 	flow->out.unasked++;
 	return send_packet(flow, sent->xfer, number, true, now_ns);
 }
 
-static struct rxd_xfer *begin(struct rxd_flow *flow)
+static struct rxd_xfer *send_begin(struct rxd_flow *flow)
 {
 	struct wf_list *item = wf_list_pop(&flow->out.waiting);
 	struct rxd_xfer *xfer = wf_list_entry(item, struct rxd_xfer, link);
@@ -162,7 +163,7 @@ static struct rxd_xfer *begin(struct rxd_flow *flow)
 
 /* Does the peer's window allow one more packet? One may always be under way, because
  * its acknowledgement reports a new window. */
-static bool window_open(const struct rxd_flow *flow)
+static bool send_window_open(const struct rxd_flow *flow)
 {
 	size_t count = rxd_board_count(&flow->out.board);
 
@@ -171,7 +172,7 @@ static bool window_open(const struct rxd_flow *flow)
 
 /* Is this packet the last one that the windows allow, so that only an acknowledgement
  * permits more? */
-static bool windows_close(const struct rxd_flow *flow)
+static bool send_windows_close(const struct rxd_flow *flow)
 {
 	const struct rxd_outgoing *out = &flow->out;
 
@@ -187,15 +188,15 @@ static bool send_new(struct rxd_flow *flow, uint64_t now_ns)
 
 	if (!xfer && wf_list_empty(&out->waiting))
 		return false;
-	if (!window_open(flow) || !fits(flow, flow->packet_size))
+	if (!send_window_open(flow) || !send_fits(flow, flow->packet_size))
 		return false;
 	if (!rxd_board_reserve(&out->board)) {
 		out->blocked = true;
 		return false;
 	}
 	if (!xfer)
-		xfer = begin(flow);
-	if (!send_packet(flow, xfer, number, windows_close(flow), now_ns))
+		xfer = send_begin(flow);
+	if (!send_packet(flow, xfer, number, send_windows_close(flow), now_ns))
 		return false;
 	out->unasked++;
 	if (number == xfer->first || number + 1 == xfer->first + xfer->count)
@@ -221,9 +222,10 @@ void rxd_send_more(struct rxd_flow *flow, uint64_t now_ns)
 	out->blocked = false;
 	out->limited = false;
 	while (out->board.lost > 0 ? send_lost(flow, now_ns) : send_new(flow, now_ns))
-		if (out->unasked >= SOLICIT_EVERY && !flow->extended && flush(flow))
+		if (out->unasked >= SOLICIT_EVERY && !flow->extended &&
+			send_flush(flow))
 			rxd_send_solicit(flow);
-	if (flush(flow) && out->unasked > 0)
+	if (send_flush(flow) && out->unasked > 0)
 		rxd_send_solicit(flow);
 }
 

@@ -26,7 +26,7 @@ enum {
 /* The time when the peer is given up, after a first timeout. A peer that is heard but
  * makes no progress gets STALL_FACTOR times as long; where no packet is sent again,
  * that it is heard is of no use. */
-static uint64_t end_ns(const struct rxd_flow *flow)
+static uint64_t timeout_end_ns(const struct rxd_flow *flow)
 {
 	uint64_t patience_ns = flow->config->patience_ns;
 	uint64_t stalled_ns = flow->out.stalled_ns;
@@ -46,22 +46,22 @@ void rxd_timeout_start(struct rxd_flow *flow, uint64_t now_ns)
 		out->timeout_ns =
 			WF_MIN(now_ns + rxd_rtt_timeout(&out->rtt), out->loss_ns);
 		if (out->rounds > 0)
-			out->timeout_ns = WF_MIN(
-				out->timeout_ns, WF_MAX(end_ns(flow), now_ns + 1));
+			out->timeout_ns = WF_MIN(out->timeout_ns,
+				WF_MAX(timeout_end_ns(flow), now_ns + 1));
 	} else if (flow->owed > 0 && flow->state == RXD_FLOW_OPEN) {
 		out->timeout_ns = now_ns + SILENCE_NS;
 	}
 }
 
 /* No packet is unacknowledged, but answers are missing. */
-static void ask_silent(struct rxd_flow *flow, uint64_t now_ns)
+static void timeout_ask_silent(struct rxd_flow *flow, uint64_t now_ns)
 {
 	if (now_ns >= flow->in.heard_ns + SILENCE_NS)
 		rxd_greet(flow, now_ns);
 	rxd_timeout_start(flow, now_ns);
 }
 
-static void fail_oldest(struct rxd_flow *flow, int err)
+static void timeout_fail_oldest(struct rxd_flow *flow, int err)
 {
 	struct rxd_xfer *xfer =
 		wf_list_entry(flow->out.begun.next, struct rxd_xfer, link);
@@ -77,7 +77,7 @@ static void fail_oldest(struct rxd_flow *flow, int err)
 
 /* Does a peer of another library refuse the oldest transfer? It has accepted no packet
  * of it. */
-static bool is_refused(const struct rxd_flow *flow)
+static bool timeout_is_refused(const struct rxd_flow *flow)
 {
 	const struct rxd_outgoing *out = &flow->out;
 
@@ -87,7 +87,7 @@ static bool is_refused(const struct rxd_flow *flow)
 		       out->board.una;
 }
 
-static void resend_oldest(struct rxd_flow *flow, uint64_t now_ns)
+static void timeout_resend_oldest(struct rxd_flow *flow, uint64_t now_ns)
 {
 	struct rxd_outgoing *out = &flow->out;
 	struct rxd_sent *sent = rxd_board_at(&out->board, out->board.una);
@@ -114,7 +114,7 @@ void rxd_timeout_run(struct rxd_flow *flow, uint64_t now_ns)
 	if (now_ns < out->timeout_ns)
 		return;
 	if (rxd_board_count(&out->board) == 0) {
-		ask_silent(flow, now_ns);
+		timeout_ask_silent(flow, now_ns);
 		return;
 	}
 	if (now_ns >= out->loss_ns) {
@@ -125,12 +125,12 @@ void rxd_timeout_run(struct rxd_flow *flow, uint64_t now_ns)
 	if (out->rounds++ == 0)
 		out->stalled_ns = now_ns;
 	out->rtt.backoff++;
-	if (now_ns >= end_ns(flow))
+	if (now_ns >= timeout_end_ns(flow))
 		rxd_flow_give_up(flow);
-	else if (is_refused(flow))
-		fail_oldest(flow, FI_EREMOTEIO);
+	else if (timeout_is_refused(flow))
+		timeout_fail_oldest(flow, FI_EREMOTEIO);
 	else
-		resend_oldest(flow, now_ns);
+		timeout_resend_oldest(flow, now_ns);
 }
 
 void rxd_timeout_behind(struct rxd_flow *flow)

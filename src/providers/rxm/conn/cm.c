@@ -15,7 +15,8 @@
  * before it is verified (verify.c).
  */
 
-static struct rxm_hello own_hello(const struct rxm_ep *ep, const struct rxm_conn *conn)
+static struct rxm_hello cm_own_hello(
+	const struct rxm_ep *ep, const struct rxm_conn *conn)
 {
 	return (struct rxm_hello){
 		.id = conn->id,
@@ -29,7 +30,8 @@ static struct rxm_hello own_hello(const struct rxm_ep *ep, const struct rxm_conn
 
 /* A request that verifies another one comes from the address that the other one was
  * sent to, by which the peer knows this endpoint. */
-static struct fi_info *info_to_connect(struct rxm_ep *ep, const struct rxm_peer *peer)
+static struct fi_info *cm_info_to_connect(
+	struct rxm_ep *ep, const struct rxm_peer *peer)
 {
 	const union wf_sockaddr *dest = &peer->ip.addr;
 	union wf_sockaddr src = peer->unverified ? peer->unverified->own : ep->name;
@@ -51,9 +53,9 @@ static struct fi_info *info_to_connect(struct rxm_ep *ep, const struct rxm_peer 
 	return info;
 }
 
-static int send_request(struct rxm_conn *conn)
+static int cm_send_request(struct rxm_conn *conn)
 {
-	const struct rxm_hello hello = own_hello(conn->ep, conn);
+	const struct rxm_hello hello = cm_own_hello(conn->ep, conn);
 	const struct rxm_request *unverified = conn->peer->unverified;
 	uint8_t data[RXM_HELLO_MAX];
 	size_t len;
@@ -67,7 +69,7 @@ static int send_request(struct rxm_conn *conn)
 
 void rxm_cm_connect(struct rxm_ep *ep, struct rxm_peer *peer)
 {
-	struct fi_info *info = info_to_connect(ep, peer);
+	struct fi_info *info = cm_info_to_connect(ep, peer);
 	struct rxm_conn *conn;
 	int ret = info ? rxm_conn_new(ep, peer, info, &conn) : -FI_ENOMEM;
 
@@ -77,7 +79,7 @@ void rxm_cm_connect(struct rxm_ep *ep, struct rxm_peer *peer)
 		return;
 	}
 	peer->conn = conn;
-	ret = rxm_conn_begin(conn, RXM_CONN_CONNECTING) ? send_request(conn)
+	ret = rxm_conn_begin(conn, RXM_CONN_CONNECTING) ? cm_send_request(conn)
 							: -FI_ENOMEM;
 	if (ret)
 		rxm_conn_fail(conn, -ret);
@@ -93,7 +95,7 @@ void rxm_cm_expired(struct wf_attempt *attempt)
 }
 
 /* Compare addresses, then ports, in network byte order. */
-static int compare(const union wf_sockaddr *a, const union wf_sockaddr *b)
+static int cm_compare(const union wf_sockaddr *a, const union wf_sockaddr *b)
 {
 	bool v6 = a->sa.sa_family == AF_INET6;
 	int order =
@@ -108,7 +110,7 @@ static int compare(const union wf_sockaddr *a, const union wf_sockaddr *b)
 		  : memcmp(&a->in.sin_port, &b->in.sin_port, sizeof(a->in.sin_port));
 }
 
-static void reject(
+static void cm_reject(
 	struct rxm_ep *ep, fid_t handle, enum rxm_reason reason, enum rxm_answer answer)
 {
 	uint8_t data[RXM_REJECT_MAX];
@@ -120,12 +122,12 @@ static void reject(
 void rxm_cm_reject(struct rxm_ep *ep, const struct rxm_request *req,
 	enum rxm_reason reason, enum rxm_answer answer)
 {
-	reject(ep, req->info->handle, reason, answer);
+	cm_reject(ep, req->info->handle, reason, answer);
 	fi_freeinfo(req->info);
 }
 
 /* The answer to the question in @hello. */
-static enum rxm_answer answer_to(struct rxm_ep *ep, const struct rxm_hello *hello)
+static enum rxm_answer cm_answer_to(struct rxm_ep *ep, const struct rxm_hello *hello)
 {
 	const struct rxm_conn *conn =
 		rxm_ids_find(&ep->peers->ids, (uint32_t)hello->about);
@@ -140,7 +142,7 @@ static enum rxm_answer answer_to(struct rxm_ep *ep, const struct rxm_hello *hell
 
 /* Decode the data of the request. Returns NULL: it is valid; or the reason why it is
  * refused. */
-static const char *read_request(
+static const char *cm_read_request(
 	struct rxm_ep *ep, const void *data, size_t len, struct rxm_request *req)
 {
 	const struct fi_info *info = req->info;
@@ -168,7 +170,7 @@ static const char *read_request(
 }
 
 /* Is the sender of the request this endpoint? Only its own requests have their ids. */
-static bool is_own(const struct rxm_ep *ep, const struct rxm_request *req)
+static bool cm_is_own(const struct rxm_ep *ep, const struct rxm_request *req)
 {
 	const struct rxm_conn *conn = rxm_ids_find(&ep->peers->ids, req->hello.id);
 
@@ -178,7 +180,7 @@ static bool is_own(const struct rxm_ep *ep, const struct rxm_request *req)
 
 /* May the request become a connection, once it is verified? A working connection is
  * never replaced because of a request. @answer: to the question in the request. */
-static enum rxm_reason judge(struct rxm_ep *ep, struct rxm_peer *peer,
+static enum rxm_reason cm_judge(struct rxm_ep *ep, struct rxm_peer *peer,
 	const struct rxm_request *req, enum rxm_answer answer)
 {
 	struct rxm_conn *conn = peer->conn;
@@ -187,7 +189,7 @@ static enum rxm_reason judge(struct rxm_ep *ep, struct rxm_peer *peer,
 	if (answer == RXM_ANSWER_OWN)
 		return RXM_REASON_CONNECTED;
 	if (conn && conn->state == RXM_CONN_CONNECTING) {
-		if (compare(&req->from, &req->own) < 0)
+		if (cm_compare(&req->from, &req->own) < 0)
 			return RXM_REASON_CONNECTED;
 	} else if (conn && rxm_conn_stands(conn)) {
 		rxm_credit_probe(conn);
@@ -202,9 +204,9 @@ static enum rxm_reason judge(struct rxm_ep *ep, struct rxm_peer *peer,
 	return RXM_REASON_CONNECTED;
 }
 
-static int send_accept(struct rxm_conn *conn, const uint8_t *card)
+static int cm_send_accept(struct rxm_conn *conn, const uint8_t *card)
 {
-	const struct rxm_hello hello = own_hello(conn->ep, conn);
+	const struct rxm_hello hello = cm_own_hello(conn->ep, conn);
 	uint8_t data[RXM_HELLO_MAX];
 
 	rxm_hello_accept(data, &hello);
@@ -220,7 +222,7 @@ void rxm_cm_accept(
 	int ret = rxm_conn_new(ep, peer, req->info, &conn);
 
 	if (ret) {
-		reject(ep, handle, RXM_REASON_REFUSED, RXM_ANSWER_NOT_ASKED);
+		cm_reject(ep, handle, RXM_REASON_REFUSED, RXM_ANSWER_NOT_ASKED);
 		return;
 	}
 	conn->peer_id = req->hello.id;
@@ -230,14 +232,14 @@ void rxm_cm_accept(
 	if (!peer->conn)
 		peer->conn = conn;
 	ret = rxm_conn_begin(conn, RXM_CONN_ACCEPTING)
-		      ? send_accept(conn, req->has_card ? req->card : NULL)
+		      ? cm_send_accept(conn, req->has_card ? req->card : NULL)
 		      : -FI_ENOMEM;
 	if (ret)
 		rxm_conn_fail(conn, -ret);
 }
 
 /* Is the peer on this machine and must be refused, because memory does not reach it? */
-static bool is_refused(const struct rxm_ep *ep, const struct rxm_request *req)
+static bool cm_is_refused(const struct rxm_ep *ep, const struct rxm_request *req)
 {
 	return !req->has_card && req->hello.pid != ep->peers->pid &&
 	       rxm_local_possible(ep->domain) &&
@@ -246,30 +248,31 @@ static bool is_refused(const struct rxm_ep *ep, const struct rxm_request *req)
 
 /* Accept the request of the endpoint itself, keep that of a peer until it is verified,
  * or reject it. */
-static void decide(
+static void cm_decide(
 	struct rxm_ep *ep, struct rxm_peer *peer, const struct rxm_request *req)
 {
-	enum rxm_answer answer = answer_to(ep, &req->hello);
-	bool own = !compare(&req->from, &req->own);
+	enum rxm_answer answer = cm_answer_to(ep, &req->hello);
+	bool own = !cm_compare(&req->from, &req->own);
 	enum rxm_reason reason = RXM_REASON_REFUSED;
 
-	if (own && is_own(ep, req)) {
+	if (own && cm_is_own(ep, req)) {
 		rxm_cm_accept(ep, peer, req);
 		return;
 	}
 	if (!own)
-		reason = judge(ep, peer, req, answer);
+		reason = cm_judge(ep, peer, req, answer);
 	if (reason == RXM_REASON_NONE &&
-		(is_refused(ep, req) || !rxm_verify_begin(ep, peer, req)))
+		(cm_is_refused(ep, req) || !rxm_verify_begin(ep, peer, req)))
 		reason = RXM_REASON_REFUSED;
 	if (reason != RXM_REASON_NONE)
 		rxm_cm_reject(ep, req, reason, answer);
 }
 
-static void requested(struct rxm_ep *ep, const struct fi_eq_cm_entry *entry, size_t len)
+static void cm_requested(
+	struct rxm_ep *ep, const struct fi_eq_cm_entry *entry, size_t len)
 {
 	struct rxm_request req = { .info = entry->info };
-	const char *why = read_request(ep, entry->data, len, &req);
+	const char *why = cm_read_request(ep, entry->data, len, &req);
 	struct rxm_peer *peer = why ? NULL : rxm_peer_get(ep, &req.from);
 
 	if (why)
@@ -280,14 +283,14 @@ static void requested(struct rxm_ep *ep, const struct fi_eq_cm_entry *entry, siz
 		return;
 	}
 	wf_remote_ref(&peer->ip.remote);
-	decide(ep, peer, &req);
+	cm_decide(ep, peer, &req);
 	/* Free the peer if it has no connection. */
 	rxm_peer_unref(ep, peer);
 }
 
 /* The connection of an endpoint below. An event may be for an endpoint that has been
  * closed: NULL. */
-static struct rxm_conn *find(struct rxm_ep *ep, const struct fid *fid)
+static struct rxm_conn *cm_find(struct rxm_ep *ep, const struct fid *fid)
 {
 	wf_list_foreach(link, &ep->conns)
 	{
@@ -299,7 +302,7 @@ static struct rxm_conn *find(struct rxm_ep *ep, const struct fid *fid)
 	return NULL;
 }
 
-static void connected(struct rxm_conn *conn, const void *data, size_t len)
+static void cm_connected(struct rxm_conn *conn, const void *data, size_t len)
 {
 	struct rxm_hello hello;
 
@@ -325,21 +328,21 @@ void rxm_cm_event(struct rxm_ep *ep, uint32_t event, const struct fi_eq_cm_entry
 	struct rxm_conn *conn;
 
 	if (event == FI_CONNREQ) {
-		requested(ep, entry, len);
+		cm_requested(ep, entry, len);
 		return;
 	}
-	conn = find(ep, entry->fid);
+	conn = cm_find(ep, entry->fid);
 	if (!conn || conn->state == RXM_CONN_DOWN)
 		return;
 	if (event == FI_CONNECTED && !conn->linked)
-		connected(conn, entry->data, len);
+		cm_connected(conn, entry->data, len);
 	else if (event == FI_SHUTDOWN)
 		rxm_conn_shut_down(conn);
 }
 
 void rxm_cm_error(struct rxm_ep *ep, const struct fi_eq_err_entry *entry)
 {
-	struct rxm_conn *conn = find(ep, entry->fid);
+	struct rxm_conn *conn = cm_find(ep, entry->fid);
 	enum rxm_reason reason;
 	char text[WF_SOCKADDR_STRLEN];
 

@@ -16,7 +16,7 @@
 
 /* The life of a connection, and its operations below. */
 
-static void end_attempt(struct rxm_conn *conn)
+static void conn_end_attempt(struct rxm_conn *conn)
 {
 	if (!conn->attempt)
 		return;
@@ -41,7 +41,7 @@ int rxm_conn_count_remote(struct rxm_conn *conn)
 }
 
 /* Open the endpoint below and bind the objects that all connections share. */
-static int open_below(struct rxm_conn *conn, struct fi_info *info)
+static int conn_open_below(struct rxm_conn *conn, struct fi_info *info)
 {
 	struct rxm_ep *ep = conn->ep;
 	int ret;
@@ -92,7 +92,7 @@ int rxm_conn_new(struct rxm_ep *ep, struct rxm_peer *peer, struct fi_info *info,
 	ep->conn_count++;
 	wf_remote_ref(&peer->ip.remote);
 	rxm_data_conn_init(conn);
-	ret = open_below(conn, info);
+	ret = conn_open_below(conn, info);
 	if (!ret)
 		ret = rxm_ids_add(&ep->peers->ids, conn);
 	if (!ret) {
@@ -130,7 +130,7 @@ bool rxm_conn_begin(struct rxm_conn *conn, enum rxm_conn_state state)
 }
 
 /* For FI_TCP_LOCAL=shm. A message that a process left unread may use the connection. */
-static bool is_refused(struct rxm_conn *conn)
+static bool conn_is_refused(struct rxm_conn *conn)
 {
 	union wf_sockaddr own = { 0 };
 	size_t len = sizeof(own);
@@ -147,12 +147,12 @@ void rxm_conn_settled(struct rxm_conn *conn)
 	if (!conn->linked || !rxm_local_settled(conn) || conn->state == RXM_CONN_UP ||
 		conn->state == RXM_CONN_DOWN || !wf_list_empty(&conn->failed_link))
 		return;
-	if (wf_unlikely(is_refused(conn))) {
+	if (wf_unlikely(conn_is_refused(conn))) {
 		conn->refused = true;
 		rxm_conn_fail(conn, FI_ECONNREFUSED);
 		return;
 	}
-	end_attempt(conn);
+	conn_end_attempt(conn);
 	conn->state = RXM_CONN_UP;
 	if (conn->peer->conn == conn)
 		wf_remote_connected(&conn->peer->ip.remote, &conn->waiting);
@@ -194,7 +194,7 @@ void rxm_conn_shut_down(struct rxm_conn *conn)
 }
 
 /* End the calls that the endpoint below did not end when it was closed. */
-static void end_calls(struct rxm_conn *conn)
+static void conn_end_calls(struct rxm_conn *conn)
 {
 	const struct fi_cq_tagged_entry none = { .op_context = NULL };
 	struct wf_list *link;
@@ -208,7 +208,7 @@ static void end_calls(struct rxm_conn *conn)
 
 /* Tell objects/conn/remote.h how the connection ended, which decides what becomes of
  * the operations that wait for the peer. */
-static void report_end(struct rxm_conn *conn)
+static void conn_report_end(struct rxm_conn *conn)
 {
 	struct wf_remotes *remotes = &conn->ep->peers->remotes;
 	struct wf_remote *remote = &conn->peer->ip.remote;
@@ -233,7 +233,7 @@ void rxm_conn_end(struct rxm_conn *conn, int err)
 		conn->err = err;
 	}
 	conn->state = RXM_CONN_DOWN;
-	end_attempt(conn);
+	conn_end_attempt(conn);
 	wf_list_remove(&conn->ready_link);
 	wf_list_remove(&conn->failed_link);
 	rxm_local_end(conn, conn->data.quiet ? 0 : conn->err);
@@ -242,14 +242,14 @@ void rxm_conn_end(struct rxm_conn *conn, int err)
 	while (rxm_poll_cq(ep))
 		;
 	rxm_hold_end(conn);
-	end_calls(conn);
+	conn_end_calls(conn);
 	rxm_unread_keep(conn);
 	rxm_data_lost(conn, conn->err ? conn->err : FI_ECANCELED);
 	wf_list_remove(&conn->link);
 	ep->conn_count--;
 	wf_list_remove(&conn->ready_link);
 	rxm_ids_remove(&ep->peers->ids, conn);
-	report_end(conn);
+	conn_report_end(conn);
 	rxm_bufs_free(conn->bufs);
 	rxm_peer_unref(ep, conn->peer);
 	free(conn);
@@ -283,7 +283,7 @@ struct rxm_conn *rxm_conn_by_id(struct rxm_ep *ep, uint64_t id)
 
 /* Has the peer closed the connection? Only an endpoint below with one socket can be
  * asked. */
-static bool has_hung_up(struct rxm_conn *conn)
+static bool conn_has_hung_up(struct rxm_conn *conn)
 {
 	struct pollfd fd = { .events = POLLRDHUP };
 	struct wf_ep *builtin = conn->below.builtin;
@@ -298,7 +298,7 @@ static bool has_hung_up(struct rxm_conn *conn)
 bool rxm_conn_stands(struct rxm_conn *conn)
 {
 	return conn->state != RXM_CONN_DOWN && wf_list_empty(&conn->failed_link) &&
-	       !has_hung_up(conn);
+	       !conn_has_hung_up(conn);
 }
 
 bool rxm_conn_check(struct rxm_conn *conn)
@@ -310,20 +310,20 @@ bool rxm_conn_check(struct rxm_conn *conn)
 	if (wf_likely(now - last < PAUSE_NS))
 		return true;
 	conn->checked_ns = now;
-	if (!has_hung_up(conn))
+	if (!conn_has_hung_up(conn))
 		return true;
 	rxm_conn_fail(conn, FI_ECONNRESET);
 	return false;
 }
 
 /* Can a packet be sent now? */
-static bool is_open(struct rxm_conn *conn)
+static bool conn_is_open(struct rxm_conn *conn)
 {
 	return conn->state == RXM_CONN_UP && rxm_credit_left(conn);
 }
 
 /* Handle the result @ret of the provider below for @call (NULL: none). */
-static ssize_t result(struct rxm_conn *conn, struct rxm_call *call, ssize_t ret)
+static ssize_t conn_result(struct rxm_conn *conn, struct rxm_call *call, ssize_t ret)
 {
 	if (wf_likely(!ret)) {
 		if (call) {
@@ -344,16 +344,16 @@ static ssize_t result(struct rxm_conn *conn, struct rxm_call *call, ssize_t ret)
 	return -FI_EAGAIN;
 }
 
-static void *same_desc(const struct wf_lower_descs *descs, void *desc)
+static void *conn_same_desc(const struct wf_lower_descs *descs, void *desc)
 {
 	(void)descs;
 	return desc;
 }
 
 /* Start @op below; its descriptors are those of the provider below. */
-static ssize_t start_below(struct rxm_conn *conn, struct wf_op *op)
+static ssize_t conn_start_below(struct rxm_conn *conn, struct wf_op *op)
 {
-	static const struct wf_lower_descs descs = { same_desc };
+	static const struct wf_lower_descs descs = { conn_same_desc };
 
 	if (wf_unlikely(!conn->below.builtin))
 		return wf_lower_call(conn->below.fid, op, FI_ADDR_UNSPEC, &descs);
@@ -375,25 +375,25 @@ ssize_t rxm_conn_send(struct rxm_conn *conn, const struct iovec *iov, void **des
 	};
 	ssize_t ret;
 
-	if (wf_unlikely(!is_open(conn)))
+	if (wf_unlikely(!conn_is_open(conn)))
 		return -FI_EAGAIN;
 	call->promised = flags & FI_INJECT;
-	ret = start_below(conn, &op);
+	ret = conn_start_below(conn, &op);
 	if (!ret)
 		rxm_credit_spend(conn);
-	return result(conn, call, ret);
+	return conn_result(conn, call, ret);
 }
 
 ssize_t rxm_conn_inject(struct rxm_conn *conn, const void *packet, size_t len)
 {
 	ssize_t ret;
 
-	if (wf_unlikely(!is_open(conn)))
+	if (wf_unlikely(!conn_is_open(conn)))
 		return -FI_EAGAIN;
 	ret = wf_lower_inject(&conn->below, packet, len, FI_ADDR_UNSPEC);
 	if (!ret)
 		rxm_credit_spend(conn);
-	return result(conn, NULL, ret);
+	return conn_result(conn, NULL, ret);
 }
 
 ssize_t rxm_conn_rma(struct rxm_conn *conn, struct wf_op *op, struct rxm_call *call)
@@ -408,6 +408,6 @@ ssize_t rxm_conn_rma(struct rxm_conn *conn, struct wf_op *op, struct rxm_call *c
 	below.flags |= FI_COMPLETION;
 	below.context = call;
 	call->promised = op->flags & FI_INJECT;
-	ret = start_below(conn, &below);
-	return result(conn, call, ret);
+	ret = conn_start_below(conn, &below);
+	return conn_result(conn, call, ret);
 }

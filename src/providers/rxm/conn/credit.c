@@ -37,7 +37,7 @@ void rxm_conn_credit(struct rxm_conn *conn, uint64_t count)
 	rxm_conn_resume(conn);
 }
 
-static bool give(struct rxm_conn *conn, uint32_t count)
+static bool credit_give(struct rxm_conn *conn, uint32_t count)
 {
 	struct rxm_hdr packet;
 
@@ -49,7 +49,7 @@ void rxm_credit_probe(struct rxm_conn *conn)
 {
 	/* A packet to a peer that counts its buffers would take one of them. */
 	if (conn->state == RXM_CONN_UP && !conn->credited)
-		(void)give(conn, 0);
+		(void)credit_give(conn, 0);
 }
 
 bool rxm_credit_due(const struct rxm_conn *conn)
@@ -65,7 +65,7 @@ bool rxm_credit_due(const struct rxm_conn *conn)
 
 void rxm_credit_give(struct rxm_conn *conn)
 {
-	if (!give(conn, conn->reposted)) {
+	if (!credit_give(conn, conn->reposted)) {
 		/* The queue below is full. The next progress call tries again, because
 		 * the peer may send no packet that would cause another attempt. */
 		rxm_conn_resume(conn);

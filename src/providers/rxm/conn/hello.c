@@ -41,7 +41,7 @@ uint64_t rxm_hello_word(const struct rxm_hello *hello)
 	return (uint64_t)hello->pid << 32 | hello->id;
 }
 
-static void take_id(const uint8_t *at, struct rxm_hello *ret)
+static void hello_take_id(const uint8_t *at, struct rxm_hello *ret)
 {
 	uint64_t word;
 
@@ -93,7 +93,7 @@ size_t rxm_hello_add_question(uint8_t data[RXM_HELLO_MAX], size_t len, uint64_t 
 }
 
 /* The question is behind the card, if there is one. */
-static void read_question(const void *data, size_t len, struct rxm_hello *ret)
+static void hello_read_question(const void *data, size_t len, struct rxm_hello *ret)
 {
 	const uint8_t *at = data;
 	size_t begin = RXM_REQUEST_LEN;
@@ -124,8 +124,8 @@ const char *rxm_hello_read_request(
 	memcpy(&ret->eager_size, at + REQ_EAGER, sizeof(ret->eager_size));
 	memcpy(&ret->rx_depth, at + REQ_DEPTH, sizeof(ret->rx_depth));
 	ret->flow = at[REQ_FLOW];
-	take_id(at + REQ_ID, ret);
-	read_question(data, len, ret);
+	hello_take_id(at + REQ_ID, ret);
+	hello_read_question(data, len, ret);
 	if (ret->eager_size != eager_size)
 		return "its FI_OFI_RXM_BUFFER_SIZE is another one";
 	return ret->port ? NULL : "it names no port";
@@ -138,7 +138,7 @@ bool rxm_hello_read_accept(const void *data, size_t len, struct rxm_hello *ret)
 	memset(ret, 0, sizeof(*ret));
 	if (len < RXM_ACCEPT_LEN)
 		return false;
-	take_id(at + ACC_ID, ret);
+	hello_take_id(at + ACC_ID, ret);
 	memcpy(&ret->rx_depth, at + ACC_DEPTH, sizeof(ret->rx_depth));
 	ret->flow = at[ACC_FLOW];
 	return true;

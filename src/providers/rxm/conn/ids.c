@@ -28,7 +28,7 @@ struct rxm_conn *rxm_ids_find(const struct rxm_ids *ids, uint64_t id)
 	return conn;
 }
 
-static void link_in(struct rxm_conn **buckets, uint32_t mask, struct rxm_conn *conn)
+static void ids_link_in(struct rxm_conn **buckets, uint32_t mask, struct rxm_conn *conn)
 {
 	struct rxm_conn **bucket = &buckets[conn->id & mask];
 
@@ -36,7 +36,7 @@ static void link_in(struct rxm_conn **buckets, uint32_t mask, struct rxm_conn *c
 	*bucket = conn;
 }
 
-static bool grow(struct rxm_ids *ids)
+static bool ids_grow(struct rxm_ids *ids)
 {
 	uint32_t count = ids->buckets ? 2 * (ids->mask + 1) : FIRST_BUCKETS;
 	struct rxm_conn **buckets = calloc(count, sizeof(struct rxm_conn *)), *next;
@@ -46,7 +46,7 @@ static bool grow(struct rxm_ids *ids)
 	for (uint32_t i = 0; ids->buckets && i <= ids->mask; i++)
 		for (struct rxm_conn *conn = ids->buckets[i]; conn; conn = next) {
 			next = conn->id_next;
-			link_in(buckets, count - 1, conn);
+			ids_link_in(buckets, count - 1, conn);
 		}
 	free(ids->buckets);
 	ids->buckets = buckets;
@@ -56,7 +56,8 @@ static bool grow(struct rxm_ids *ids)
 
 int rxm_ids_add(struct rxm_ids *ids, struct rxm_conn *conn)
 {
-	if ((!ids->buckets || ids->count > ids->mask) && !grow(ids) && !ids->buckets)
+	if ((!ids->buckets || ids->count > ids->mask) && !ids_grow(ids) &&
+		!ids->buckets)
 		return -FI_ENOMEM;
 	/* In some packets release 1.17 sends the id back sign-extended from 32 bits, so
 	 * the sign bit is 0. */
@@ -65,7 +66,7 @@ int rxm_ids_add(struct rxm_ids *ids, struct rxm_conn *conn)
 		if (!conn->id)
 			return -FI_EIO;
 	} while (rxm_ids_find(ids, conn->id));
-	link_in(ids->buckets, ids->mask, conn);
+	ids_link_in(ids->buckets, ids->mask, conn);
 	ids->count++;
 	return 0;
 }

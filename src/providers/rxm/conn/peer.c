@@ -19,29 +19,29 @@ enum {
 	BACKOFF_MAX_US = 2000000,
 };
 
-static struct rxm_peers *peers_of(struct wf_remotes *remotes)
+static struct rxm_peers *rxm_peers_of(struct wf_remotes *remotes)
 {
 	return wf_container_of(remotes, struct rxm_peers, remotes);
 }
 
-static struct wf_remote *make(const void *key)
+static struct wf_remote *rxm_peer_make(const void *key)
 {
 	return wf_ip_remote_new(sizeof(struct rxm_peer), key);
 }
 
-static enum wf_remote_state state(const struct wf_remote *remote)
+static enum wf_remote_state rxm_conn_peer_state(const struct wf_remote *remote)
 {
 	const struct rxm_conn *conn = rxm_peer_of(remote)->conn;
 
 	return wf_remote_state_of(conn && conn->state == RXM_CONN_UP, conn);
 }
 
-static void connect_peer(struct wf_remotes *remotes, struct wf_remote *remote)
+static void rxm_peer_connect(struct wf_remotes *remotes, struct wf_remote *remote)
 {
-	rxm_cm_connect(peers_of(remotes)->ep, rxm_peer_of(remote));
+	rxm_cm_connect(rxm_peers_of(remotes)->ep, rxm_peer_of(remote));
 }
 
-static void end(struct wf_remotes *remotes, struct wf_remote *remote,
+static void rxm_peer_end(struct wf_remotes *remotes, struct wf_remote *remote,
 	struct wf_list *link, int err)
 {
 	(void)remotes;
@@ -52,13 +52,13 @@ static void end(struct wf_remotes *remotes, struct wf_remote *remote,
 		rxm_data_op_free(link);
 }
 
-static void drop_attempt(struct wf_attempt *attempt)
+static void peer_drop_attempt(struct wf_attempt *attempt)
 {
 	wf_attempts_end(
 		&rxm_attempt_of(attempt)->conn->ep->peers->remotes.attempts, attempt);
 }
 
-static void free_peer(struct wf_remotes *remotes, struct wf_remote *remote)
+static void rxm_peer_free(struct wf_remotes *remotes, struct wf_remote *remote)
 {
 	(void)remotes;
 	rxm_verify_drop(rxm_peer_of(remote));
@@ -67,13 +67,13 @@ static void free_peer(struct wf_remotes *remotes, struct wf_remote *remote)
 
 static const struct wf_remote_ops remote_ops = {
 	.is = wf_ip_remote_is,
-	.make = make,
-	.state = state,
-	.connect = connect_peer,
-	.end = end,
-	.drop = drop_attempt,
+	.make = rxm_peer_make,
+	.state = rxm_conn_peer_state,
+	.connect = rxm_peer_connect,
+	.end = rxm_peer_end,
+	.drop = peer_drop_attempt,
 	.expired = rxm_cm_expired,
-	.free = free_peer,
+	.free = rxm_peer_free,
 	.verify = &rxm_verify_ops,
 	.prov = &rxm_fi,
 	.name = wf_ip_remote_name,

@@ -11,18 +11,18 @@
  * a connection or ask for one.
  */
 
-static bool is_unverified(const struct wf_remote *remote)
+static bool rxm_verify_is_unverified(const struct wf_remote *remote)
 {
 	return rxm_peer_of(remote)->unverified != NULL;
 }
 
-static struct rxm_ep *ep_of(struct wf_remotes *remotes)
+static struct rxm_ep *verify_ep_of(struct wf_remotes *remotes)
 {
 	return wf_container_of(remotes, struct rxm_peers, remotes)->ep;
 }
 
 /* The request leaves the peer, which keeps its reference until the caller drops it. */
-static struct rxm_request *take(struct rxm_peer *peer)
+static struct rxm_request *verify_take(struct rxm_peer *peer)
 {
 	struct rxm_request *req = peer->unverified;
 
@@ -30,7 +30,8 @@ static struct rxm_request *take(struct rxm_peer *peer)
 	return req;
 }
 
-static void drop_attempt(struct wf_remotes *remotes, struct wf_remote *remote)
+static void rxm_verify_drop_attempt(
+	struct wf_remotes *remotes, struct wf_remote *remote)
 {
 	struct rxm_peer *peer = rxm_peer_of(remote);
 	struct rxm_conn *conn = peer->conn;
@@ -42,40 +43,43 @@ static void drop_attempt(struct wf_remotes *remotes, struct wf_remote *remote)
 	rxm_conn_fail(conn, FI_ECANCELED);
 }
 
-static void use(struct wf_remotes *remotes, struct wf_remote *remote, bool answered)
+static void rxm_verify_use(
+	struct wf_remotes *remotes, struct wf_remote *remote, bool answered)
 {
 	struct rxm_peer *peer = rxm_peer_of(remote);
-	struct rxm_request *req = take(peer);
+	struct rxm_request *req = verify_take(peer);
 
 	(void)answered;
-	drop_attempt(remotes, remote);
-	rxm_cm_accept(ep_of(remotes), peer, req);
+	rxm_verify_drop_attempt(remotes, remote);
+	rxm_cm_accept(verify_ep_of(remotes), peer, req);
 	free(req);
 	wf_remote_unref(remotes, remote);
 }
 
-static void refuse(struct wf_remotes *remotes, struct wf_remote *remote)
+static void rxm_verify_refuse(struct wf_remotes *remotes, struct wf_remote *remote)
 {
-	struct rxm_request *req = take(rxm_peer_of(remote));
+	struct rxm_request *req = verify_take(rxm_peer_of(remote));
 
-	rxm_cm_reject(ep_of(remotes), req, RXM_REASON_CONNECTED, RXM_ANSWER_NOT_ASKED);
+	rxm_cm_reject(
+		verify_ep_of(remotes), req, RXM_REASON_CONNECTED, RXM_ANSWER_NOT_ASKED);
 	free(req);
 	wf_remote_unref(remotes, remote);
 }
 
-static bool is_firewalled(struct wf_remotes *remotes, struct wf_remote *remote)
+static bool rxm_verify_is_firewalled(
+	struct wf_remotes *remotes, struct wf_remote *remote)
 {
-	struct rxm_ep *ep = ep_of(remotes);
+	struct rxm_ep *ep = verify_ep_of(remotes);
 
 	return wf_av_firewalled(ep->ep.av, rxm_peer_index(ep, rxm_peer_of(remote)));
 }
 
 const struct wf_verify_ops rxm_verify_ops = {
-	.is_unverified = is_unverified,
-	.use = use,
-	.refuse = refuse,
-	.is_firewalled = is_firewalled,
-	.drop_attempt = drop_attempt,
+	.is_unverified = rxm_verify_is_unverified,
+	.use = rxm_verify_use,
+	.refuse = rxm_verify_refuse,
+	.is_firewalled = rxm_verify_is_firewalled,
+	.drop_attempt = rxm_verify_drop_attempt,
 };
 
 bool rxm_verify_begin(
@@ -94,7 +98,7 @@ bool rxm_verify_begin(
 
 void rxm_verify_drop(struct rxm_peer *peer)
 {
-	struct rxm_request *req = take(peer);
+	struct rxm_request *req = verify_take(peer);
 
 	if (!req)
 		return;
@@ -112,7 +116,7 @@ void rxm_verify_accepted(struct rxm_conn *conn)
 }
 
 /* The meaning of a rejection for the unverified request. */
-static enum wf_verify_answer meaning(
+static enum wf_verify_answer verify_meaning(
 	const struct rxm_request *req, enum rxm_reason reason, enum rxm_answer answer)
 {
 	if (req->hello.asks != (answer != RXM_ANSWER_UNSTATED))
@@ -132,7 +136,7 @@ static enum wf_verify_answer meaning(
 
 /* Does a timeout tell that the host keeps requests off? Not if one came through before;
  * and within this machine it tells of a full queue of connections. */
-static bool is_blocked(const struct rxm_peer *peer, int err)
+static bool rxm_verify_is_blocked(const struct rxm_peer *peer, int err)
 {
 	const struct rxm_request *req = peer->unverified;
 
@@ -152,8 +156,8 @@ void rxm_verify_failed(
 	if (!peer->unverified)
 		return;
 	if (reason != RXM_REASON_NONE)
-		(void)wf_verify_answered(
-			remotes, remote, meaning(peer->unverified, reason, answer));
-	else if (is_blocked(peer, err))
+		(void)wf_verify_answered(remotes, remote,
+			verify_meaning(peer->unverified, reason, answer));
+	else if (rxm_verify_is_blocked(peer, err))
 		(void)wf_verify_unreachable(remotes, remote, err);
 }

@@ -12,7 +12,7 @@
  * and a packet with the result, which every operation gets.
  */
 
-static size_t payload_len(const struct wf_op *op)
+static size_t atomic_payload_len(const struct wf_op *op)
 {
 	return op->len + (op->kind == WF_OP_COMPARE ? op->atomic->size : 0);
 }
@@ -22,7 +22,7 @@ size_t rxm_atomic_max(void)
 	return RXM_HEADER + rxm_params.buffer_size - RXM_WIRE_ATOMIC;
 }
 
-static int valid(struct wf_domain *domain, enum wf_op_kind kind,
+static int rxm_data_atomic_valid(struct wf_domain *domain, enum wf_op_kind kind,
 	enum fi_datatype datatype, enum fi_op op, size_t *ret_count)
 {
 	size_t space = rxm_atomic_max();
@@ -40,19 +40,20 @@ static int valid(struct wf_domain *domain, enum wf_op_kind kind,
 int rxm_query_atomic(struct wf_domain *domain, enum fi_datatype datatype, enum fi_op op,
 	struct fi_atomic_attr *attr, uint64_t flags)
 {
-	return wf_query_atomic_by(domain, datatype, op, attr, flags, valid);
+	return wf_query_atomic_by(
+		domain, datatype, op, attr, flags, rxm_data_atomic_valid);
 }
 
 int rxm_atomic_valid(struct wf_ep *ep, enum wf_op_kind kind, enum fi_datatype datatype,
 	enum fi_op op, size_t *ret_count)
 {
-	return valid(ep->domain, kind, datatype, op, ret_count);
+	return rxm_data_atomic_valid(ep->domain, kind, datatype, op, ret_count);
 }
 
 struct rxm_op *rxm_atomic_new(struct rxm_ep *ep, const struct wf_op *from)
 {
 	const struct wf_op_atomic *atomic = from->atomic;
-	size_t len = payload_len(from);
+	size_t len = atomic_payload_len(from);
 	struct rxm_op *op =
 		rxm_op_new(ep, from, &rxm_atomic_ops, RXM_WIRE_ATOMIC + len);
 	uint8_t *at;
@@ -124,7 +125,7 @@ void rxm_atomic_result(struct rxm_conn *conn, const struct rxm_packet *packet)
 	rxm_op_unref(op);
 }
 
-static size_t span_of(const struct rxm_packet *packet)
+static size_t atomic_span_of(const struct rxm_packet *packet)
 {
 	size_t span = 0;
 
@@ -135,7 +136,7 @@ static size_t span_of(const struct rxm_packet *packet)
 
 /* Execute the operation. Returns 0 or a negative fi_errno; the previous values are in
  * @result. */
-static int execute(
+static int atomic_execute(
 	struct rxm_conn *conn, const struct rxm_packet *packet, uint8_t *result)
 {
 	struct wf_mr_map *map = wf_ep_mr_map(&conn->ep->ep);
@@ -145,7 +146,7 @@ static int execute(
 		.op = packet->atomic_op,
 		.seg = packet->seg,
 		.count = packet->seg_count,
-		.len = span_of(packet),
+		.len = atomic_span_of(packet),
 		.src = packet->payload_len ? packet->payload : NULL,
 		.result = result,
 	};
@@ -167,7 +168,7 @@ static int execute(
 
 void rxm_atomic_request(struct rxm_conn *conn, const struct rxm_packet *packet)
 {
-	size_t len = packet->op == RXM_OP_ATOMIC ? 0 : span_of(packet);
+	size_t len = packet->op == RXM_OP_ATOMIC ? 0 : atomic_span_of(packet);
 	uint8_t *answer = malloc(RXM_WIRE_RESULT + len);
 	int ret;
 
@@ -178,7 +179,8 @@ void rxm_atomic_request(struct rxm_conn *conn, const struct rxm_packet *packet)
 	/* The answer has to fit into a buffer of the peer. */
 	ret = RXM_WIRE_RESULT + len > RXM_HEADER + conn->ep->buffer_size
 		      ? -FI_EINVAL
-		      : execute(conn, packet, len ? answer + RXM_WIRE_RESULT : NULL);
+		      : atomic_execute(
+				conn, packet, len ? answer + RXM_WIRE_RESULT : NULL);
 	if (ret)
 		len = 0;
 	rxm_put_result(answer, 0, packet, -ret, len);

@@ -14,7 +14,7 @@ struct below {
 
 /* Is @context that of a call of a selected operation? Some segments of a message may
  * have been sent already. */
-static bool is_call_of(const struct wf_cancel *cancel, void *context)
+static bool cancel_is_call_of(const struct wf_cancel *cancel, void *context)
 {
 	const struct below *below = wf_container_of(cancel, struct below, cancel);
 	struct rxm_call *call = context;
@@ -29,7 +29,7 @@ static bool is_call_of(const struct wf_cancel *cancel, void *context)
 
 static bool cancel_below(struct rxm_ep *ep, const struct wf_cancel *which)
 {
-	struct below below = { { .is = is_call_of }, which };
+	struct below below = { { .is = cancel_is_call_of }, which };
 
 	wf_list_foreach(link, &ep->conns)
 	{
@@ -42,7 +42,7 @@ static bool cancel_below(struct rxm_ep *ep, const struct wf_cancel *which)
 	return false;
 }
 
-static bool is_wanted(const struct wf_list *link, const void *arg)
+static bool rxm_cancel_is_wanted(const struct wf_list *link, const void *arg)
 {
 	const struct rxm_work *work = rxm_work_of(link);
 
@@ -59,7 +59,7 @@ bool rxm_cancel(struct wf_ep *wf, const struct wf_cancel *which)
 		link = link->next) {
 		struct rxm_conn *conn = wf_list_entry(link, struct rxm_conn, link);
 
-		found = wf_list_find(&conn->waiting, is_wanted, which);
+		found = wf_list_find(&conn->waiting, rxm_cancel_is_wanted, which);
 		if (!found)
 			continue;
 		wf_list_remove(found);
@@ -67,7 +67,7 @@ bool rxm_cancel(struct wf_ep *wf, const struct wf_cancel *which)
 	}
 	if (!found)
 		found = wf_remotes_withdraw(
-			&ep->peers->remotes, is_wanted, which, &remote);
+			&ep->peers->remotes, rxm_cancel_is_wanted, which, &remote);
 	if (found)
 		rxm_data_op_fail(found, FI_ECANCELED);
 	return found || cancel_below(ep, which) || wf_local_cancel(ep->below, which);

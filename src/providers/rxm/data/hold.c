@@ -16,28 +16,28 @@ struct held {
 	_Alignas(8) uint8_t packet[];
 };
 
-static void given(struct rxm_ep *ep)
+static void hold_given(struct rxm_ep *ep)
 {
 	ep->data.memory_given = true;
 	wf_progress_wake(&ep->ep.progress);
 	rxm_wake_sleepers(ep);
 }
 
-static void unexp_given(struct wf_budget *budget)
+static void hold_unexp_given(struct wf_budget *budget)
 {
-	given(wf_container_of(budget, struct rxm_ep, unexp.budget));
+	hold_given(wf_container_of(budget, struct rxm_ep, unexp.budget));
 }
 
-static void answers_given(struct wf_budget *budget)
+static void hold_answers_given(struct wf_budget *budget)
 {
-	given(wf_container_of(budget, struct rxm_ep, data.answers));
+	hold_given(wf_container_of(budget, struct rxm_ep, data.answers));
 }
 
 /* Is the endpoint told of memory that is given back? Only while something waits. */
-static void watch(struct rxm_ep *ep, bool on)
+static void hold_watch(struct rxm_ep *ep, bool on)
 {
-	ep->unexp.budget.given = on ? unexp_given : NULL;
-	ep->data.answers.given = on ? answers_given : NULL;
+	ep->unexp.budget.given = on ? hold_unexp_given : NULL;
+	ep->data.answers.given = on ? hold_answers_given : NULL;
 }
 
 void rxm_hold_init(struct rxm_ep *ep)
@@ -54,7 +54,7 @@ void rxm_hold_init(struct rxm_ep *ep)
 	wf_list_init(&ep->data.held_raw);
 }
 
-static bool answers_full(struct rxm_conn *conn)
+static bool hold_answers_full(struct rxm_conn *conn)
 {
 	const struct wf_budget *budget = &conn->ep->data.answers;
 	size_t bytes = conn->data.answer_bytes;
@@ -64,16 +64,17 @@ static bool answers_full(struct rxm_conn *conn)
 		       rxm_peer_index(conn->ep, conn->peer) == FI_ADDR_NOTAVAIL);
 }
 
-static bool is_full(struct rxm_conn *conn)
+static bool hold_is_full(struct rxm_conn *conn)
 {
-	return answers_full(conn) ||
+	return hold_answers_full(conn) ||
 	       (conn->unexp.bytes && !wf_unexp_admits(&conn->ep->unexp, &conn->unexp,
 					     &conn->peer->ip.remote, 0));
 }
 
 void rxm_hold_if_full(struct rxm_conn *conn)
 {
-	if (rxm_conn_is_held(conn) || conn->state == RXM_CONN_DOWN || !is_full(conn))
+	if (rxm_conn_is_held(conn) || conn->state == RXM_CONN_DOWN ||
+		!hold_is_full(conn))
 		return;
 	rxm_log(FI_LOG_INFO, FI_LOG_EP_DATA,
 		"a connection is read no further: unexpected messages take %zu bytes, "
@@ -81,17 +82,17 @@ void rxm_hold_if_full(struct rxm_conn *conn)
 		conn->unexp.bytes, conn->data.answer_bytes);
 	wf_list_push(&conn->ep->data.held_conns, &conn->data.held_link);
 	wf_inbox_hold(&conn->inbox, true);
-	watch(conn->ep, true);
+	hold_watch(conn->ep, true);
 }
 
 /* Packets that a provider below may have read before it stopped. */
-static size_t most_bytes(const struct rxm_ep *ep)
+static size_t hold_most_bytes(const struct rxm_ep *ep)
 {
 	return WF_INBOX_BYTES + (1 << 20) +
 	       2 * ep->rx_depth * (RXM_HEADER + ep->buffer_size);
 }
 
-static bool is_answer(const void *packet, size_t len)
+static bool hold_is_answer(const void *packet, size_t len)
 {
 	struct rxm_packet decoded;
 
@@ -114,9 +115,9 @@ bool rxm_hold_packet(struct rxm_conn *conn, const void *packet, size_t len,
 {
 	struct held *held;
 
-	if (!entry && is_answer(packet, len))
+	if (!entry && hold_is_answer(packet, len))
 		return false;
-	if (len > most_bytes(conn->ep) - conn->data.held_bytes) {
+	if (len > hold_most_bytes(conn->ep) - conn->data.held_bytes) {
 		rxm_log(FI_LOG_WARN, FI_LOG_EP_DATA,
 			"connection closed: its peer takes too much memory, and the "
 			"provider below reads on\n");
@@ -138,7 +139,7 @@ bool rxm_hold_packet(struct rxm_conn *conn, const void *packet, size_t len,
 	return true;
 }
 
-static void handle(struct rxm_conn *conn, struct held *held)
+static void hold_handle(struct rxm_conn *conn, struct held *held)
 {
 	conn->data.held_bytes -= held->len;
 	if (held->raw)
@@ -148,17 +149,17 @@ static void handle(struct rxm_conn *conn, struct held *held)
 	free(held);
 }
 
-static void handle_held(struct rxm_conn *conn)
+static void hold_handle_held(struct rxm_conn *conn)
 {
 	struct wf_list *link;
 
-	while (conn->state != RXM_CONN_DOWN && !is_full(conn) &&
+	while (conn->state != RXM_CONN_DOWN && !hold_is_full(conn) &&
 		(link = wf_list_pop(&conn->data.held)))
-		handle(conn, wf_list_entry(link, struct held, link));
+		hold_handle(conn, wf_list_entry(link, struct held, link));
 }
 
 /* Read the connection again. */
-static void let_go_on(struct rxm_conn *conn)
+static void hold_let_go_on(struct rxm_conn *conn)
 {
 	wf_list_remove(&conn->data.held_link);
 	wf_inbox_hold(&conn->inbox, false);
@@ -177,7 +178,7 @@ void rxm_hold_end(struct rxm_conn *conn)
 		if (conn->ep->data.quiet)
 			free(held);
 		else
-			handle(conn, held);
+			hold_handle(conn, held);
 	}
 	wf_list_remove(&conn->data.held_link);
 }
@@ -190,13 +191,13 @@ void rxm_hold_resume(struct rxm_ep *ep)
 		struct rxm_conn *conn =
 			wf_list_entry(link, struct rxm_conn, data.held_link);
 
-		handle_held(conn);
-		if (wf_list_empty(&conn->data.held) && !is_full(conn))
-			let_go_on(conn);
+		hold_handle_held(conn);
+		if (wf_list_empty(&conn->data.held) && !hold_is_full(conn))
+			hold_let_go_on(conn);
 	}
 	rxm_bufs_deliver_raw(ep);
 	if (wf_list_empty(&ep->data.held_conns) && wf_list_empty(&ep->data.held_raw))
-		watch(ep, false);
+		hold_watch(ep, false);
 }
 
 bool rxm_hold_raw(struct rxm_ep *ep)
@@ -205,6 +206,6 @@ bool rxm_hold_raw(struct rxm_ep *ep)
 
 	if (!bytes || wf_budget_fits(&ep->unexp.budget, bytes, 0))
 		return false;
-	watch(ep, true);
+	hold_watch(ep, true);
 	return true;
 }

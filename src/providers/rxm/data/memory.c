@@ -7,7 +7,7 @@
 /* Operations to peers that are reached by memory: they are passed to the endpoint
  * below, which completes them. ep.lock is held. */
 
-static ssize_t start(struct rxm_conn *conn, struct wf_op *op)
+static ssize_t memory_start(struct rxm_conn *conn, struct wf_op *op)
 {
 	ssize_t ret;
 
@@ -23,7 +23,7 @@ static ssize_t start(struct rxm_conn *conn, struct wf_op *op)
 
 /* Pass an atomic operation that was kept. An injected one has its operands in op->copy,
  * with the comparands behind them. */
-static ssize_t start_atomic(struct rxm_conn *conn, struct rxm_op *op)
+static ssize_t memory_start_atomic(struct rxm_conn *conn, struct rxm_op *op)
 {
 	bool inject = op->op.flags & FI_INJECT;
 	size_t size = op->op.len;
@@ -50,7 +50,7 @@ static ssize_t start_atomic(struct rxm_conn *conn, struct rxm_op *op)
 		below.iov = &operand;
 		below.iov_count = 1;
 	}
-	return start(conn, &below);
+	return memory_start(conn, &below);
 }
 
 ssize_t rxm_memory_send(struct rxm_conn *conn, struct rxm_work *work)
@@ -59,9 +59,9 @@ ssize_t rxm_memory_send(struct rxm_conn *conn, struct rxm_work *work)
 	ssize_t ret;
 
 	if (work->ops == &rxm_atomic_ops)
-		ret = start_atomic(conn, op);
+		ret = memory_start_atomic(conn, op);
 	else
-		ret = start(conn, &op->op);
+		ret = memory_start(conn, &op->op);
 	if (!ret)
 		rxm_op_free(work);
 	return ret;
@@ -74,7 +74,7 @@ ssize_t rxm_memory_post(struct rxm_conn *conn, struct wf_op *op)
 	ssize_t ret = -FI_ENOTCONN;
 
 	if (wf_likely(wf_list_empty(wait)))
-		ret = start(conn, op);
+		ret = memory_start(conn, op);
 	else if (conn->state == RXM_CONN_UP && wf_list_empty(&conn->failed_link))
 		return rxm_op_queue(ep, wait, op);
 	if (wf_likely(ret != -FI_ENOTCONN))
@@ -83,7 +83,7 @@ ssize_t rxm_memory_post(struct rxm_conn *conn, struct wf_op *op)
 }
 
 /* @data: the remote CQ data of the message; NULL: it has none. */
-static inline ssize_t send_by_memory(struct wf_ep *wf, enum wf_op_kind kind,
+static inline ssize_t memory_send_by(struct wf_ep *wf, enum wf_op_kind kind,
 	const void *buf, size_t len, fi_addr_t addr, uint64_t tag, const uint64_t *data)
 {
 	struct rxm_ep *ep = rxm_ep_of(wf);
@@ -105,11 +105,11 @@ static inline ssize_t send_by_memory(struct wf_ep *wf, enum wf_op_kind kind,
 ssize_t rxm_send_small(struct wf_ep *wf, enum wf_op_kind kind, const void *buf,
 	size_t len, fi_addr_t addr, uint64_t tag)
 {
-	return send_by_memory(wf, kind, buf, len, addr, tag, NULL);
+	return memory_send_by(wf, kind, buf, len, addr, tag, NULL);
 }
 
 ssize_t rxm_send_small_data(struct wf_ep *wf, enum wf_op_kind kind, const void *buf,
 	size_t len, fi_addr_t addr, uint64_t tag, uint64_t data)
 {
-	return send_by_memory(wf, kind, buf, len, addr, tag, &data);
+	return memory_send_by(wf, kind, buf, len, addr, tag, &data);
 }

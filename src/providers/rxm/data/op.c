@@ -46,7 +46,7 @@ struct rxm_op *rxm_op_new(struct rxm_ep *ep, const struct wf_op *from,
 }
 
 /* Make the operation, with a copy of the payload if it is injected. */
-static struct rxm_op *new_with_payload(
+static struct rxm_op *op_new_with_payload(
 	struct rxm_ep *ep, const struct wf_op *from, const struct rxm_work_ops *ops)
 {
 	bool inject = from->flags & FI_INJECT;
@@ -61,7 +61,7 @@ static struct rxm_op *new_with_payload(
 	return op;
 }
 
-static void ended_on(struct rxm_conn *conn, const struct rxm_op *op)
+static void op_ended_on(struct rxm_conn *conn, const struct rxm_op *op)
 {
 	conn->data.begun--;
 	if (op->work.ops == &rxm_atomic_ops)
@@ -69,7 +69,7 @@ static void ended_on(struct rxm_conn *conn, const struct rxm_op *op)
 	rxm_fence_check(conn);
 }
 
-static void release(struct rxm_op *op)
+static void op_release(struct rxm_op *op)
 {
 	struct rxm_ep *ep = op->ep;
 
@@ -82,7 +82,7 @@ static void release(struct rxm_op *op)
 	if (op->msg_id)
 		wf_id_map_remove(&ep->data.ids, (uint32_t)op->msg_id);
 	if (op->conn)
-		ended_on(op->conn, op);
+		op_ended_on(op->conn, op);
 	ep->data.pending--;
 	if (op->pooled)
 		wf_pool_put_inline(&ep->data.ops, op);
@@ -91,7 +91,7 @@ static void release(struct rxm_op *op)
 }
 
 /* The error entry names the peer. */
-static void report_failed(struct rxm_op *op)
+static void op_report_failed(struct rxm_op *op)
 {
 	struct wf_ep *ep = &op->ep->ep;
 	const struct wf_op *failed = &op->op;
@@ -112,10 +112,10 @@ void rxm_op_unref(struct rxm_op *op)
 		return;
 	quiet = op->ep->data.quiet || op->left || (op->conn && op->conn->data.quiet);
 	if (wf_unlikely(op->err && !quiet))
-		report_failed(op);
+		op_report_failed(op);
 	else if (wf_likely(!quiet))
 		wf_ep_op_end(&op->ep->ep, &op->op, 0);
-	release(op);
+	op_release(op);
 }
 
 void rxm_op_call_done(struct rxm_op *op, int err)
@@ -197,7 +197,7 @@ void rxm_op_fail(struct rxm_work *work, int err)
 
 void rxm_op_free(struct rxm_work *work)
 {
-	release(rxm_op_of(work));
+	op_release(rxm_op_of(work));
 }
 
 bool rxm_op_is_promised(const struct rxm_work *work)
@@ -220,18 +220,18 @@ const struct wf_op *rxm_op_fresh(const struct rxm_work *work)
 	return op->conn ? NULL : &op->op;
 }
 
-static bool is_message(const struct wf_op *op)
+static bool op_is_message(const struct wf_op *op)
 {
 	return op->kind == WF_OP_SEND || op->kind == WF_OP_TSEND;
 }
 
-static struct rxm_op *new_op(struct rxm_ep *ep, const struct wf_op *op)
+static struct rxm_op *op_new(struct rxm_ep *ep, const struct wf_op *op)
 {
-	if (is_message(op))
-		return new_with_payload(ep, op, rxm_send_ops(ep, op));
+	if (op_is_message(op))
+		return op_new_with_payload(ep, op, rxm_send_ops(ep, op));
 	if (op->atomic)
 		return rxm_atomic_new(ep, op);
-	return new_with_payload(ep, op, &rxm_rma_ops);
+	return op_new_with_payload(ep, op, &rxm_rma_ops);
 }
 
 struct rxm_op *rxm_op_new_left(struct rxm_ep *ep, const struct wf_op *from)
@@ -240,7 +240,7 @@ struct rxm_op *rxm_op_new_left(struct rxm_ep *ep, const struct wf_op *from)
 	struct rxm_op *op;
 
 	left.flags = FI_INJECT | (from->flags & FI_REMOTE_CQ_DATA);
-	op = new_op(ep, &left);
+	op = op_new(ep, &left);
 	if (op)
 		op->left = true;
 	return op;
@@ -255,23 +255,23 @@ bool rxm_op_is_left(const struct rxm_work *work)
  * when the system has it, which is at once for the first message after a progress call.
  * The next ones wait for their completion from below: the provider below then knows
  * that the application polls for it, and may gather messages until then. */
-static bool is_early(const struct rxm_ep *ep)
+static bool op_is_early(const struct rxm_ep *ep)
 {
 	return ep->data.is_stream && ep->data.early_polls != ep->polls;
 }
 
 /* Can the message be injected below, and is it complete then? */
-static bool is_immediate(const struct rxm_ep *ep, const struct wf_op *op)
+static bool op_is_immediate(const struct rxm_ep *ep, const struct wf_op *op)
 {
 	const uint64_t later = WF_OP_NOT_SMALL | FI_TRANSMIT_COMPLETE | FI_MORE;
 
-	return is_message(op) && !(op->flags & later) &&
+	return op_is_message(op) && !(op->flags & later) &&
 	       RXM_HEADER + op->len <= ep->inject_size &&
-	       (!wf_op_is_reported(op->flags) || is_early(ep));
+	       (!wf_op_is_reported(op->flags) || op_is_early(ep));
 }
 
-/* Send a message that is_immediate(). */
-static ssize_t send_immediate(struct rxm_conn *conn, const struct wf_op *op)
+/* Send a message that op_is_immediate(). */
+static ssize_t op_send_immediate(struct rxm_conn *conn, const struct wf_op *op)
 {
 	struct rxm_message msg = rxm_message_of(op);
 	struct rxm_ep *ep = conn->ep;
@@ -285,7 +285,7 @@ static ssize_t send_immediate(struct rxm_conn *conn, const struct wf_op *op)
 	return 0;
 }
 
-static int check_atomic(struct rxm_ep *ep, const struct wf_op *op)
+static int op_check_atomic(struct rxm_ep *ep, const struct wf_op *op)
 {
 	const struct wf_op_atomic *atomic = op->atomic;
 	size_t count;
@@ -311,7 +311,7 @@ ssize_t rxm_op_queue(struct rxm_ep *ep, struct wf_list *list, const struct wf_op
 
 	if (ep->data.pending >= ep->data.size)
 		return -FI_EAGAIN;
-	op = new_op(ep, from);
+	op = op_new(ep, from);
 	if (!op)
 		return -FI_ENOMEM;
 	wf_list_push(list, &op->work.link);
@@ -319,7 +319,7 @@ ssize_t rxm_op_queue(struct rxm_ep *ep, struct wf_list *list, const struct wf_op
 }
 
 /* Operations wait for the next connection to @peer. */
-static void want_next(struct rxm_ep *ep, struct rxm_peer *peer)
+static void op_want_next(struct rxm_ep *ep, struct rxm_peer *peer)
 {
 	wf_remote_wanted(&ep->peers->remotes, &peer->ip.remote);
 	wf_remote_schedule(&ep->peers->remotes, &peer->ip.remote);
@@ -330,19 +330,19 @@ ssize_t rxm_op_wait_for_next(struct rxm_conn *conn, const struct wf_op *op)
 	ssize_t ret = rxm_op_queue(conn->ep, &conn->peer->ip.remote.pending, op);
 
 	if (!ret)
-		want_next(conn->ep, conn->peer);
+		op_want_next(conn->ep, conn->peer);
 	return ret;
 }
 
 void rxm_op_move_to_next(struct rxm_conn *conn, struct rxm_work *work)
 {
 	wf_list_push(&conn->peer->ip.remote.pending, &work->link);
-	want_next(conn->ep, conn->peer);
+	op_want_next(conn->ep, conn->peer);
 }
 
 /* If the connection has just turned out to be lost, operations that have not begun use
  * the next one. */
-static void wait_for(struct rxm_conn *conn, struct rxm_op *op)
+static void op_wait_for(struct rxm_conn *conn, struct rxm_op *op)
 {
 	if (wf_likely(conn->state == RXM_CONN_UP) || op->conn) {
 		wf_list_push(&conn->waiting, &op->work.link);
@@ -352,7 +352,7 @@ static void wait_for(struct rxm_conn *conn, struct rxm_op *op)
 	rxm_op_move_to_next(conn, &op->work);
 }
 
-static ssize_t start_op(struct rxm_conn *conn, const struct wf_op *from)
+static ssize_t op_start(struct rxm_conn *conn, const struct wf_op *from)
 {
 	struct rxm_ep *ep = conn->ep;
 	struct rxm_op *op;
@@ -360,14 +360,14 @@ static ssize_t start_op(struct rxm_conn *conn, const struct wf_op *from)
 
 	if (ep->data.pending >= ep->data.size)
 		return -FI_EAGAIN;
-	op = new_op(ep, from);
+	op = op_new(ep, from);
 	if (!op)
 		return -FI_ENOMEM;
 	ret = op->work.ops->send(conn, &op->work);
 	if (wf_likely(!ret))
 		return 0;
 	if (ret == -FI_EAGAIN) {
-		wait_for(conn, op);
+		op_wait_for(conn, op);
 		return 0;
 	}
 	/* The packets that were sent report the operation when their calls end. */
@@ -375,11 +375,11 @@ static ssize_t start_op(struct rxm_conn *conn, const struct wf_op *from)
 		rxm_op_fail(&op->work, (int)-ret);
 		return 0;
 	}
-	release(op);
+	op_release(op);
 	return ret;
 }
 
-static ssize_t start_on(struct rxm_conn *conn, const struct wf_op *op)
+static ssize_t op_start_on(struct rxm_conn *conn, const struct wf_op *op)
 {
 	struct rxm_ep *ep = conn->ep;
 	ssize_t ret;
@@ -392,12 +392,12 @@ static ssize_t start_on(struct rxm_conn *conn, const struct wf_op *op)
 			conn->data.fence = conn->waiting.next;
 		return ret;
 	}
-	if (is_immediate(ep, op) && !send_immediate(conn, op))
+	if (op_is_immediate(ep, op) && !op_send_immediate(conn, op))
 		return 0;
-	return start_op(conn, op);
+	return op_start(conn, op);
 }
 
-static ssize_t post(struct rxm_ep *ep, struct wf_op *op)
+static ssize_t op_post(struct rxm_ep *ep, struct wf_op *op)
 {
 	struct rxm_conn *conn;
 	struct wf_list *wait;
@@ -409,7 +409,7 @@ static ssize_t post(struct rxm_ep *ep, struct wf_op *op)
 		ret = rxm_route(ep, op->addr, &conn, &wait);
 	if (wf_unlikely(ret))
 		return ret;
-	return wf_likely(conn != NULL) ? start_on(conn, op)
+	return wf_likely(conn != NULL) ? op_start_on(conn, op)
 				       : rxm_op_queue(ep, wait, op);
 }
 
@@ -419,11 +419,11 @@ ssize_t rxm_start(struct wf_ep *wf, struct wf_op *op)
 	ssize_t ret = 0;
 
 	if (wf_unlikely(op->atomic != NULL))
-		ret = check_atomic(ep, op);
+		ret = op_check_atomic(ep, op);
 	if (wf_unlikely(ret))
 		return ret;
 	wf_lock(&ep->ep.lock);
-	ret = post(ep, op);
+	ret = op_post(ep, op);
 	wf_unlock(&ep->ep.lock);
 	return ret;
 }

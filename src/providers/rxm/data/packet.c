@@ -17,7 +17,7 @@ struct slab {
 	struct rxm_buffer buffers[SLAB_BUFFERS];
 };
 
-static bool slab_register(struct rxm_ep *ep, struct slab *slab, size_t size)
+static bool packet_slab_register(struct rxm_ep *ep, struct slab *slab, size_t size)
 {
 	struct iovec iov = { NULL, size * SLAB_BUFFERS };
 
@@ -30,12 +30,12 @@ static bool slab_register(struct rxm_ep *ep, struct slab *slab, size_t size)
 	return false;
 }
 
-static bool slab_new(struct rxm_ep *ep)
+static bool packet_slab_new(struct rxm_ep *ep)
 {
 	size_t size = RXM_HEADER + ep->buffer_size;
 	struct slab *slab = malloc(sizeof(*slab));
 
-	if (!slab || !slab_register(ep, slab, size)) {
+	if (!slab || !packet_slab_register(ep, slab, size)) {
 		free(slab);
 		return false;
 	}
@@ -64,7 +64,7 @@ void rxm_buffers_free(struct rxm_ep *ep)
 
 struct rxm_buffer *rxm_buffer_get(struct rxm_ep *ep)
 {
-	if (wf_list_empty(&ep->data.buffers) && !slab_new(ep))
+	if (wf_list_empty(&ep->data.buffers) && !packet_slab_new(ep))
 		return NULL;
 	return wf_list_entry(wf_list_pop(&ep->data.buffers), struct rxm_buffer, link);
 }
@@ -91,7 +91,7 @@ size_t rxm_iov_slice(const struct iovec *iov, size_t count, size_t offset, size_
 }
 
 /* Send the packet from a registered buffer, to which it is copied. */
-static ssize_t send_copied(struct rxm_conn *conn, struct rxm_sending *sending,
+static ssize_t packet_send_copied(struct rxm_conn *conn, struct rxm_sending *sending,
 	size_t head_len, const struct iovec *iov, size_t count, uint64_t flags)
 {
 	struct rxm_buffer *buffer = rxm_buffer_get(conn->ep);
@@ -108,7 +108,8 @@ static ssize_t send_copied(struct rxm_conn *conn, struct rxm_sending *sending,
 
 /* Copy the packet of @count buffers into one, because the provider below takes no more.
  */
-static bool join(struct rxm_sending *sending, struct iovec *packet, size_t count)
+static bool rxm_packet_join(
+	struct rxm_sending *sending, struct iovec *packet, size_t count)
 {
 	sending->copy = malloc(wf_iov_len(packet, count));
 	if (!sending->copy)
@@ -127,13 +128,13 @@ ssize_t rxm_sending_start(struct rxm_conn *conn, struct rxm_sending *sending,
 	sending->buffer = NULL;
 	sending->copy = NULL;
 	if (conn->ep->domain->local_mr) {
-		ret = send_copied(conn, sending, head_len, iov, count, flags);
+		ret = packet_send_copied(conn, sending, head_len, iov, count, flags);
 	} else {
 		for (size_t i = 0; i < count; i++)
 			packet[1 + i] = iov[i];
 		if (wf_unlikely(1 + count > conn->ep->data.iov_limit ||
 				(count && !rxm_params.direct_send))) {
-			if (!join(sending, packet, 1 + count))
+			if (!rxm_packet_join(sending, packet, 1 + count))
 				return -FI_ENOMEM;
 			count = 0;
 		}

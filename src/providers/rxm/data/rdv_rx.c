@@ -58,7 +58,7 @@ static void rdv_is_expected(struct rxm_rdv *rdv)
 	wf_unexp_give(&rdv->conn->ep->unexp, &rdv->conn->unexp, sizeof(*rdv));
 }
 
-static void release(struct rxm_rdv *rdv)
+static void rdv_rx_release(struct rxm_rdv *rdv)
 {
 	rdv_is_expected(rdv);
 	for (size_t i = 0; i < RXM_IOV_LIMIT; i++)
@@ -70,7 +70,7 @@ static void release(struct rxm_rdv *rdv)
 
 /* Drop a reference; the last one ends the receive. The lock of the receive context is
  * held. */
-static void unref(struct rxm_rdv *rdv)
+static void rdv_rx_unref(struct rxm_rdv *rdv)
 {
 	if (--rdv->refs)
 		return;
@@ -78,11 +78,11 @@ static void unref(struct rxm_rdv *rdv)
 		rxm_recv_fail(rdv->conn, rdv->entry, rdv->err);
 	else if (rdv->entry)
 		rxm_recv_done(rdv->conn, rdv->entry, &rdv->arrived);
-	release(rdv);
+	rdv_rx_release(rdv);
 }
 
 /* Fail the connection, because the sender would wait for its answer without end. */
-static void broken(struct rxm_rdv *rdv, int err)
+static void rdv_rx_broken(struct rxm_rdv *rdv, int err)
 {
 	if (!rdv->err)
 		rdv->err = err;
@@ -93,8 +93,8 @@ static void rdv_fail(struct rxm_work *work, int err)
 {
 	struct rxm_rdv *rdv = rdv_of(work);
 
-	broken(rdv, err);
-	unref(rdv);
+	rdv_rx_broken(rdv, err);
+	rdv_rx_unref(rdv);
 }
 
 static void rdv_free(struct rxm_work *work)
@@ -103,44 +103,44 @@ static void rdv_free(struct rxm_work *work)
 
 	if (rdv->entry)
 		wf_srx_free_entry(rdv->entry);
-	release(rdv);
+	rdv_rx_release(rdv);
 }
 
-static bool is_promised(const struct rxm_work *work)
+static bool rdv_rx_is_promised(const struct rxm_work *work)
 {
 	(void)work;
 	return false;
 }
 
 /* All bytes have been read: answer the sender. */
-static void all_read(struct rxm_rdv *rdv)
+static void rdv_rx_all_read(struct rxm_rdv *rdv)
 {
 	if (!rdv->err)
 		rxm_answer_end(rdv->conn, RXM_RDV_READ, rdv->msg_id);
-	unref(rdv);
+	rdv_rx_unref(rdv);
 }
 
-static void read_done(
+static void rdv_rx_read_done(
 	struct rxm_call *call, int err, const struct fi_cq_tagged_entry *entry)
 {
 	struct rxm_rdv *rdv = wf_container_of(call, struct read, call)->rdv;
 
 	(void)entry;
 	if (wf_unlikely(err))
-		broken(rdv, err);
+		rdv_rx_broken(rdv, err);
 	/* The first reference is for reads that have not been started, or for the
 	 * receive as a whole. */
 	if (rdv->refs == 2 && rdv->next == rdv->seg_count) {
 		rdv->refs--;
-		all_read(rdv);
+		rdv_rx_all_read(rdv);
 		return;
 	}
-	unref(rdv);
+	rdv_rx_unref(rdv);
 }
 
 /* Descriptors of @count buffers; each one is in the registration of the receive's
  * buffer @piece. */
-static void **descs_of(
+static void **rdv_rx_descs_of(
 	const struct rxm_rdv *rdv, const size_t *piece, size_t count, void **ret)
 {
 	if (!rdv->conn->ep->domain->local_mr)
@@ -150,7 +150,7 @@ static void **descs_of(
 	return ret;
 }
 
-static ssize_t read_segment(
+static ssize_t rdv_rx_read_segment(
 	struct rxm_conn *conn, struct rxm_rdv *rdv, size_t offset, size_t len)
 {
 	struct iovec iov[RXM_IOV_LIMIT];
@@ -168,13 +168,13 @@ static ssize_t read_segment(
 	from.len = len;
 	op.iov_count = rxm_iov_slice(
 		rdv->entry->iov, rdv->entry->count, offset, len, iov, piece);
-	op.desc = descs_of(rdv, piece, op.iov_count, desc);
+	op.desc = rdv_rx_descs_of(rdv, piece, op.iov_count, desc);
 	rdv->read[rdv->next].rdv = rdv;
-	rdv->read[rdv->next].call.done = read_done;
+	rdv->read[rdv->next].call.done = rdv_rx_read_done;
 	return rxm_conn_rma(conn, &op, &rdv->read[rdv->next].call);
 }
 
-static ssize_t read_send(struct rxm_conn *conn, struct rxm_work *work)
+static ssize_t rdv_rx_read_send(struct rxm_conn *conn, struct rxm_work *work)
 {
 	struct rxm_rdv *rdv = rdv_of(work);
 	size_t offset = 0, len;
@@ -186,7 +186,7 @@ static ssize_t read_send(struct rxm_conn *conn, struct rxm_work *work)
 		len = offset < rdv->expected_len ? WF_MIN(rdv->seg[rdv->next].len,
 							   rdv->expected_len - offset)
 						 : 0;
-		ret = len ? read_segment(conn, rdv, offset, len) : 0;
+		ret = len ? rdv_rx_read_segment(conn, rdv, offset, len) : 0;
 		if (ret)
 			return ret;
 		rdv->refs += len != 0;
@@ -194,19 +194,19 @@ static ssize_t read_send(struct rxm_conn *conn, struct rxm_work *work)
 	}
 	/* Nothing had to be read, or all has been read. */
 	if (rdv->refs == 1)
-		all_read(rdv);
+		rdv_rx_all_read(rdv);
 	return 0;
 }
 
 static const struct rxm_work_ops read_ops = {
-	.send = read_send,
+	.send = rdv_rx_read_send,
 	.fail = rdv_fail,
 	.free = rdv_free,
-	.is_promised = is_promised,
+	.is_promised = rdv_rx_is_promised,
 };
 
 /* Send the sender the addresses that it has to write to. */
-static void ask_to_write(struct rxm_rdv *rdv)
+static void rdv_rx_ask_to_write(struct rxm_rdv *rdv)
 {
 	const struct rxm_domain *domain = rdv->conn->ep->domain;
 	struct fi_rma_iov seg[RXM_WIRE_SEGS_MAX];
@@ -232,7 +232,7 @@ static void ask_to_write(struct rxm_rdv *rdv)
 	rxm_answer(rdv->conn, packet, sizeof(packet));
 }
 
-static int expose(struct rxm_rdv *rdv, uint64_t access)
+static int rdv_rx_expose(struct rxm_rdv *rdv, uint64_t access)
 {
 	const struct fi_peer_rx_entry *entry = rdv->entry;
 	size_t left = rdv->expected_len;
@@ -250,7 +250,7 @@ static int expose(struct rxm_rdv *rdv, uint64_t access)
 	return ret;
 }
 
-static bool is_unreadable(const struct rxm_rdv *rdv)
+static bool rdv_rx_is_unreadable(const struct rxm_rdv *rdv)
 {
 	for (unsigned int i = 0; i < rdv->seg_count; i++)
 		if (rdv->seg[i].key != RXM_WIRE_NO_KEY)
@@ -260,13 +260,13 @@ static bool is_unreadable(const struct rxm_rdv *rdv)
 
 /* Does the sender write the payload? A sender with FI_OFI_RXM_USE_RNDV_WRITE may send a
  * key of memory that cannot be read: then the parameter must be set at both ends. */
-static bool is_written(const struct rxm_rdv *rdv)
+static bool rdv_rx_is_written(const struct rxm_rdv *rdv)
 {
-	return rxm_params.rndv_write || is_unreadable(rdv);
+	return rxm_params.rndv_write || rdv_rx_is_unreadable(rdv);
 }
 
 /* Fetch the message into the buffers of @entry; NULL: drop it. */
-static void fetch(struct rxm_rdv *rdv, struct fi_peer_rx_entry *entry)
+static void rdv_rx_fetch(struct rxm_rdv *rdv, struct fi_peer_rx_entry *entry)
 {
 	const struct rxm_domain *domain = rdv->conn->ep->domain;
 	int ret = 0;
@@ -276,15 +276,15 @@ static void fetch(struct rxm_rdv *rdv, struct fi_peer_rx_entry *entry)
 	rdv->expected_len =
 		entry ? WF_MIN(wf_iov_len(entry->iov, entry->count), rdv->arrived.len)
 		      : 0;
-	rdv->by_writes = is_written(rdv);
+	rdv->by_writes = rdv_rx_is_written(rdv);
 	if (rdv->by_writes)
-		ret = expose(rdv, FI_REMOTE_WRITE);
+		ret = rdv_rx_expose(rdv, FI_REMOTE_WRITE);
 	else if (domain->local_mr)
-		ret = expose(rdv, FI_READ);
+		ret = rdv_rx_expose(rdv, FI_READ);
 	if (ret)
 		rdv_fail(&rdv->work, -ret);
 	else if (rdv->by_writes)
-		ask_to_write(rdv);
+		rdv_rx_ask_to_write(rdv);
 	else
 		rxm_work_send(rdv->conn, &rdv->work);
 }
@@ -321,7 +321,7 @@ void rxm_rdv(struct rxm_conn *conn, const struct rxm_packet *packet)
 	int ret = rdv ? rxm_match(conn, packet, &entry) : -FI_ENOMEM;
 
 	if (!ret) {
-		fetch(rdv, entry);
+		rdv_rx_fetch(rdv, entry);
 		return;
 	}
 	if (ret == -FI_ENOENT)
@@ -329,7 +329,7 @@ void rxm_rdv(struct rxm_conn *conn, const struct rxm_packet *packet)
 	else
 		rxm_conn_fail(conn, FI_ENOMEM);
 	if (rdv && !rdv->unexp) {
-		release(rdv);
+		rdv_rx_release(rdv);
 		return;
 	}
 	if (rdv) {
@@ -347,7 +347,7 @@ void rxm_rdv_start(struct rxm_conn *conn, struct wf_srx_unexpected *unexp,
 
 	(void)conn;
 	memcpy(&reference, wf_srx_payload(unexp), sizeof(reference));
-	fetch(reference.rdv, entry);
+	rdv_rx_fetch(reference.rdv, entry);
 }
 
 void rxm_rdv_written(struct rxm_conn *conn, const struct rxm_packet *packet)
@@ -358,7 +358,7 @@ void rxm_rdv_written(struct rxm_conn *conn, const struct rxm_packet *packet)
 
 		if (rdv->msg_id != packet->msg_id || !rdv->by_writes)
 			continue;
-		unref(rdv);
+		rdv_rx_unref(rdv);
 		return;
 	}
 	rxm_conn_broken(conn, "message that is not there was written");
@@ -371,10 +371,10 @@ void rxm_rdv_lost(struct rxm_conn *conn, int err)
 		struct rxm_rdv *rdv = wf_list_entry(link, struct rxm_rdv, all);
 
 		if (rdv->unexp) {
-			release(rdv);
+			rdv_rx_release(rdv);
 			continue;
 		}
 		rdv->err = err;
-		unref(rdv);
+		rdv_rx_unref(rdv);
 	}
 }

@@ -15,7 +15,7 @@
  * With FI_OFI_RXM_USE_RNDV_WRITE the buffers cannot be read, and the request says so.
  */
 
-static bool is_write_only(const struct rxm_ep *ep)
+static bool rdv_tx_is_write_only(const struct rxm_ep *ep)
 {
 	return rxm_params.rndv_write && !ep->domain->prov_key;
 }
@@ -29,17 +29,17 @@ void rxm_rdv_close(struct rxm_op *op)
 	}
 }
 
-static uint64_t access_of(const struct rxm_ep *ep)
+static uint64_t rdv_tx_access_of(const struct rxm_ep *ep)
 {
-	uint64_t access = is_write_only(ep) ? 0 : FI_REMOTE_READ;
+	uint64_t access = rdv_tx_is_write_only(ep) ? 0 : FI_REMOTE_READ;
 
 	/* The peer may want the message to be written. */
 	return ep->domain->local_mr ? access | FI_WRITE : access;
 }
 
-static int expose(struct rxm_op *op)
+static int rdv_tx_expose(struct rxm_op *op)
 {
-	uint64_t access = access_of(op->ep);
+	uint64_t access = rdv_tx_access_of(op->ep);
 	int ret = 0;
 
 	for (size_t i = 0; i < op->op.iov_count && !ret; i++)
@@ -51,7 +51,7 @@ static int expose(struct rxm_op *op)
 
 /* The description of the message's buffers for the receiver. A message without payload
  * has one buffer of no bytes. */
-static size_t describe(const struct rxm_op *op, struct fi_rma_iov *seg)
+static size_t rdv_tx_describe(const struct rxm_op *op, struct fi_rma_iov *seg)
 {
 	const struct rxm_domain *domain = op->ep->domain;
 	size_t count = 0;
@@ -64,8 +64,8 @@ static size_t describe(const struct rxm_op *op, struct fi_rma_iov *seg)
 		seg[count++] = (struct fi_rma_iov){
 			.addr = domain->virt_addr ? (uintptr_t)iov->iov_base : 0,
 			.len = iov->iov_len,
-			.key = is_write_only(op->ep) ? RXM_WIRE_NO_KEY
-						     : fi_mr_key(op->rdv.mr[i]),
+			.key = rdv_tx_is_write_only(op->ep) ? RXM_WIRE_NO_KEY
+							    : fi_mr_key(op->rdv.mr[i]),
 		};
 	}
 	if (!count)
@@ -78,14 +78,14 @@ static ssize_t rdv_send(struct rxm_conn *conn, struct rxm_work *work)
 	struct rxm_op *op = rxm_op_of(work);
 	struct rxm_message msg = rxm_message_of(&op->op);
 	struct fi_rma_iov seg[RXM_MAX_SEGS];
-	ssize_t ret = expose(op);
+	ssize_t ret = rdv_tx_expose(op);
 
 	if (ret)
 		return ret;
 	if (!rxm_op_number(op))
 		return -FI_ENOMEM;
 	rxm_put_rdv(op->sending.head, conn->peer_id, op->msg_id, &msg, seg,
-		describe(op, seg));
+		rdv_tx_describe(op, seg));
 	return rxm_op_send_request(
 		conn, op, RXM_WIRE_RDV, NULL, 0, op->op.flags & FI_MORE);
 }
@@ -107,7 +107,7 @@ void rxm_rdv_read(struct rxm_conn *conn, const struct rxm_packet *packet)
 }
 
 /* The message has been written to the receiver's memory: tell the receiver. */
-static void written(struct rxm_op *op, uint64_t msg_id)
+static void rdv_tx_written(struct rxm_op *op, uint64_t msg_id)
 {
 	if (!op->err)
 		rxm_answer_end(op->conn, RXM_RDV_WRITTEN, msg_id);
@@ -115,7 +115,7 @@ static void written(struct rxm_op *op, uint64_t msg_id)
 	rxm_op_unref(op);
 }
 
-static uint64_t id_of(const struct rxm_op *op)
+static uint64_t rdv_tx_id_of(const struct rxm_op *op)
 {
 	uint64_t id;
 
@@ -123,10 +123,11 @@ static uint64_t id_of(const struct rxm_op *op)
 	return id;
 }
 
-static void write_done(
+static void rdv_tx_write_done(
 	struct rxm_call *call, int err, const struct fi_cq_tagged_entry *entry);
 
-static ssize_t write_piece(struct rxm_conn *conn, struct rxm_op *op, size_t offset)
+static ssize_t rdv_tx_write_piece(
+	struct rxm_conn *conn, struct rxm_op *op, size_t offset)
 {
 	unsigned int i = op->rdv.written;
 	struct iovec iov[RXM_IOV_LIMIT];
@@ -148,11 +149,11 @@ static ssize_t write_piece(struct rxm_conn *conn, struct rxm_op *op, size_t offs
 		write.desc = desc;
 	}
 	op->rdv.write[i].op = op;
-	op->rdv.write[i].call.done = write_done;
+	op->rdv.write[i].call.done = rdv_tx_write_done;
 	return rxm_conn_rma(conn, &write, &op->rdv.write[i].call);
 }
 
-static ssize_t writes_send(struct rxm_conn *conn, struct rxm_work *work)
+static ssize_t rdv_tx_writes_send(struct rxm_conn *conn, struct rxm_work *work)
 {
 	struct rxm_op *op = rxm_op_of(work);
 	size_t offset = 0;
@@ -161,7 +162,9 @@ static ssize_t writes_send(struct rxm_conn *conn, struct rxm_work *work)
 	for (unsigned int i = 0; i < op->rdv.written; i++)
 		offset += op->rma[i].len;
 	for (; op->rdv.written < op->rdv.write_count; op->rdv.written++) {
-		ret = op->rma[op->rdv.written].len ? write_piece(conn, op, offset) : 0;
+		ret = op->rma[op->rdv.written].len
+			      ? rdv_tx_write_piece(conn, op, offset)
+			      : 0;
 		if (ret)
 			return ret;
 		if (op->rma[op->rdv.written].len) {
@@ -171,25 +174,25 @@ static ssize_t writes_send(struct rxm_conn *conn, struct rxm_work *work)
 		offset += op->rma[op->rdv.written].len;
 	}
 	if (!op->rdv.writing)
-		written(op, id_of(op));
+		rdv_tx_written(op, rdv_tx_id_of(op));
 	return 0;
 }
 
 /* The receiver would wait for the rest of the message without end. */
-static void writes_fail(struct rxm_work *work, int err)
+static void rdv_tx_writes_fail(struct rxm_work *work, int err)
 {
 	rxm_conn_fail(rxm_op_of(work)->conn, err);
 	rxm_op_fail(work, err);
 }
 
 const struct rxm_work_ops rxm_rdv_write_ops = {
-	.send = writes_send,
-	.fail = writes_fail,
+	.send = rdv_tx_writes_send,
+	.fail = rdv_tx_writes_fail,
 	.free = rxm_op_free,
 	.is_promised = rxm_op_is_promised,
 };
 
-static void write_done(
+static void rdv_tx_write_done(
 	struct rxm_call *call, int err, const struct fi_cq_tagged_entry *entry)
 {
 	struct rxm_op *op = wf_container_of(call, struct rxm_write, call)->op;
@@ -200,11 +203,11 @@ static void write_done(
 		rxm_conn_fail(op->conn, err);
 	}
 	if (!--op->rdv.writing && op->rdv.written == op->rdv.write_count)
-		written(op, id_of(op));
+		rdv_tx_written(op, rdv_tx_id_of(op));
 	rxm_op_call_done(op, err);
 }
 
-static bool fits(const struct rxm_op *op, const struct rxm_packet *packet)
+static bool rdv_tx_fits(const struct rxm_op *op, const struct rxm_packet *packet)
 {
 	uint64_t len = 0;
 
@@ -221,7 +224,7 @@ void rxm_rdv_to(struct rxm_conn *conn, const struct rxm_packet *packet)
 		rxm_conn_broken(conn, not_there);
 		return;
 	}
-	if (!fits(op, packet)) {
+	if (!rdv_tx_fits(op, packet)) {
 		rxm_conn_broken(conn, "request of more than the message");
 		rxm_op_fail(&op->work, FI_EPROTO);
 		return;

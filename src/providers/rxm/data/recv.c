@@ -15,7 +15,7 @@ void rxm_conn_broken(struct rxm_conn *conn, const char *what)
 }
 
 /* The peer's index in the AV, if matching or completions need it. */
-static fi_addr_t index_of(struct rxm_conn *conn)
+static fi_addr_t rxm_recv_index_of(struct rxm_conn *conn)
 {
 	if (!conn->ep->unexp.wants.index)
 		return FI_ADDR_UNSPEC;
@@ -60,7 +60,7 @@ int rxm_match(struct rxm_conn *conn, const struct rxm_packet *packet,
 {
 	struct wf_ep *ep = &conn->ep->ep;
 	struct fi_peer_match_attr attr = {
-		.addr = wf_ep_srx_source(ep, index_of(conn)),
+		.addr = wf_ep_srx_source(ep, rxm_recv_index_of(conn)),
 		.msg_size = packet->size,
 		.tag = packet->tag,
 	};
@@ -87,7 +87,7 @@ struct wf_srx_unexpected *rxm_unexp_new(struct rxm_conn *conn,
 	return NULL;
 }
 
-static void keep(struct rxm_conn *conn, const struct rxm_packet *packet,
+static void rxm_recv_keep(struct rxm_conn *conn, const struct rxm_packet *packet,
 	struct fi_peer_rx_entry *entry)
 {
 	struct wf_srx_unexpected *unexp =
@@ -102,7 +102,7 @@ static void keep(struct rxm_conn *conn, const struct rxm_packet *packet,
 
 /* The fast path: a receive with one buffer. The source is in the AV, or completions do
  * not need it. */
-static bool deliver(struct rxm_conn *conn, const struct rxm_packet *packet)
+static bool rxm_recv_deliver(struct rxm_conn *conn, const struct rxm_packet *packet)
 {
 	struct wf_ep *ep = &conn->ep->ep;
 	struct wf_srx_arrival arrival = {
@@ -111,7 +111,7 @@ static bool deliver(struct rxm_conn *conn, const struct rxm_packet *packet)
 		.tag = packet->tag,
 		.flags = packet->has_data ? FI_REMOTE_CQ_DATA : 0,
 		.data = packet->data,
-		.addr = index_of(conn),
+		.addr = rxm_recv_index_of(conn),
 		.src = FI_ADDR_NOTAVAIL,
 	};
 	fi_addr_t index;
@@ -126,13 +126,13 @@ static bool deliver(struct rxm_conn *conn, const struct rxm_packet *packet)
 		ep, packet->op == RXM_OP_TAGGED ? FI_TAGGED : FI_MSG, &arrival);
 }
 
-static void eager(struct rxm_conn *conn, const struct rxm_packet *packet)
+static void recv_eager(struct rxm_conn *conn, const struct rxm_packet *packet)
 {
 	struct rxm_arrived arrived = { packet->size, packet->data, packet->has_data };
 	struct fi_peer_rx_entry *entry = NULL;
 	int ret;
 
-	if (wf_likely(deliver(conn, packet)))
+	if (wf_likely(rxm_recv_deliver(conn, packet)))
 		return;
 	ret = rxm_match(conn, packet, &entry);
 	if (!ret) {
@@ -140,25 +140,25 @@ static void eager(struct rxm_conn *conn, const struct rxm_packet *packet)
 			entry->iov, entry->count, packet->payload, packet->payload_len);
 		rxm_recv_done(conn, entry, &arrived);
 	} else if (ret == -FI_ENOENT) {
-		keep(conn, packet, entry);
+		rxm_recv_keep(conn, packet, entry);
 	} else {
 		rxm_conn_fail(conn, FI_ENOMEM);
 	}
 }
 
-static void credit(struct rxm_conn *conn, const struct rxm_packet *packet)
+static void recv_credit(struct rxm_conn *conn, const struct rxm_packet *packet)
 {
 	rxm_conn_credit(conn, packet->credits);
 }
 
-static void local(struct rxm_conn *conn, const struct rxm_packet *packet)
+static void recv_local(struct rxm_conn *conn, const struct rxm_packet *packet)
 {
 	(void)packet;
 	rxm_local_answered(conn);
 }
 
 /* A packet may arrive before the event that reports that its connection is up. */
-static void poll_state(struct rxm_conn *conn)
+static void recv_poll_state(struct rxm_conn *conn)
 {
 	if (wf_unlikely(conn->state == RXM_CONN_CONNECTING ||
 			conn->state == RXM_CONN_ACCEPTING))
@@ -166,7 +166,7 @@ static void poll_state(struct rxm_conn *conn)
 }
 
 /* Is the packet of a message, for an endpoint that does not receive any? */
-static bool is_for_nobody(const struct rxm_ep *ep, enum rxm_kind kind)
+static bool rxm_recv_is_for_nobody(const struct rxm_ep *ep, enum rxm_kind kind)
 {
 	return wf_unlikely(!ep->ep.srx) &&
 	       (kind == RXM_EAGER || kind == RXM_SEGMENT || kind == RXM_RDV);
@@ -178,24 +178,24 @@ void rxm_data_handle(struct rxm_conn *conn, const void *buf, size_t len)
 {
 	static void (*const handlers[RXM_KINDS])(
 		struct rxm_conn * conn, const struct rxm_packet *packet) = {
-		[RXM_EAGER] = eager,
+		[RXM_EAGER] = recv_eager,
 		[RXM_SEGMENT] = rxm_segment,
 		[RXM_RDV] = rxm_rdv,
 		[RXM_RDV_READ] = rxm_rdv_read,
 		[RXM_ATOMIC] = rxm_atomic_request,
 		[RXM_ATOMIC_RESULT] = rxm_atomic_result,
-		[RXM_CREDIT] = credit,
+		[RXM_CREDIT] = recv_credit,
 		[RXM_RDV_TO] = rxm_rdv_to,
 		[RXM_RDV_WRITTEN] = rxm_rdv_written,
-		[RXM_LOCAL] = local,
+		[RXM_LOCAL] = recv_local,
 	};
 	struct rxm_packet packet;
 	int ret = rxm_packet_decode(buf, len, &packet);
 
-	poll_state(conn);
+	recv_poll_state(conn);
 	if (wf_unlikely(ret))
 		rxm_conn_broken(conn, rxm_fault_text(-ret));
-	else if (is_for_nobody(conn->ep, packet.kind))
+	else if (rxm_recv_is_for_nobody(conn->ep, packet.kind))
 		rxm_conn_broken(conn, not_received);
 	else
 		handlers[packet.kind](conn, &packet);
@@ -209,7 +209,7 @@ void rxm_data_received(struct rxm_conn *conn, const void *buf, size_t len)
 }
 
 /* A message without a known connection has no source. */
-static void raw_unknown(struct rxm_ep *ep, const struct rxm_packet *packet)
+static void recv_raw_unknown(struct rxm_ep *ep, const struct rxm_packet *packet)
 {
 	struct fi_peer_match_attr attr = { FI_ADDR_UNSPEC, packet->size, packet->tag };
 	uint64_t flags = packet->has_data ? FI_REMOTE_CQ_DATA : 0;
@@ -238,7 +238,7 @@ static void raw_unknown(struct rxm_ep *ep, const struct rxm_packet *packet)
 	unexp->note = WF_UNEXP_WHOLE;
 }
 
-static struct rxm_packet raw_packet(
+static struct rxm_packet recv_raw_packet(
 	const void *buf, size_t len, const struct fi_cq_tagged_entry *entry)
 {
 	return (struct rxm_packet){
@@ -256,25 +256,25 @@ static struct rxm_packet raw_packet(
 void rxm_data_handle_raw(struct rxm_conn *conn, const void *buf, size_t len,
 	const struct fi_cq_tagged_entry *entry)
 {
-	struct rxm_packet packet = raw_packet(buf, len, entry);
+	struct rxm_packet packet = recv_raw_packet(buf, len, entry);
 
-	eager(conn, &packet);
+	recv_eager(conn, &packet);
 }
 
 void rxm_data_received_raw(struct rxm_ep *ep, struct rxm_conn *conn, const void *buf,
 	size_t len, const struct fi_cq_tagged_entry *entry)
 {
-	struct rxm_packet packet = raw_packet(buf, len, entry);
+	struct rxm_packet packet = recv_raw_packet(buf, len, entry);
 
-	if (conn && is_for_nobody(ep, packet.kind))
+	if (conn && rxm_recv_is_for_nobody(ep, packet.kind))
 		rxm_conn_broken(conn, not_received);
-	else if (!conn && is_for_nobody(ep, packet.kind))
+	else if (!conn && rxm_recv_is_for_nobody(ep, packet.kind))
 		return;
 	else if (!conn)
-		raw_unknown(ep, &packet);
+		recv_raw_unknown(ep, &packet);
 	else if (wf_likely(!rxm_conn_is_held(conn)) ||
 		 !rxm_hold_packet(conn, buf, len, entry))
-		eager(conn, &packet);
+		recv_eager(conn, &packet);
 }
 
 void rxm_data_event(struct rxm_ep *ep, const struct fi_cq_tagged_entry *entry)

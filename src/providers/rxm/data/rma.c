@@ -10,7 +10,7 @@
  * of the operation.
  */
 
-static bool copy_payload(struct rxm_op *op)
+static bool rma_copy_payload(struct rxm_op *op)
 {
 	struct rxm_buffer *buffer = rxm_buffer_get(op->ep);
 
@@ -24,7 +24,7 @@ static bool copy_payload(struct rxm_op *op)
 	return true;
 }
 
-static int expose(struct rxm_op *op)
+static int rma_expose(struct rxm_op *op)
 {
 	uint64_t access = op->op.kind == WF_OP_READ ? FI_READ : FI_WRITE;
 	int ret = 0;
@@ -39,7 +39,7 @@ static int expose(struct rxm_op *op)
 }
 
 /* Find descriptors for the local buffers. May be called repeatedly. */
-static int describe(struct rxm_op *op)
+static int rma_describe(struct rxm_op *op)
 {
 	const struct rxm_domain *domain = op->ep->domain;
 	bool given = domain->has_descs && op->op.desc;
@@ -49,9 +49,9 @@ static int describe(struct rxm_op *op)
 	if (!domain->local_mr || given || op->sending.buffer)
 		return 0;
 	if (copied)
-		ret = copy_payload(op) ? 0 : -FI_ENOMEM;
+		ret = rma_copy_payload(op) ? 0 : -FI_ENOMEM;
 	else
-		ret = expose(op);
+		ret = rma_expose(op);
 	op->op.desc = op->desc;
 	return ret;
 }
@@ -60,7 +60,7 @@ static ssize_t rma_send(struct rxm_conn *conn, struct rxm_work *work)
 {
 	struct rxm_op *op = rxm_op_of(work);
 	struct wf_op call;
-	ssize_t ret = describe(op);
+	ssize_t ret = rma_describe(op);
 
 	if (ret)
 		return ret;

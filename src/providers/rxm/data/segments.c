@@ -28,7 +28,7 @@ struct chunk {
 	uint8_t bytes[];
 };
 
-static struct rxm_partial *find(struct rxm_conn *conn, uint64_t msg_id)
+static struct rxm_partial *segments_find(struct rxm_conn *conn, uint64_t msg_id)
 {
 	wf_list_foreach(link, &conn->data.partial)
 	{
@@ -42,12 +42,12 @@ static struct rxm_partial *find(struct rxm_conn *conn, uint64_t msg_id)
 }
 
 /* Bytes of @partial that are counted besides its saved message. */
-static size_t cost_of(const struct rxm_partial *partial)
+static size_t segments_cost_of(const struct rxm_partial *partial)
 {
 	return sizeof(*partial) + partial->chunk_bytes;
 }
 
-static bool keep(struct rxm_conn *conn, const struct rxm_packet *packet,
+static bool segments_keep(struct rxm_conn *conn, const struct rxm_packet *packet,
 	struct rxm_partial *partial, struct fi_peer_rx_entry *entry)
 {
 	if (packet->size > UNEXPECTED_MAX) {
@@ -59,11 +59,12 @@ static bool keep(struct rxm_conn *conn, const struct rxm_packet *packet,
 	if (!partial->unexp)
 		return false;
 	partial->unexp->note = RXM_UNEXP_PARTIAL;
-	wf_unexp_take(&conn->ep->unexp, &conn->unexp, cost_of(partial));
+	wf_unexp_take(&conn->ep->unexp, &conn->unexp, segments_cost_of(partial));
 	return true;
 }
 
-static struct rxm_partial *begin(struct rxm_conn *conn, const struct rxm_packet *packet)
+static struct rxm_partial *segments_begin(
+	struct rxm_conn *conn, const struct rxm_packet *packet)
 {
 	struct fi_peer_rx_entry *entry = NULL;
 	struct rxm_partial *partial;
@@ -90,7 +91,7 @@ static struct rxm_partial *begin(struct rxm_conn *conn, const struct rxm_packet 
 	wf_list_init(&partial->chunks);
 	if (!ret) {
 		partial->entry = entry;
-	} else if (!keep(conn, packet, partial, entry)) {
+	} else if (!segments_keep(conn, packet, partial, entry)) {
 		free(partial);
 		return NULL;
 	}
@@ -99,7 +100,7 @@ static struct rxm_partial *begin(struct rxm_conn *conn, const struct rxm_packet 
 	return partial;
 }
 
-static void add_chunk(struct rxm_conn *conn, struct rxm_partial *partial,
+static void segments_add_chunk(struct rxm_conn *conn, struct rxm_partial *partial,
 	const struct rxm_packet *packet)
 {
 	size_t len = packet->payload_len;
@@ -118,13 +119,13 @@ static void add_chunk(struct rxm_conn *conn, struct rxm_partial *partial,
 
 /* The message is not a partial, unexpected one any more: copy its segments to the
  * buffers @iov (@count of them; 0: drop them), and free them. */
-static void settle(struct rxm_conn *conn, struct rxm_partial *partial,
+static void segments_settle(struct rxm_conn *conn, struct rxm_partial *partial,
 	const struct iovec *iov, size_t count)
 {
 	struct wf_list *link;
 	size_t at = 0;
 
-	wf_unexp_give(&conn->ep->unexp, &conn->unexp, cost_of(partial));
+	wf_unexp_give(&conn->ep->unexp, &conn->unexp, segments_cost_of(partial));
 	while ((link = wf_list_pop(&partial->chunks))) {
 		struct chunk *chunk = wf_list_entry(link, struct chunk, link);
 
@@ -135,7 +136,7 @@ static void settle(struct rxm_conn *conn, struct rxm_partial *partial,
 	partial->unexp = NULL;
 }
 
-static void partial_free(struct rxm_conn *conn, struct rxm_partial *partial)
+static void segments_partial_free(struct rxm_conn *conn, struct rxm_partial *partial)
 {
 	wf_list_remove(&partial->link);
 	conn->data.partial_count--;
@@ -143,7 +144,7 @@ static void partial_free(struct rxm_conn *conn, struct rxm_partial *partial)
 }
 
 /* All segments of an unexpected message have arrived: put them into one piece. */
-static void make_whole(struct rxm_conn *conn, struct rxm_partial *partial)
+static void segments_make_whole(struct rxm_conn *conn, struct rxm_partial *partial)
 {
 	struct wf_srx_unexpected *unexp = partial->unexp;
 	struct iovec whole = { NULL, partial->size };
@@ -154,28 +155,28 @@ static void make_whole(struct rxm_conn *conn, struct rxm_partial *partial)
 		return;
 	}
 	whole.iov_base = wf_srx_payload(unexp);
-	settle(conn, partial, &whole, 1);
+	segments_settle(conn, partial, &whole, 1);
 	unexp->note = WF_UNEXP_WHOLE;
-	partial_free(conn, partial);
+	segments_partial_free(conn, partial);
 }
 
-static void end(struct rxm_conn *conn, struct rxm_partial *partial)
+static void segments_end(struct rxm_conn *conn, struct rxm_partial *partial)
 {
 	struct rxm_arrived arrived = { partial->size, partial->data,
 		partial->has_data };
 
 	if (partial->unexp) {
-		make_whole(conn, partial);
+		segments_make_whole(conn, partial);
 		return;
 	}
 	if (partial->entry)
 		rxm_recv_done(conn, partial->entry, &arrived);
-	partial_free(conn, partial);
+	segments_partial_free(conn, partial);
 }
 
 void rxm_segment(struct rxm_conn *conn, const struct rxm_packet *packet)
 {
-	struct rxm_partial *partial = find(conn, packet->msg_id);
+	struct rxm_partial *partial = segments_find(conn, packet->msg_id);
 	uint64_t left;
 
 	if ((packet->position == RXM_FIRST) == (partial != NULL)) {
@@ -184,7 +185,7 @@ void rxm_segment(struct rxm_conn *conn, const struct rxm_packet *packet)
 		return;
 	}
 	if (!partial)
-		partial = begin(conn, packet);
+		partial = segments_begin(conn, packet);
 	if (!partial)
 		return;
 	left = partial->size - partial->got;
@@ -194,13 +195,13 @@ void rxm_segment(struct rxm_conn *conn, const struct rxm_packet *packet)
 		return;
 	}
 	if (partial->unexp)
-		add_chunk(conn, partial, packet);
+		segments_add_chunk(conn, partial, packet);
 	else if (partial->entry)
 		(void)wf_iov_scatter_at(partial->entry->iov, partial->entry->count,
 			partial->got, packet->payload, packet->payload_len);
 	partial->got += packet->payload_len;
 	if (packet->position == RXM_LAST)
-		end(conn, partial);
+		segments_end(conn, partial);
 	rxm_hold_if_full(conn);
 }
 
@@ -214,7 +215,7 @@ void rxm_partial_start(struct rxm_conn *conn, struct wf_srx_unexpected *unexp,
 
 		if (partial->unexp != unexp)
 			continue;
-		settle(conn, partial, entry ? entry->iov : NULL,
+		segments_settle(conn, partial, entry ? entry->iov : NULL,
 			entry ? entry->count : 0);
 		partial->entry = entry;
 		return;
@@ -229,9 +230,9 @@ void rxm_partial_lost(struct rxm_conn *conn, int err)
 			wf_list_entry(link, struct rxm_partial, link);
 
 		if (partial->unexp)
-			settle(conn, partial, NULL, 0);
+			segments_settle(conn, partial, NULL, 0);
 		if (partial->entry)
 			rxm_recv_fail(conn, partial->entry, err);
-		partial_free(conn, partial);
+		segments_partial_free(conn, partial);
 	}
 }

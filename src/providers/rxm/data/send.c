@@ -13,14 +13,14 @@
  */
 
 /* Flags that are passed on to the provider below. */
-static uint64_t flags_below(const struct rxm_op *op)
+static uint64_t send_flags_below(const struct rxm_op *op)
 {
 	return op->op.flags & (FI_MORE | FI_INJECT | FI_INJECT_COMPLETE |
 				      FI_TRANSMIT_COMPLETE | FI_DELIVERY_COMPLETE);
 }
 
 /* The longest message that is cut into segments; buffer_size or less: none. */
-static size_t segmented_max(const struct rxm_ep *ep)
+static size_t send_segmented_max(const struct rxm_ep *ep)
 {
 	/* Segments are copied by the receiver, whose copy takes longer over a stream
 	 * than the request of a rendezvous from there on. */
@@ -34,18 +34,18 @@ static size_t segmented_max(const struct rxm_ep *ep)
 						: rxm_params.sar_limit;
 }
 
-static bool is_rdv(const struct rxm_ep *ep, const struct wf_op *op)
+static bool send_is_rdv(const struct rxm_ep *ep, const struct wf_op *op)
 {
 	if (op->flags & FI_MATCH_COMPLETE)
 		return true;
 	if (op->len <= ep->buffer_size)
 		return op->flags & FI_DELIVERY_COMPLETE && !ep->domain->delivery;
-	return op->flags & FI_DELIVERY_COMPLETE || op->len > segmented_max(ep);
+	return op->flags & FI_DELIVERY_COMPLETE || op->len > send_segmented_max(ep);
 }
 
 const struct rxm_work_ops *rxm_send_ops(struct rxm_ep *ep, const struct wf_op *op)
 {
-	if (is_rdv(ep, op))
+	if (send_is_rdv(ep, op))
 		return &rxm_rdv_ops;
 	return op->len <= ep->buffer_size ? &rxm_eager_ops : &rxm_segments_ops;
 }
@@ -77,7 +77,7 @@ ssize_t rxm_send_now(struct rxm_conn *conn, const struct rxm_message *msg,
 	return rxm_conn_inject(conn, &packet, len);
 }
 
-static ssize_t eager_send(struct rxm_conn *conn, struct rxm_work *work)
+static ssize_t send_eager(struct rxm_conn *conn, struct rxm_work *work)
 {
 	struct rxm_op *op = rxm_op_of(work);
 	struct rxm_message msg = rxm_message_of(&op->op);
@@ -86,13 +86,13 @@ static ssize_t eager_send(struct rxm_conn *conn, struct rxm_work *work)
 	op->sending.call.done = rxm_op_sent;
 	rxm_put_eager((struct rxm_hdr *)op->sending.head, conn->peer_id, &msg);
 	ret = rxm_sending_start(conn, &op->sending, RXM_HEADER, op->op.iov,
-		op->op.iov_count, flags_below(op));
+		op->op.iov_count, send_flags_below(op));
 	if (!ret)
 		rxm_op_begun(op, conn); /* the call below owns the reference */
 	return ret;
 }
 
-const struct rxm_work_ops rxm_eager_ops = RXM_OP_OPS(eager_send);
+const struct rxm_work_ops rxm_eager_ops = RXM_OP_OPS(send_eager);
 
 /* A packet with one segment of a message. */
 struct rxm_segment {
@@ -105,7 +105,7 @@ void rxm_segments_free(struct rxm_op *op)
 	free(op->segments.at);
 }
 
-static void segment_done(
+static void send_segment_done(
 	struct rxm_call *call, int err, const struct fi_cq_tagged_entry *entry)
 {
 	struct rxm_segment *segment =
@@ -116,7 +116,7 @@ static void segment_done(
 	rxm_op_call_done(segment->op, err);
 }
 
-static ssize_t segment_send(struct rxm_conn *conn, struct rxm_op *op, uint32_t number)
+static ssize_t send_segment(struct rxm_conn *conn, struct rxm_op *op, uint32_t number)
 {
 	struct rxm_segment *segment = &op->segments.at[number];
 	size_t offset = (size_t)number * conn->ep->buffer_size;
@@ -126,15 +126,15 @@ static ssize_t segment_send(struct rxm_conn *conn, struct rxm_op *op, uint32_t n
 	size_t count = rxm_iov_slice(op->iov, op->op.iov_count, offset, len, iov, NULL);
 
 	segment->op = op;
-	segment->sending.call.done = segment_done;
+	segment->sending.call.done = send_segment_done;
 	rxm_put_segment((struct rxm_hdr *)segment->sending.head, conn->peer_id,
 		op->msg_id, &msg, number, op->segments.count, (uint16_t)len);
 	return rxm_sending_start(conn, &segment->sending, RXM_HEADER, iov, count,
-		flags_below(op) & ~FI_MORE);
+		send_flags_below(op) & ~FI_MORE);
 }
 
 /* Allocate the segments, and a message id that they have in common. */
-static bool segments_prepare(struct rxm_conn *conn, struct rxm_op *op)
+static bool send_segments_prepare(struct rxm_conn *conn, struct rxm_op *op)
 {
 	size_t size = conn->ep->buffer_size;
 
@@ -146,15 +146,15 @@ static bool segments_prepare(struct rxm_conn *conn, struct rxm_op *op)
 	return op->segments.at && rxm_op_number(op);
 }
 
-static ssize_t segments_send(struct rxm_conn *conn, struct rxm_work *work)
+static ssize_t send_segments(struct rxm_conn *conn, struct rxm_work *work)
 {
 	struct rxm_op *op = rxm_op_of(work);
 	ssize_t ret;
 
-	if (!segments_prepare(conn, op))
+	if (!send_segments_prepare(conn, op))
 		return -FI_ENOMEM;
 	while (op->segments.sent < op->segments.count) {
-		ret = segment_send(conn, op, op->segments.sent);
+		ret = send_segment(conn, op, op->segments.sent);
 		if (ret) {
 			/* The peer cannot process half of a message. */
 			if (ret != -FI_EAGAIN && op->conn)
@@ -169,4 +169,4 @@ static ssize_t segments_send(struct rxm_conn *conn, struct rxm_work *work)
 	return 0;
 }
 
-const struct rxm_work_ops rxm_segments_ops = RXM_OP_OPS(segments_send);
+const struct rxm_work_ops rxm_segments_ops = RXM_OP_OPS(send_segments);

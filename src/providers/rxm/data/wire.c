@@ -38,7 +38,7 @@ struct row {
 	int (*decode)(const uint8_t *buf, size_t len, struct rxm_packet *ret);
 };
 
-static struct rxm_hdr get_hdr(const uint8_t *buf)
+static struct rxm_hdr wire_get_hdr(const uint8_t *buf)
 {
 	struct rxm_hdr hdr;
 
@@ -47,7 +47,7 @@ static struct rxm_hdr get_hdr(const uint8_t *buf)
 }
 
 /* Decode EAGER, SEGMENT and RDV. */
-static int decode_message(const struct rxm_hdr *hdr, struct rxm_packet *ret)
+static int rxm_wire_decode_message(const struct rxm_hdr *hdr, struct rxm_packet *ret)
 {
 	if (hdr->op != RXM_OP_MSG && hdr->op != RXM_OP_TAGGED)
 		return -RXM_FAULT_OP;
@@ -61,20 +61,20 @@ static int decode_message(const struct rxm_hdr *hdr, struct rxm_packet *ret)
 	return 0;
 }
 
-static int decode_eager(const uint8_t *buf, size_t len, struct rxm_packet *ret)
+static int wire_decode_eager(const uint8_t *buf, size_t len, struct rxm_packet *ret)
 {
-	struct rxm_hdr hdr = get_hdr(buf);
+	struct rxm_hdr hdr = wire_get_hdr(buf);
 
 	if (hdr.size != len - RXM_WIRE_HDR)
 		return -RXM_FAULT_SIZE;
 	ret->payload = buf + RXM_WIRE_HDR;
 	ret->payload_len = len - RXM_WIRE_HDR;
-	return decode_message(&hdr, ret);
+	return rxm_wire_decode_message(&hdr, ret);
 }
 
-static int decode_segment(const uint8_t *buf, size_t len, struct rxm_packet *ret)
+static int wire_decode_segment(const uint8_t *buf, size_t len, struct rxm_packet *ret)
 {
-	struct rxm_hdr hdr = get_hdr(buf);
+	struct rxm_hdr hdr = wire_get_hdr(buf);
 
 	ret->msg_id = hdr.msg_id;
 	ret->position = hdr.value & 3;
@@ -84,10 +84,11 @@ static int decode_segment(const uint8_t *buf, size_t len, struct rxm_packet *ret
 		return -RXM_FAULT_POSITION;
 	if (hdr.size < ret->payload_len)
 		return -RXM_FAULT_SIZE;
-	return decode_message(&hdr, ret);
+	return rxm_wire_decode_message(&hdr, ret);
 }
 
-static int decode_memory(const uint8_t *buf, struct rxm_packet *ret, uint64_t *ret_len)
+static int wire_decode_memory(
+	const uint8_t *buf, struct rxm_packet *ret, uint64_t *ret_len)
 {
 	struct memory memory;
 
@@ -106,11 +107,11 @@ static int decode_memory(const uint8_t *buf, struct rxm_packet *ret, uint64_t *r
 	return 0;
 }
 
-static int decode_rdv(const uint8_t *buf, size_t len, struct rxm_packet *ret)
+static int wire_decode_rdv(const uint8_t *buf, size_t len, struct rxm_packet *ret)
 {
-	struct rxm_hdr hdr = get_hdr(buf);
+	struct rxm_hdr hdr = wire_get_hdr(buf);
 	uint64_t described = 0;
-	int fault = decode_memory(buf, ret, &described);
+	int fault = wire_decode_memory(buf, ret, &described);
 
 	(void)len;
 	ret->msg_id = hdr.msg_id;
@@ -118,34 +119,34 @@ static int decode_rdv(const uint8_t *buf, size_t len, struct rxm_packet *ret)
 		return fault;
 	if (described < hdr.size)
 		return -RXM_FAULT_SEGS;
-	return decode_message(&hdr, ret);
+	return rxm_wire_decode_message(&hdr, ret);
 }
 
-static int decode_rdv_to(const uint8_t *buf, size_t len, struct rxm_packet *ret)
+static int wire_decode_rdv_to(const uint8_t *buf, size_t len, struct rxm_packet *ret)
 {
 	uint64_t described;
 
 	(void)len;
-	ret->msg_id = get_hdr(buf).msg_id;
-	return decode_memory(buf, ret, &described);
+	ret->msg_id = wire_get_hdr(buf).msg_id;
+	return wire_decode_memory(buf, ret, &described);
 }
 
-static int decode_end(const uint8_t *buf, size_t len, struct rxm_packet *ret)
+static int wire_decode_end(const uint8_t *buf, size_t len, struct rxm_packet *ret)
 {
 	(void)len;
-	ret->msg_id = get_hdr(buf).msg_id;
+	ret->msg_id = wire_get_hdr(buf).msg_id;
 	return 0;
 }
 
-static int decode_credit(const uint8_t *buf, size_t len, struct rxm_packet *ret)
+static int wire_decode_credit(const uint8_t *buf, size_t len, struct rxm_packet *ret)
 {
 	(void)len;
-	ret->credits = get_hdr(buf).value;
+	ret->credits = wire_get_hdr(buf).value;
 	return 0;
 }
 
 /* Bytes of operands in the packet of an operation on @span bytes. */
-static size_t operand_bytes(const struct rxm_packet *packet, size_t span)
+static size_t wire_operand_bytes(const struct rxm_packet *packet, size_t span)
 {
 	if (packet->op == RXM_OP_COMPARE)
 		return span * 2;
@@ -153,7 +154,7 @@ static size_t operand_bytes(const struct rxm_packet *packet, size_t span)
 }
 
 /* Decode the targets, with lengths in bytes; *@ret_span is their sum. */
-static int decode_targets(const uint8_t *buf, size_t elem_size, size_t limit,
+static int wire_decode_targets(const uint8_t *buf, size_t elem_size, size_t limit,
 	struct rxm_packet *ret, size_t *ret_span)
 {
 	struct targets targets;
@@ -179,11 +180,11 @@ enum wf_op_kind rxm_atomic_kind(const struct rxm_packet *packet)
 	return packet->op == RXM_OP_FETCH ? WF_OP_FETCH : WF_OP_COMPARE;
 }
 
-static int decode_atomic(const uint8_t *buf, size_t len, struct rxm_packet *ret)
+static int wire_decode_atomic(const uint8_t *buf, size_t len, struct rxm_packet *ret)
 {
 	/* FI_ATOMIC_READ has no operands that would limit its length. */
 	const size_t limit = RXM_WIRE_SEGMENT_MAX;
-	struct rxm_hdr hdr = get_hdr(buf);
+	struct rxm_hdr hdr = wire_get_hdr(buf);
 	size_t elem_size, span, count;
 	int fault;
 
@@ -204,15 +205,16 @@ static int decode_atomic(const uint8_t *buf, size_t len, struct rxm_packet *ret)
 	if (!elem_size || wf_atomic_valid(rxm_atomic_kind(ret), ret->datatype,
 				  ret->atomic_op, SIZE_MAX, &count))
 		return -RXM_FAULT_ATOMIC;
-	fault = decode_targets(buf, elem_size, limit, ret, &span);
+	fault = wire_decode_targets(buf, elem_size, limit, ret, &span);
 	if (fault)
 		return fault;
-	return ret->payload_len == operand_bytes(ret, span) ? 0 : -RXM_FAULT_ATOMIC;
+	return ret->payload_len == wire_operand_bytes(ret, span) ? 0
+								 : -RXM_FAULT_ATOMIC;
 }
 
-static int decode_result(const uint8_t *buf, size_t len, struct rxm_packet *ret)
+static int wire_decode_result(const uint8_t *buf, size_t len, struct rxm_packet *ret)
 {
-	struct rxm_hdr hdr = get_hdr(buf);
+	struct rxm_hdr hdr = wire_get_hdr(buf);
 	struct status status;
 	int32_t err;
 
@@ -230,16 +232,16 @@ static int decode_result(const uint8_t *buf, size_t len, struct rxm_packet *ret)
 }
 
 static const struct row rows[RXM_KINDS] = {
-	[RXM_EAGER] = { RXM_WIRE_HDR, true, decode_eager },
-	[RXM_SEGMENT] = { RXM_WIRE_HDR, true, decode_segment },
-	[RXM_RDV] = { RXM_WIRE_RDV, true, decode_rdv },
-	[RXM_RDV_READ] = { RXM_WIRE_HDR, false, decode_end },
-	[RXM_ATOMIC] = { RXM_WIRE_ATOMIC, true, decode_atomic },
-	[RXM_ATOMIC_RESULT] = { RXM_WIRE_RESULT, true, decode_result },
-	[RXM_CREDIT] = { RXM_WIRE_HDR, false, decode_credit },
-	[RXM_RDV_TO] = { RXM_WIRE_RDV, false, decode_rdv_to },
-	[RXM_RDV_WRITTEN] = { RXM_WIRE_HDR, false, decode_end },
-	[RXM_LOCAL] = { RXM_WIRE_HDR, false, decode_end },
+	[RXM_EAGER] = { RXM_WIRE_HDR, true, wire_decode_eager },
+	[RXM_SEGMENT] = { RXM_WIRE_HDR, true, wire_decode_segment },
+	[RXM_RDV] = { RXM_WIRE_RDV, true, wire_decode_rdv },
+	[RXM_RDV_READ] = { RXM_WIRE_HDR, false, wire_decode_end },
+	[RXM_ATOMIC] = { RXM_WIRE_ATOMIC, true, wire_decode_atomic },
+	[RXM_ATOMIC_RESULT] = { RXM_WIRE_RESULT, true, wire_decode_result },
+	[RXM_CREDIT] = { RXM_WIRE_HDR, false, wire_decode_credit },
+	[RXM_RDV_TO] = { RXM_WIRE_RDV, false, wire_decode_rdv_to },
+	[RXM_RDV_WRITTEN] = { RXM_WIRE_HDR, false, wire_decode_end },
+	[RXM_LOCAL] = { RXM_WIRE_HDR, false, wire_decode_end },
 };
 
 int rxm_packet_decode(const void *buf, size_t len, struct rxm_packet *ret)
@@ -249,7 +251,7 @@ int rxm_packet_decode(const void *buf, size_t len, struct rxm_packet *ret)
 
 	if (wf_unlikely(len < RXM_WIRE_HDR))
 		return -RXM_FAULT_SHORT;
-	hdr = get_hdr(buf);
+	hdr = wire_get_hdr(buf);
 	if (wf_unlikely(hdr.version != RXM_WIRE_VERSION))
 		return -RXM_FAULT_VERSION;
 	if (wf_unlikely(hdr.kind >= RXM_KINDS))
@@ -299,7 +301,8 @@ void rxm_put_segment(struct rxm_hdr *hdr, uint32_t conn_id, uint64_t msg_id,
 		hdr->value = number + 1 == count ? RXM_LAST : RXM_MIDDLE;
 }
 
-static void put_memory(uint8_t *buf, const struct fi_rma_iov *seg, size_t seg_count)
+static void wire_put_memory(
+	uint8_t *buf, const struct fi_rma_iov *seg, size_t seg_count)
 {
 	struct memory memory = { .count = (uint8_t)seg_count };
 
@@ -309,7 +312,7 @@ static void put_memory(uint8_t *buf, const struct fi_rma_iov *seg, size_t seg_co
 	memcpy(buf + RXM_WIRE_HDR, &memory, sizeof(memory));
 }
 
-static void put_bare(
+static void wire_put_bare(
 	struct rxm_hdr *hdr, enum rxm_kind kind, uint32_t conn_id, uint64_t msg_id)
 {
 	*hdr = (struct rxm_hdr){
@@ -328,7 +331,7 @@ void rxm_put_rdv(uint8_t *buf, uint32_t conn_id, uint64_t msg_id,
 
 	rxm_put_message(&hdr, RXM_RDV, conn_id, msg_id, msg);
 	memcpy(buf, &hdr, sizeof(hdr));
-	put_memory(buf, seg, seg_count);
+	wire_put_memory(buf, seg, seg_count);
 }
 
 void rxm_put_rdv_to(uint8_t *buf, uint32_t conn_id, uint64_t msg_id,
@@ -336,25 +339,25 @@ void rxm_put_rdv_to(uint8_t *buf, uint32_t conn_id, uint64_t msg_id,
 {
 	struct rxm_hdr hdr;
 
-	put_bare(&hdr, RXM_RDV_TO, conn_id, msg_id);
+	wire_put_bare(&hdr, RXM_RDV_TO, conn_id, msg_id);
 	memcpy(buf, &hdr, sizeof(hdr));
-	put_memory(buf, seg, seg_count);
+	wire_put_memory(buf, seg, seg_count);
 }
 
 void rxm_put_rdv_end(
 	struct rxm_hdr *hdr, enum rxm_kind kind, uint32_t conn_id, uint64_t msg_id)
 {
-	put_bare(hdr, kind, conn_id, msg_id);
+	wire_put_bare(hdr, kind, conn_id, msg_id);
 }
 
 void rxm_put_local(struct rxm_hdr *hdr, uint32_t conn_id)
 {
-	put_bare(hdr, RXM_LOCAL, conn_id, 0);
+	wire_put_bare(hdr, RXM_LOCAL, conn_id, 0);
 }
 
 void rxm_put_credit(struct rxm_hdr *hdr, uint32_t conn_id, uint64_t credits)
 {
-	put_bare(hdr, RXM_CREDIT, conn_id, 0);
+	wire_put_bare(hdr, RXM_CREDIT, conn_id, 0);
 	hdr->value = credits;
 }
 
@@ -370,7 +373,7 @@ void rxm_put_atomic(uint8_t *buf, uint32_t conn_id, uint64_t msg_id,
 	struct targets targets = { 0 };
 	struct rxm_hdr hdr;
 
-	put_bare(&hdr, RXM_ATOMIC, conn_id, msg_id);
+	wire_put_bare(&hdr, RXM_ATOMIC, conn_id, msg_id);
 	hdr.op = codes[op->kind];
 	hdr.size = sizeof(targets) + payload_len;
 	hdr.atomic.datatype = (uint8_t)op->atomic->datatype;
@@ -389,7 +392,7 @@ void rxm_put_result(uint8_t *buf, uint32_t conn_id, const struct rxm_packet *req
 	struct status status = { htonl((uint32_t)-err), htonl((uint32_t)len) };
 	struct rxm_hdr hdr;
 
-	put_bare(&hdr, RXM_ATOMIC_RESULT, conn_id, request->msg_id);
+	wire_put_bare(&hdr, RXM_ATOMIC_RESULT, conn_id, request->msg_id);
 	hdr.op = request->op;
 	hdr.size = sizeof(status) + len;
 	hdr.atomic.datatype = request->datatype;

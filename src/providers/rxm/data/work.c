@@ -15,36 +15,36 @@
  * earlier operations can end.
  */
 
-static const struct wf_op *fresh(const struct wf_list *link)
+static const struct wf_op *work_fresh(const struct wf_list *link)
 {
 	const struct rxm_work *work = rxm_work_of(link);
 
 	return work->ops->fresh ? work->ops->fresh(work) : NULL;
 }
 
-static bool must_wait(const struct rxm_conn *conn, const struct wf_list *link)
+static bool work_must_wait(const struct rxm_conn *conn, const struct wf_list *link)
 {
-	const struct wf_op *op = fresh(link);
+	const struct wf_op *op = work_fresh(link);
 
 	return op && rxm_op_must_wait(conn, op);
 }
 
 /* The end of the works that can be sent. */
-static struct wf_list *end_of(struct rxm_conn *conn)
+static struct wf_list *work_end_of(struct rxm_conn *conn)
 {
 	return conn->data.fence ? conn->data.fence : &conn->waiting;
 }
 
 /* Move the works that are no operations before the operation at the head, which has to
  * wait. */
-static void raise_fence(struct rxm_conn *conn, struct wf_list *fence)
+static void work_raise_fence(struct rxm_conn *conn, struct wf_list *fence)
 {
 	struct wf_list *link = fence->next, *next;
 
 	conn->data.fence = fence;
 	for (; link != &conn->waiting; link = next) {
 		next = link->next;
-		if (fresh(link))
+		if (work_fresh(link))
 			continue;
 		wf_list_remove(link);
 		wf_list_push(fence, link);
@@ -53,7 +53,7 @@ static void raise_fence(struct rxm_conn *conn, struct wf_list *fence)
 
 void rxm_fence_check(struct rxm_conn *conn)
 {
-	if (wf_likely(!conn->data.fence) || must_wait(conn, conn->data.fence))
+	if (wf_likely(!conn->data.fence) || work_must_wait(conn, conn->data.fence))
 		return;
 	conn->data.fence = NULL;
 	rxm_conn_resume(conn);
@@ -73,14 +73,15 @@ bool rxm_data_any_waits(const struct rxm_conn *conn)
 }
 
 /* Remove and return the next work that can be sent; NULL: there is none. */
-static struct rxm_work *next_work(struct rxm_conn *conn)
+static struct rxm_work *work_next(struct rxm_conn *conn)
 {
 	struct wf_list *first = conn->waiting.next;
 
-	if (first != end_of(conn) && conn->data.begun && must_wait(conn, first))
-		raise_fence(conn, first);
+	if (first != work_end_of(conn) && conn->data.begun &&
+		work_must_wait(conn, first))
+		work_raise_fence(conn, first);
 	first = conn->waiting.next;
-	if (first == end_of(conn))
+	if (first == work_end_of(conn))
 		return NULL;
 	wf_list_remove(first);
 	return rxm_work_of(first);
@@ -90,12 +91,12 @@ void rxm_work_send(struct rxm_conn *conn, struct rxm_work *work)
 {
 	ssize_t ret = -FI_EAGAIN;
 
-	if (conn->waiting.next == end_of(conn))
+	if (conn->waiting.next == work_end_of(conn))
 		ret = work->ops->send(conn, work);
 	if (wf_likely(!ret))
 		return;
 	if (ret == -FI_EAGAIN) {
-		wf_list_push(end_of(conn), &work->link);
+		wf_list_push(work_end_of(conn), &work->link);
 		rxm_conn_resume(conn);
 	} else {
 		work->ops->fail(work, (int)-ret);
@@ -104,21 +105,21 @@ void rxm_work_send(struct rxm_conn *conn, struct rxm_work *work)
 
 /* The memory of the peer has failed: @work, an operation, and those behind it wait for
  * the next connection. */
-static void move_to_next(struct rxm_conn *conn, struct rxm_work *work)
+static void work_move_to_next(struct rxm_conn *conn, struct rxm_work *work)
 {
 	wf_list_insert_after(&conn->waiting, &work->link);
 	wf_list_foreach_safe(link, &conn->waiting)
 	{
-		if (!fresh(link))
+		if (!work_fresh(link))
 			continue;
 		wf_list_remove(link);
 		rxm_op_move_to_next(conn, rxm_work_of(link));
 	}
 }
 
-static ssize_t send_work(struct rxm_conn *conn, struct rxm_work *work)
+static ssize_t work_send(struct rxm_conn *conn, struct rxm_work *work)
 {
-	if (rxm_local_uses_memory(conn) && fresh(&work->link))
+	if (rxm_local_uses_memory(conn) && work_fresh(&work->link))
 		return rxm_memory_send(conn, work);
 	return work->ops->send(conn, work);
 }
@@ -127,11 +128,11 @@ void rxm_data_resume(struct rxm_conn *conn)
 {
 	struct rxm_work *work;
 
-	while ((work = next_work(conn))) {
-		ssize_t ret = send_work(conn, work);
+	while ((work = work_next(conn))) {
+		ssize_t ret = work_send(conn, work);
 
-		if (wf_unlikely(ret == -FI_ENOTCONN) && fresh(&work->link)) {
-			move_to_next(conn, work);
+		if (wf_unlikely(ret == -FI_ENOTCONN) && work_fresh(&work->link)) {
+			work_move_to_next(conn, work);
 			return;
 		}
 		if (ret == -FI_EAGAIN) {
@@ -176,12 +177,12 @@ struct answer {
 
 static_assert(sizeof(struct answer) <= RXM_ANSWER_COST, "an answer without its packet");
 
-static struct answer *answer_of(const struct rxm_work *work)
+static struct answer *work_answer_of(const struct rxm_work *work)
 {
 	return wf_container_of(work, struct answer, work);
 }
 
-static void answer_end(struct answer *answer)
+static void work_answer_end(struct answer *answer)
 {
 	struct rxm_conn *conn = answer->conn;
 
@@ -190,7 +191,7 @@ static void answer_end(struct answer *answer)
 	free(answer);
 }
 
-static void answer_done(
+static void work_answer_done(
 	struct rxm_call *call, int err, const struct fi_cq_tagged_entry *entry)
 {
 	struct answer *answer = wf_container_of(call, struct answer, sending.call);
@@ -198,56 +199,56 @@ static void answer_done(
 	(void)err;
 	(void)entry;
 	rxm_sending_done(answer->conn->ep, &answer->sending);
-	answer_end(answer);
+	work_answer_end(answer);
 }
 
-static void set_conn_id(const struct rxm_conn *conn, uint8_t *packet)
+static void work_set_conn_id(const struct rxm_conn *conn, uint8_t *packet)
 {
 	uint64_t id = conn->peer_id;
 
 	memcpy(packet + offsetof(struct rxm_hdr, conn_id), &id, sizeof(id));
 }
 
-static ssize_t answer_send(struct rxm_conn *conn, struct rxm_work *work)
+static ssize_t work_answer_send(struct rxm_conn *conn, struct rxm_work *work)
 {
-	struct answer *answer = answer_of(work);
+	struct answer *answer = work_answer_of(work);
 	size_t head = WF_MIN(answer->len, sizeof(answer->sending.head));
 	struct iovec rest = { answer->packet + head, answer->len - head };
 
-	set_conn_id(conn, answer->packet);
+	work_set_conn_id(conn, answer->packet);
 	memcpy(answer->sending.head, answer->packet, head);
 	return rxm_sending_start(
 		conn, &answer->sending, head, &rest, rest.iov_len != 0, FI_INJECT);
 }
 
 /* The peer would wait for its answer without end. */
-static void answer_fail(struct rxm_work *work, int err)
+static void work_answer_fail(struct rxm_work *work, int err)
 {
-	struct answer *answer = answer_of(work);
+	struct answer *answer = work_answer_of(work);
 
 	rxm_conn_fail(answer->conn, err);
-	answer_end(answer);
+	work_answer_end(answer);
 }
 
-static void answer_free(struct rxm_work *work)
+static void work_answer_free(struct rxm_work *work)
 {
-	answer_end(answer_of(work));
+	work_answer_end(work_answer_of(work));
 }
 
-static bool answer_is_promised(const struct rxm_work *work)
+static bool work_answer_is_promised(const struct rxm_work *work)
 {
 	(void)work;
 	return true;
 }
 
 static const struct rxm_work_ops answer_ops = {
-	.send = answer_send,
-	.fail = answer_fail,
-	.free = answer_free,
-	.is_promised = answer_is_promised,
+	.send = work_answer_send,
+	.fail = work_answer_fail,
+	.free = work_answer_free,
+	.is_promised = work_answer_is_promised,
 };
 
-static ssize_t answer_inject(struct rxm_conn *conn, const void *packet, size_t len)
+static ssize_t work_answer_inject(struct rxm_conn *conn, const void *packet, size_t len)
 {
 	uint8_t copy[RXM_WIRE_RDV];
 
@@ -255,13 +256,13 @@ static ssize_t answer_inject(struct rxm_conn *conn, const void *packet, size_t l
 		rxm_data_any_waits(conn))
 		return -FI_EAGAIN;
 	memcpy(copy, packet, len);
-	set_conn_id(conn, copy);
+	work_set_conn_id(conn, copy);
 	return rxm_conn_inject(conn, copy, len);
 }
 
 void rxm_answer(struct rxm_conn *conn, const void *packet, size_t len)
 {
-	ssize_t ret = answer_inject(conn, packet, len);
+	ssize_t ret = work_answer_inject(conn, packet, len);
 	struct answer *answer;
 
 	if (!ret)
@@ -277,7 +278,7 @@ void rxm_answer(struct rxm_conn *conn, const void *packet, size_t len)
 	}
 	answer->work.ops = &answer_ops;
 	answer->conn = conn;
-	answer->sending.call.done = answer_done;
+	answer->sending.call.done = work_answer_done;
 	answer->len = len;
 	memcpy(answer->packet, packet, len);
 	wf_budget_take(&conn->ep->data.answers, &conn->data.answer_bytes,

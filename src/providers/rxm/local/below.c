@@ -10,20 +10,20 @@ bool rxm_local_possible(const struct rxm_domain *domain)
 	       !strcasecmp(domain->below.info->fabric_attr->prov_name, "tcp");
 }
 
-static struct rxm_ep *ep_of_item(struct wf_progress *item)
+static struct rxm_ep *rxm_below_ep_of_item(struct wf_progress *item)
 {
 	return rxm_ep_of(wf_container_of(item, struct wf_ep, progress));
 }
 
-static void run(struct wf_progress *item)
+static void rxm_below_run(struct wf_progress *item)
 {
-	wf_local_run(ep_of_item(item)->below);
+	wf_local_run(rxm_below_ep_of_item(item)->below);
 }
 
 /* wf_progress.moved: partial progress calls do not count what they find. */
-static bool moved(struct wf_progress *item)
+static bool rxm_below_moved(struct wf_progress *item)
 {
-	return wf_local_moved(ep_of_item(item)->below);
+	return wf_local_moved(rxm_below_ep_of_item(item)->below);
 }
 
 void rxm_local_open(struct rxm_ep *ep)
@@ -39,8 +39,8 @@ void rxm_local_open(struct rxm_ep *ep)
 		wf_local_close(&ep->below);
 		return;
 	}
-	wf_ep_set_run(&ep->ep, run);
-	wf_ep_set_moved(&ep->ep, moved);
+	wf_ep_set_run(&ep->ep, rxm_below_run);
+	wf_ep_set_moved(&ep->ep, rxm_below_moved);
 }
 
 void rxm_local_close(struct rxm_ep *ep)

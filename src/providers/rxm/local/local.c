@@ -8,7 +8,7 @@
 #include "providers/rxm/conn/peer.h"
 #include "providers/rxm/data/wire.h"
 
-static void log_result(const struct rxm_conn *conn, const char *what)
+static void local_log_result(const struct rxm_conn *conn, const char *what)
 {
 	char text[WF_SOCKADDR_STRLEN];
 
@@ -21,7 +21,8 @@ bool rxm_local_is_to_itself(const struct rxm_conn *conn)
 	return conn->peer_pid == conn->ep->peers->pid;
 }
 
-static void log_unreached(const struct rxm_conn *conn, enum wf_unreached unreached)
+static void local_log_unreached(
+	const struct rxm_conn *conn, enum wf_unreached unreached)
 {
 	char text[WF_SOCKADDR_STRLEN];
 
@@ -35,7 +36,7 @@ static void log_unreached(const struct rxm_conn *conn, enum wf_unreached unreach
 
 /* Make the state of @conn, with a page and the card of this end. NULL: it is not
  * possible, and the connection is used. */
-static struct rxm_local *new_local(struct rxm_conn *conn, enum rxm_local_state state,
+static struct rxm_local *local_new(struct rxm_conn *conn, enum rxm_local_state state,
 	uint8_t ret_card[WF_PROOF_CARD])
 {
 	struct rxm_ep *ep = conn->ep;
@@ -60,7 +61,7 @@ static struct rxm_local *new_local(struct rxm_conn *conn, enum rxm_local_state s
 	return local;
 }
 
-static void free_local(struct rxm_conn *conn)
+static void local_free(struct rxm_conn *conn)
 {
 	struct rxm_local *local = conn->local;
 
@@ -78,14 +79,15 @@ size_t rxm_local_offer(struct rxm_conn *conn, uint8_t data[RXM_HELLO_MAX], size_
 {
 	uint8_t card[WF_PROOF_CARD];
 
-	return new_local(conn, RXM_LOCAL_OFFERED, card)
+	return local_new(conn, RXM_LOCAL_OFFERED, card)
 		       ? rxm_hello_add_card(data, len, card)
 		       : len;
 }
 
 /* The connection of @ep to a peer whose endpoint below has the name of @local; NULL:
  * there is none. */
-static struct rxm_conn *find_name(struct rxm_ep *ep, const struct rxm_local *local)
+static struct rxm_conn *local_find_name(
+	struct rxm_ep *ep, const struct rxm_local *local)
 {
 	wf_list_foreach(link, &ep->conns)
 	{
@@ -101,9 +103,9 @@ static struct rxm_conn *find_name(struct rxm_ep *ep, const struct rxm_local *loc
 /* Make the endpoint below know the peer. A peer has one place in the AV below: an older
  * connection to it, which has failed, gives it up. A second address of a peer that has
  * a connection at another one is reached by the socket. */
-static enum wf_unreached know(struct rxm_local *local)
+static enum wf_unreached local_know(struct rxm_local *local)
 {
-	struct rxm_conn *conn = local->conn, *other = find_name(conn->ep, local);
+	struct rxm_conn *conn = local->conn, *other = local_find_name(conn->ep, local);
 
 	if (!local->name[0])
 		return WF_UNREACHED_NAME;
@@ -119,7 +121,7 @@ static enum wf_unreached know(struct rxm_local *local)
 }
 
 /* Examine the card of the peer, and write the answer to it into the own page. */
-static enum wf_unreached examine(struct rxm_local *local, const uint8_t *card)
+static enum wf_unreached local_examine(struct rxm_local *local, const uint8_t *card)
 {
 	struct rxm_conn *conn = local->conn;
 	enum wf_unreached unreached;
@@ -127,7 +129,7 @@ static enum wf_unreached examine(struct rxm_local *local, const uint8_t *card)
 	if (conn->peer_pid == conn->peer->barred_pid)
 		return WF_UNREACHED_FAILED;
 	unreached = wf_proof_read(&local->proof, card, conn->peer_pid, local->name);
-	return unreached ? unreached : know(local);
+	return unreached ? unreached : local_know(local);
 }
 
 size_t rxm_local_answer(struct rxm_conn *conn, const uint8_t *card,
@@ -138,18 +140,18 @@ size_t rxm_local_answer(struct rxm_conn *conn, const uint8_t *card,
 	enum wf_unreached unreached;
 
 	if (card && !rxm_local_is_to_itself(conn))
-		local = new_local(conn, RXM_LOCAL_AWAITS, own);
+		local = local_new(conn, RXM_LOCAL_AWAITS, own);
 	if (!local)
 		return len;
-	unreached = examine(local, card);
+	unreached = local_examine(local, card);
 	if (!unreached)
 		return rxm_hello_add_card(data, len, own);
-	log_unreached(conn, unreached);
-	free_local(conn);
+	local_log_unreached(conn, unreached);
+	local_free(conn);
 	return len;
 }
 
-static void send_answered(struct rxm_conn *conn)
+static void local_send_answered(struct rxm_conn *conn)
 {
 	struct rxm_hdr hdr;
 	ssize_t ret;
@@ -161,11 +163,11 @@ static void send_answered(struct rxm_conn *conn)
 }
 
 /* Both ends reach the memory. */
-static void begin_to_reach(struct rxm_local *local)
+static void local_begin_to_reach(struct rxm_local *local)
 {
 	struct rxm_ep *ep = local->conn->ep;
 
-	log_result(local->conn, "has shared memory with this process");
+	local_log_result(local->conn, "has shared memory with this process");
 	wf_proof_done(&local->proof);
 	local->state = RXM_LOCAL_REACHING;
 	wf_list_push(&ep->reaching, &local->link);
@@ -180,19 +182,19 @@ void rxm_local_accepted(struct rxm_conn *conn, const uint8_t *card)
 	if (!local)
 		return;
 	if (card)
-		unreached = examine(local, card);
+		unreached = local_examine(local, card);
 	if (!unreached && wf_proof_verdict(&local->proof) != WF_VERDICT_PROOF)
 		unreached = WF_UNREACHED_REFUSED;
 	if (unreached)
 		wf_page_prove(local->proof.own, WF_PAGE_REFUSED);
 	/* The peer waits for the answer to its card. */
 	if (card)
-		send_answered(conn);
+		local_send_answered(conn);
 	if (!unreached) {
-		begin_to_reach(local);
+		local_begin_to_reach(local);
 		return;
 	}
-	log_unreached(conn, unreached);
+	local_log_unreached(conn, unreached);
 	rxm_local_end(conn, 0);
 }
 
@@ -205,10 +207,10 @@ void rxm_local_answered(struct rxm_conn *conn)
 		return;
 	}
 	if (wf_proof_verdict(&local->proof) == WF_VERDICT_PROOF) {
-		begin_to_reach(local);
+		local_begin_to_reach(local);
 		return;
 	}
-	log_unreached(conn, WF_UNREACHED_REFUSED);
+	local_log_unreached(conn, WF_UNREACHED_REFUSED);
 	rxm_local_end(conn, 0);
 	rxm_conn_settled(conn);
 }
@@ -227,7 +229,7 @@ bool rxm_local_refuses(const union wf_sockaddr *own, const union wf_sockaddr *pe
 	return true;
 }
 
-static void reached(struct rxm_local *local, int ret)
+static void local_reached(struct rxm_local *local, int ret)
 {
 	struct rxm_conn *conn = local->conn;
 
@@ -239,7 +241,7 @@ static void reached(struct rxm_local *local, int ret)
 			fi_strerror(-ret));
 	} else {
 		conn->ep->memory_conns++;
-		log_result(conn, "is reached by shared memory from now on");
+		local_log_result(conn, "is reached by shared memory from now on");
 	}
 	rxm_conn_settled(conn);
 }
@@ -252,7 +254,7 @@ void rxm_local_tick(struct rxm_ep *ep)
 		int ret = wf_local_reach(ep->below, local->below);
 
 		if (ret != -FI_EAGAIN)
-			reached(local, ret);
+			local_reached(local, ret);
 	}
 }
 
@@ -260,13 +262,13 @@ bool rxm_local_give_up(struct rxm_conn *conn)
 {
 	if (!conn->linked || !conn->local || conn->local->state != RXM_LOCAL_REACHING)
 		return false;
-	reached(conn->local, -FI_ETIMEDOUT);
+	local_reached(conn->local, -FI_ETIMEDOUT);
 	return true;
 }
 
 void rxm_local_failed(struct rxm_conn *conn)
 {
-	log_result(conn, "has lost its shared memory: connecting anew");
+	local_log_result(conn, "has lost its shared memory: connecting anew");
 	conn->peer->barred_pid = conn->peer_pid;
 	rxm_conn_fail(conn, FI_ECONNABORTED);
 }
@@ -289,5 +291,5 @@ void rxm_local_end(struct rxm_conn *conn, int err)
 	conn->ep->memory_conns -= rxm_local_uses_memory(conn);
 	if (local->below != FI_ADDR_NOTAVAIL && !wf_local_is_inherited(conn->ep->below))
 		rxm_unread_take_over(conn, err);
-	free_local(conn);
+	local_free(conn);
 }

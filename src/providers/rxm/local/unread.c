@@ -4,19 +4,19 @@
 #include "providers/rxm/data/op.h"
 #include "providers/rxm/local/local.h"
 
-static bool is_left(const struct wf_list *link)
+static bool rxm_unread_is_left(const struct wf_list *link)
 {
 	return rxm_op_is_left(rxm_work_of(link));
 }
 
-static struct wf_list *keep(struct wf_ep *ep, const struct wf_op *from)
+static struct wf_list *rxm_local_unread_keep(struct wf_ep *ep, const struct wf_op *from)
 {
 	struct rxm_op *op = rxm_op_new_left(rxm_ep_of(ep), from);
 
 	return op ? &op->work.link : NULL;
 }
 
-static const struct wf_local_left left = { is_left, keep };
+static const struct wf_local_left left = { rxm_unread_is_left, rxm_local_unread_keep };
 
 void rxm_unread_take_over(struct rxm_conn *conn, int err)
 {
@@ -39,5 +39,5 @@ bool rxm_unread_waits(const struct rxm_peer *peer)
 {
 	const struct wf_list *pending = &peer->ip.remote.pending;
 
-	return !wf_list_empty(pending) && is_left(pending->next);
+	return !wf_list_empty(pending) && rxm_unread_is_left(pending->next);
 }

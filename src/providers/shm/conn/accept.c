@@ -18,7 +18,7 @@ enum { ACCEPTS = 64, HELLO_MS = 5000 };
 
 /* May the peer's request become a connection? Returns 0: yes, and an ended connection
  * or attempt of this endpoint was removed; else enum shm_refusal. */
-static uint32_t judge(struct shm_attempt *attempt, struct shm_peer *peer,
+static uint32_t accept_judge(struct shm_attempt *attempt, struct shm_peer *peer,
 	const struct shm_hello *hello)
 {
 	struct shm_ep *ep = attempt->ep;
@@ -47,7 +47,7 @@ static uint32_t judge(struct shm_attempt *attempt, struct shm_peer *peer,
 	return 0;
 }
 
-static void refuse(struct shm_attempt *attempt, uint32_t reason)
+static void accept_refuse(struct shm_attempt *attempt, uint32_t reason)
 {
 	struct shm_hello hello = shm_attempt_hello(attempt->ep, SHM_REFUSE);
 
@@ -55,7 +55,7 @@ static void refuse(struct shm_attempt *attempt, uint32_t reason)
 	(void)shm_hello_send(attempt->base.watch.fd, &hello, -1);
 }
 
-static uint32_t take_segment(
+static uint32_t accept_take_segment(
 	struct shm_attempt *attempt, const struct shm_hello *hello, int pass)
 {
 	if (hello->type != SHM_HELLO || pass < 0 ||
@@ -66,17 +66,18 @@ static uint32_t take_segment(
 
 /* Accept a request. Returns 0: there is a connection; else the enum shm_refusal to
  * answer. */
-static uint32_t take_request(
+static uint32_t accept_take_request(
 	struct shm_attempt *attempt, const struct shm_hello *hello, int pass)
 {
 	struct shm_hello welcome = shm_attempt_hello(attempt->ep, SHM_WELCOME);
 	struct shm_ep *ep = attempt->ep;
 	struct shm_peer *peer = shm_peer_get(ep, hello->name);
-	uint32_t reason = peer ? take_segment(attempt, hello, pass) : SHM_REFUSE_MEMORY;
+	uint32_t reason =
+		peer ? accept_take_segment(attempt, hello, pass) : SHM_REFUSE_MEMORY;
 	struct shm_conn *conn;
 
 	if (!reason)
-		reason = judge(attempt, peer, hello);
+		reason = accept_judge(attempt, peer, hello);
 	/* A peer without a connection may have no other reference: let the next tick
 	 * free it. */
 	if (peer)
@@ -97,7 +98,7 @@ static uint32_t take_request(
 	return 0;
 }
 
-static void passive_ready(struct wf_watch *watch, uint32_t events)
+static void accept_passive_ready(struct wf_watch *watch, uint32_t events)
 {
 	struct shm_attempt *attempt =
 		wf_container_of(watch, struct shm_attempt, base.watch);
@@ -109,23 +110,23 @@ static void passive_ready(struct wf_watch *watch, uint32_t events)
 	if (ret == -EAGAIN || ret == -EINTR)
 		return;
 	if (!ret) {
-		reason = take_request(attempt, &hello, pass);
+		reason = accept_take_request(attempt, &hello, pass);
 		if (reason)
-			refuse(attempt, reason);
+			accept_refuse(attempt, reason);
 	} else if (ret == -EPROTO) {
 		FI_WARN_SPARSE(&shm_fi, FI_LOG_EP_CTRL,
 			"a request to connect is not of this version: refused\n");
-		refuse(attempt, SHM_REFUSE_BAD);
+		accept_refuse(attempt, SHM_REFUSE_BAD);
 	} else if (ret == -EMFILE) {
 		shm_socket_log_full();
-		refuse(attempt, SHM_REFUSE_FILES);
+		accept_refuse(attempt, SHM_REFUSE_FILES);
 	}
 	if (pass >= 0)
 		(void)wf_sys_close(pass);
 	shm_attempt_drop(attempt);
 }
 
-static void take_caller(struct shm_ep *ep, int fd)
+static void accept_take_caller(struct shm_ep *ep, int fd)
 {
 	struct shm_attempt *attempt;
 	pid_t pid;
@@ -142,12 +143,12 @@ static void take_caller(struct shm_ep *ep, int fd)
 		return;
 	}
 	attempt->pid = pid;
-	attempt->base.watch.ready = passive_ready;
+	attempt->base.watch.ready = accept_passive_ready;
 	attempt->base.deadline_ns = wf_deadline_ns(HELLO_MS);
 	if (wf_watch_set(&ep->watches, &attempt->base.watch, EPOLLIN))
 		shm_attempt_drop(attempt);
 	else
-		passive_ready(&attempt->base.watch, EPOLLIN);
+		accept_passive_ready(&attempt->base.watch, EPOLLIN);
 }
 
 void shm_attempt_accept_ready(struct wf_watch *watch, uint32_t events)
@@ -159,7 +160,7 @@ void shm_attempt_accept_ready(struct wf_watch *watch, uint32_t events)
 	for (int i = 0; i < ACCEPTS; i++) {
 		ret = shm_socket_accept(watch->fd, &ep->spare_fd, &fd);
 		if (!ret)
-			take_caller(ep, fd);
+			accept_take_caller(ep, fd);
 		else if (ret != -EMFILE)
 			return;
 	}

@@ -66,7 +66,7 @@ void shm_attempt_end(struct wf_attempt *attempt)
 }
 
 /* An attempt failed with @err, a positive fi_errno. */
-static void failed(struct shm_ep *ep, struct shm_peer *peer, int err)
+static void shm_attempt_failed(struct shm_ep *ep, struct shm_peer *peer, int err)
 {
 	wf_remote_failed(&ep->peers->remotes, &peer->remote, err, wf_now_ns());
 }
@@ -103,23 +103,23 @@ struct shm_conn *shm_attempt_connect(struct shm_attempt *attempt, struct shm_pee
 }
 
 /* A negative fi_errno for an answer that is no welcome. */
-static int refusal(const struct shm_hello *hello)
+static int attempt_refusal(const struct shm_hello *hello)
 {
 	if (hello->type != SHM_REFUSE)
 		return -FI_EPROTO;
 	return hello->reason == SHM_REFUSE_FILES ? -FI_EMFILE : -FI_ECONNREFUSED;
 }
 
-static void active_failed(struct shm_attempt *attempt, int err)
+static void shm_attempt_active_failed(struct shm_attempt *attempt, int err)
 {
 	struct shm_peer *peer = attempt->peer;
 	struct shm_ep *ep = attempt->ep;
 
 	shm_attempt_drop(attempt);
-	failed(ep, peer, err);
+	shm_attempt_failed(ep, peer, err);
 }
 
-static void active_ready(struct wf_watch *watch, uint32_t events)
+static void shm_attempt_active_ready(struct wf_watch *watch, uint32_t events)
 {
 	struct shm_attempt *attempt =
 		wf_container_of(watch, struct shm_attempt, base.watch);
@@ -135,15 +135,15 @@ static void active_ready(struct wf_watch *watch, uint32_t events)
 	if (pass >= 0)
 		(void)wf_sys_close(pass);
 	if (!ret && hello.type != SHM_WELCOME)
-		ret = refusal(&hello);
+		ret = attempt_refusal(&hello);
 	if (ret) {
-		active_failed(attempt, -ret);
+		shm_attempt_active_failed(attempt, -ret);
 		return;
 	}
 	conn = shm_attempt_connect(attempt, peer, &hello, 0);
 	shm_attempt_drop(attempt);
 	if (!conn) {
-		failed(ep, peer, FI_ENOMEM);
+		shm_attempt_failed(ep, peer, FI_ENOMEM);
 		return;
 	}
 	peer->instance = hello.instance;
@@ -152,10 +152,10 @@ static void active_ready(struct wf_watch *watch, uint32_t events)
 
 void shm_attempt_poll(struct shm_attempt *attempt)
 {
-	active_ready(&attempt->base.watch, EPOLLIN);
+	shm_attempt_active_ready(&attempt->base.watch, EPOLLIN);
 }
 
-static int send_hello(struct shm_attempt *attempt, int segment_fd)
+static int attempt_send_hello(struct shm_attempt *attempt, int segment_fd)
 {
 	struct shm_hello hello = shm_attempt_hello(attempt->ep, SHM_HELLO);
 
@@ -163,19 +163,19 @@ static int send_hello(struct shm_attempt *attempt, int segment_fd)
 }
 
 /* Does a later attempt fail as well? */
-static bool is_lasting(int err)
+static bool attempt_is_lasting(int err)
 {
 	return err == -EPERM || err == -EACCES || err == -ENOSYS || err == -ENOSPC;
 }
 
 /* There is no memory for a connection: operations do not wait for what does not change.
  */
-static void no_segment(struct shm_ep *ep, struct shm_peer *peer, int err)
+static void attempt_no_segment(struct shm_ep *ep, struct shm_peer *peer, int err)
 {
-	if (is_lasting(err) && !wf_list_empty(&peer->remote.pending))
+	if (attempt_is_lasting(err) && !wf_list_empty(&peer->remote.pending))
 		wf_remote_denied(&ep->peers->remotes, &peer->remote, -err);
-	failed(ep, peer, -err);
-	if (!is_lasting(err))
+	shm_attempt_failed(ep, peer, -err);
+	if (!attempt_is_lasting(err))
 		return;
 	if (!ep->peers->explained)
 		shm_log(FI_LOG_WARN, FI_LOG_EP_CTRL,
@@ -188,7 +188,7 @@ static void no_segment(struct shm_ep *ep, struct shm_peer *peer, int err)
 
 /* Connect to the listening socket of @peer. The first attempt asks for the name itself,
  * unless other names were missing just now. */
-static int find_socket(struct shm_ep *ep, struct shm_peer *peer, int *ret_fd)
+static int attempt_find_socket(struct shm_ep *ep, struct shm_peer *peer, int *ret_fd)
 {
 	struct shm_listing *listing = &ep->peers->listing;
 	int ret;
@@ -207,7 +207,7 @@ int shm_attempt_start(struct shm_ep *ep, struct shm_peer *peer)
 {
 	struct shm_segment *segment = NULL;
 	struct shm_attempt *attempt;
-	int fd, segment_fd, ret = find_socket(ep, peer, &fd);
+	int fd, segment_fd, ret = attempt_find_socket(ep, peer, &fd);
 
 	if (ret == -ENOENT || ret == -ECONNREFUSED) {
 		wf_remote_refused(&ep->peers->remotes, &peer->remote, wf_now_ns());
@@ -218,7 +218,7 @@ int shm_attempt_start(struct shm_ep *ep, struct shm_peer *peer)
 	ret = shm_segment_new(&segment_fd, &segment);
 	if (ret) {
 		shm_socket_close(fd);
-		no_segment(ep, peer, ret);
+		attempt_no_segment(ep, peer, ret);
 		return ret;
 	}
 	attempt = shm_attempt_new(ep, fd);
@@ -228,18 +228,18 @@ int shm_attempt_start(struct shm_ep *ep, struct shm_peer *peer)
 	}
 	attempt->segment = segment;
 	attempt->peer = peer;
-	attempt->base.watch.ready = active_ready;
+	attempt->base.watch.ready = shm_attempt_active_ready;
 	peer->attempt = attempt;
 	ret = shm_socket_peer(fd, &attempt->pid);
 	if (!ret)
-		ret = send_hello(attempt, segment_fd);
+		ret = attempt_send_hello(attempt, segment_fd);
 	(void)wf_sys_close(segment_fd);
 	if (!ret)
 		ret = wf_watch_set(&ep->watches, &attempt->base.watch, EPOLLIN);
 	if (!ret)
 		return 0;
 	shm_attempt_drop(attempt);
-	failed(ep, peer, -ret);
+	shm_attempt_failed(ep, peer, -ret);
 	return ret;
 
 err_segment:
@@ -247,6 +247,6 @@ err_segment:
 	(void)wf_sys_close(segment_fd);
 	shm_socket_close(fd);
 err_failed:
-	failed(ep, peer, -ret);
+	shm_attempt_failed(ep, peer, -ret);
 	return ret;
 }

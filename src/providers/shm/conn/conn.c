@@ -31,7 +31,7 @@ void shm_watch_close(struct shm_ep *ep, struct wf_watch *watch)
 	watch->fd = -1;
 }
 
-static bool enter(struct shm_ep *ep, struct shm_conn *conn)
+static bool conn_enter(struct shm_ep *ep, struct shm_conn *conn)
 {
 	uint32_t capacity =
 		ep->conns.capacity ? ep->conns.capacity * 2 : FIRST_CAPACITY;
@@ -49,7 +49,7 @@ static bool enter(struct shm_ep *ep, struct shm_conn *conn)
 	return true;
 }
 
-static void swap(struct shm_ep *ep, uint32_t a, uint32_t b)
+static void conn_swap(struct shm_ep *ep, uint32_t a, uint32_t b)
 {
 	struct shm_conn *conn = ep->conns.at[a];
 
@@ -66,7 +66,7 @@ void shm_conn_make_hot(struct shm_conn *conn)
 	conn->quiet = 0;
 	if (conn->position < ep->conns.hot)
 		return;
-	swap(ep, conn->position, ep->conns.hot);
+	conn_swap(ep, conn->position, ep->conns.hot);
 	ep->conns.hot++;
 }
 
@@ -77,20 +77,20 @@ void shm_conn_make_cold(struct shm_conn *conn)
 	if (conn->position >= ep->conns.hot)
 		return;
 	ep->conns.hot--;
-	swap(ep, conn->position, ep->conns.hot);
+	conn_swap(ep, conn->position, ep->conns.hot);
 }
 
-static void leave(struct shm_ep *ep, struct shm_conn *conn)
+static void conn_leave(struct shm_ep *ep, struct shm_conn *conn)
 {
 	shm_conn_make_cold(conn);
-	swap(ep, conn->position, ep->conns.count - 1);
+	conn_swap(ep, conn->position, ep->conns.count - 1);
 	ep->conns.count--;
 }
 
 /* Read one packet from the socket. It wakes a sleeping thread; the end of the stream
  * means that the peer has died or closed the endpoint. False: there are no more packets
  * for now. */
-static bool read_packet(struct shm_conn *conn)
+static bool conn_read_packet(struct shm_conn *conn)
 {
 	char byte;
 	int pass;
@@ -106,13 +106,13 @@ static bool read_packet(struct shm_conn *conn)
 	return false;
 }
 
-static void ready(struct wf_watch *watch, uint32_t events)
+static void shm_conn_ready(struct wf_watch *watch, uint32_t events)
 {
 	struct shm_conn *conn = wf_container_of(watch, struct shm_conn, watch);
 
 	(void)events;
 	shm_conn_make_hot(conn);
-	for (int i = 0; i < LAST_READS && read_packet(conn); i++)
+	for (int i = 0; i < LAST_READS && conn_read_packet(conn); i++)
 		;
 }
 
@@ -135,7 +135,7 @@ struct shm_conn *shm_conn_new(struct shm_ep *ep, struct shm_peer *peer, int fd,
 	conn->access.copied = true;
 	conn->access.table_fd = -1;
 	conn->index = FI_ADDR_NOTAVAIL;
-	conn->watch = (struct wf_watch){ .ready = ready, .fd = fd };
+	conn->watch = (struct wf_watch){ .ready = shm_conn_ready, .fd = fd };
 	wf_list_init(&conn->failed_link);
 	wf_list_init(&conn->queue.dirty_link);
 	wf_list_init(&conn->waits.verdict_link);
@@ -146,7 +146,7 @@ struct shm_conn *shm_conn_new(struct shm_ep *ep, struct shm_peer *peer, int fd,
 	wf_list_init(&conn->queue.streams);
 	wf_list_init(&conn->waits.settling);
 	wf_list_init(&conn->arriving.sinks);
-	if (!enter(ep, conn))
+	if (!conn_enter(ep, conn))
 		goto err_free;
 	if (wf_watch_set(&ep->watches, &conn->watch, EPOLLIN))
 		goto err_leave;
@@ -157,7 +157,7 @@ struct shm_conn *shm_conn_new(struct shm_ep *ep, struct shm_peer *peer, int fd,
 	return conn;
 
 err_leave:
-	leave(ep, conn);
+	conn_leave(ep, conn);
 err_free:
 	free(conn);
 	return NULL;
@@ -194,7 +194,7 @@ void shm_conn_fail(struct shm_conn *conn, int err)
 }
 
 /* Receive the records that the peer wrote before the connection ended. */
-static void read_rest(struct shm_conn *conn)
+static void conn_read_rest(struct shm_conn *conn)
 {
 	if (conn->err == FI_EPROTO)
 		return;
@@ -208,13 +208,13 @@ void shm_conn_end(struct shm_conn *conn, int err)
 	bool replay;
 
 	if (err)
-		read_rest(conn);
+		conn_read_rest(conn);
 	shm_reader_close(&conn->in);
 	wf_list_remove(&conn->failed_link);
 	replay = conn->peer->conn == conn && err && conn->err == FI_ECONNRESET;
 	ep->conn_ops->end(conn, err, replay);
 	shm_watch_close(ep, &conn->watch);
-	leave(ep, conn);
+	conn_leave(ep, conn);
 	shm_peer_lost(ep, conn);
 	if (replay)
 		ep->conn_ops->replay(conn);

@@ -20,7 +20,7 @@
 
 enum { TRIES = 1000 };
 
-static void plain_path(const char *root, char path[SHM_DIR_LEN])
+static void dir_plain_path(const char *root, char path[SHM_DIR_LEN])
 {
 	(void)snprintf(
 		path, SHM_DIR_LEN, "%s/weft-%lu", root, (unsigned long)geteuid());
@@ -28,7 +28,7 @@ static void plain_path(const char *root, char path[SHM_DIR_LEN])
 
 /* Is @path a directory of this user with mode 700? Returns 0 or an errno. lstat,
  * because another user may change the target of a link. */
-static int check(const char *path)
+static int dir_check(const char *path)
 {
 	struct stat st;
 
@@ -40,18 +40,18 @@ static int check(const char *path)
 		       : EACCES;
 }
 
-static bool is_ours(const char *path)
+static bool dir_is_ours(const char *path)
 {
-	return !check(path);
+	return !dir_check(path);
 }
 
 void shm_dirs_plain(const char *root, struct shm_dirs *ret)
 {
-	plain_path(root, ret->path[0]);
-	ret->count = is_ours(ret->path[0]);
+	dir_plain_path(root, ret->path[0]);
+	ret->count = dir_is_ours(ret->path[0]);
 }
 
-static uint64_t mtime_ns(const struct stat *st)
+static uint64_t dir_mtime_ns(const struct stat *st)
 {
 	return (uint64_t)st->st_mtim.tv_sec * 1000000000u +
 	       (uint64_t)st->st_mtim.tv_nsec;
@@ -62,18 +62,19 @@ uint64_t shm_dirs_changed_ns(const char *root)
 	char path[SHM_DIR_LEN];
 	struct stat all, plain;
 
-	plain_path(root, path);
+	dir_plain_path(root, path);
 	if (stat(root, &all))
 		return UINT64_MAX;
 	if (!lstat(path, &plain))
-		return is_ours(path) ? WF_MAX(mtime_ns(&all), mtime_ns(&plain))
-				     : UINT64_MAX;
-	return errno == ENOENT ? mtime_ns(&all) : UINT64_MAX;
+		return dir_is_ours(path)
+			       ? WF_MAX(dir_mtime_ns(&all), dir_mtime_ns(&plain))
+			       : UINT64_MAX;
+	return errno == ENOENT ? dir_mtime_ns(&all) : UINT64_MAX;
 }
 
 /* Insert @path in the order of names, behind the first @first entries. If the table is
  * full, the last entry is dropped. */
-static void insert(struct shm_dirs *dirs, unsigned int first, const char *path)
+static void dir_insert(struct shm_dirs *dirs, unsigned int first, const char *path)
 {
 	unsigned int at = dirs->count;
 
@@ -104,21 +105,21 @@ void shm_dirs_find(const char *root, struct shm_dirs *ret)
 		if (strncmp(entry->d_name, prefix, strlen(prefix)) != 0)
 			continue;
 		n = snprintf(path, sizeof(path), "%s/%s", root, entry->d_name);
-		if (n > 0 && (size_t)n < sizeof(path) && is_ours(path))
-			insert(ret, first, path);
+		if (n > 0 && (size_t)n < sizeof(path) && dir_is_ours(path))
+			dir_insert(ret, first, path);
 	}
 	if (list)
 		(void)closedir(list);
 }
 
-static int refuse(const char *path, int err)
+static int dir_refuse(const char *path, int err)
 {
 	shm_log(FI_LOG_WARN, FI_LOG_EP_CTRL,
 		"refused: %s, the directory of our sockets: %s\n", path, strerror(err));
 	return -err;
 }
 
-static void tell_taken(const char *path)
+static void dir_tell_taken(const char *path)
 {
 	struct stat st;
 
@@ -133,20 +134,20 @@ static void tell_taken(const char *path)
 
 /* Create a directory with mode 700, whatever the umask and inherited bits are. Another
  * process may remove it while it is empty, so ENOENT is no error. */
-static int make_one(const char *path)
+static int dir_make_one(const char *path)
 {
 	int err;
 
 	if (mkdir(path, 0700))
 		return errno;
-	err = chmod(path, 0700) ? errno : check(path);
+	err = chmod(path, 0700) ? errno : dir_check(path);
 	if (!err || err == ENOENT)
 		return 0;
 	(void)rmdir(path);
 	return err;
 }
 
-static int make_numbered(const char *root)
+static int dir_make_numbered(const char *root)
 {
 	char path[SHM_DIR_LEN];
 	uint64_t number;
@@ -159,31 +160,31 @@ static int make_numbered(const char *root)
 			(unsigned long)geteuid(), number);
 		if (n < 0 || (size_t)n >= sizeof(path))
 			return -ENAMETOOLONG;
-		err = make_one(path);
+		err = dir_make_one(path);
 		if (err != EEXIST)
-			return err ? refuse(path, err) : 0;
+			return err ? dir_refuse(path, err) : 0;
 	}
 	return -EEXIST;
 }
 
 /* Create the directory, unless another process has just done so. */
-static int make(const char *root)
+static int dir_make(const char *root)
 {
 	char path[SHM_DIR_LEN];
 
 	int err;
 
-	plain_path(root, path);
-	err = make_one(path);
-	if (!err || is_ours(path))
+	dir_plain_path(root, path);
+	err = dir_make_one(path);
+	if (!err || dir_is_ours(path))
 		return 0;
 	if (err != EEXIST)
-		return refuse(path, err);
-	tell_taken(path);
-	return make_numbered(root);
+		return dir_refuse(path, err);
+	dir_tell_taken(path);
+	return dir_make_numbered(root);
 }
 
-static int lock_fd(int dir, int how)
+static int dir_lock_fd(int dir, int how)
 {
 	while (flock(dir, LOCK_EX | how))
 		if (errno != EINTR)
@@ -193,7 +194,7 @@ static int lock_fd(int dir, int how)
 
 /* Not by closing alone: a child that another thread has forked meanwhile has the
  * descriptor, too. */
-static void unlock_fd(int dir)
+static void dir_unlock_fd(int dir)
 {
 	(void)flock(dir, LOCK_UN);
 	(void)wf_sys_close(dir);
@@ -201,7 +202,7 @@ static void unlock_fd(int dir)
 
 /* Lock one directory; @how: 0 or LOCK_NB. -ENOENT: it was removed, perhaps while this
  * process waited for its lock. */
-static int lock_one(const char *path, int how, int *ret_fd)
+static int dir_lock_one(const char *path, int how, int *ret_fd)
 {
 	int fd = wf_sys_open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC),
 	    ret;
@@ -209,7 +210,7 @@ static int lock_one(const char *path, int how, int *ret_fd)
 
 	if (fd < 0)
 		return -errno;
-	ret = lock_fd(fd, how);
+	ret = dir_lock_fd(fd, how);
 	if (!ret && (fstat(fd, &st) || !st.st_nlink))
 		ret = -ENOENT;
 	if (ret)
@@ -222,19 +223,19 @@ static int lock_one(const char *path, int how, int *ret_fd)
 void shm_dirs_unlock(struct shm_dirs_lock *lock)
 {
 	while (lock->dirs.count)
-		unlock_fd(lock->fd[--lock->dirs.count]);
+		dir_unlock_fd(lock->fd[--lock->dirs.count]);
 }
 
 /* Lock all, in the order of the list, so that two processes cannot wait for each other.
  */
-static int lock_all(struct shm_dirs_lock *lock, int how)
+static int dir_lock_all(struct shm_dirs_lock *lock, int how)
 {
 	unsigned int count = lock->dirs.count;
 	int ret = 0;
 
 	lock->dirs.count = 0;
 	while (!ret && lock->dirs.count < count) {
-		ret = lock_one(lock->dirs.path[lock->dirs.count], how,
+		ret = dir_lock_one(lock->dirs.path[lock->dirs.count], how,
 			&lock->fd[lock->dirs.count]);
 		lock->dirs.count += !ret;
 	}
@@ -252,12 +253,12 @@ int shm_dirs_lock(const char *root, struct shm_dirs_lock *ret)
 	for (int i = 0; err == -ENOENT && i < TRIES; i++) {
 		shm_dirs_find(root, &ret->dirs);
 		if (!ret->dirs.count) {
-			err = make(root);
+			err = dir_make(root);
 			if (err)
 				return err;
 			shm_dirs_find(root, &ret->dirs);
 		}
-		err = ret->dirs.count ? lock_all(ret, 0) : -ENOENT;
+		err = ret->dirs.count ? dir_lock_all(ret, 0) : -ENOENT;
 	}
 	return err;
 }
@@ -265,10 +266,10 @@ int shm_dirs_lock(const char *root, struct shm_dirs_lock *ret)
 int shm_dirs_try_lock(const char *root, struct shm_dirs_lock *ret)
 {
 	shm_dirs_find(root, &ret->dirs);
-	return lock_all(ret, LOCK_NB);
+	return dir_lock_all(ret, LOCK_NB);
 }
 
-static bool is_empty(const char *path)
+static bool dir_is_empty(const char *path)
 {
 	DIR *list = opendir(path);
 	struct dirent *entry;
@@ -288,24 +289,24 @@ void shm_dir_remove(const char *path)
 {
 	int fd = -1;
 
-	if (!is_empty(path) || lock_one(path, 0, &fd))
+	if (!dir_is_empty(path) || dir_lock_one(path, 0, &fd))
 		return;
 	(void)rmdir(path);
-	unlock_fd(fd);
+	dir_unlock_fd(fd);
 }
 
-static int access_to(const char *path, int mode)
+static int dir_access_to(const char *path, int mode)
 {
 	return faccessat(AT_FDCWD, path, mode, AT_EACCESS) ? -errno : 0;
 }
 
 int shm_dir_usable(const char *root)
 {
-	int err = access_to(root, W_OK | X_OK);
+	int err = dir_access_to(root, W_OK | X_OK);
 	struct shm_dirs dirs;
 
 	if (!err)
 		return 0;
 	shm_dirs_find(root, &dirs);
-	return dirs.count && !access_to(dirs.path[0], R_OK | W_OK | X_OK) ? 0 : err;
+	return dirs.count && !dir_access_to(dirs.path[0], R_OK | W_OK | X_OK) ? 0 : err;
 }

@@ -33,7 +33,7 @@ enum { BACKLOG = 4096, TRIES = 100 };
 /* Drafts begin with it. No other name has three of them (name.c). */
 static const char draft_prefix[] = "%%%";
 
-static int address_in(const char *dir, const char *name, struct sockaddr_un *ret)
+static int listen_address_in(const char *dir, const char *name, struct sockaddr_un *ret)
 {
 	*ret = (struct sockaddr_un){ .sun_family = AF_UNIX };
 	return shm_name_path(dir, name, ret->sun_path, sizeof(ret->sun_path));
@@ -41,7 +41,8 @@ static int address_in(const char *dir, const char *name, struct sockaddr_un *ret
 
 /* Get the address of the socket @file in @dir. False: the path is too long for a socket
  * of this provider. */
-static bool address_of_file(const char *dir, const char *file, struct sockaddr_un *ret)
+static bool listen_address_of_file(
+	const char *dir, const char *file, struct sockaddr_un *ret)
 {
 	size_t dir_len = strlen(dir), len = strlen(file);
 
@@ -57,14 +58,14 @@ static bool address_of_file(const char *dir, const char *file, struct sockaddr_u
 /* Does no process listen at the address any more? Connecting with a socket of another
  * type fails with another error if a process listens, and that process does not notice.
  */
-static bool is_leftover(int probe, const struct sockaddr_un *addr)
+static bool listen_is_leftover(int probe, const struct sockaddr_un *addr)
 {
 	return wf_sys_connect(probe, (const struct sockaddr *)addr, sizeof(*addr)) &&
 	       errno == ECONNREFUSED;
 }
 
 /* Remove the names of killed processes. @dir is locked. */
-static void remove_leftovers(const char *dir)
+static void listen_remove_leftovers(const char *dir)
 {
 	int probe = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
 	DIR *list = opendir(dir);
@@ -73,8 +74,8 @@ static void remove_leftovers(const char *dir)
 
 	while (list && probe >= 0 && (entry = readdir(list)))
 		if (entry->d_type == DT_SOCK &&
-			address_of_file(dir, entry->d_name, &addr) &&
-			is_leftover(probe, &addr))
+			listen_address_of_file(dir, entry->d_name, &addr) &&
+			listen_is_leftover(probe, &addr))
 			(void)unlink(addr.sun_path);
 	if (list)
 		(void)closedir(list);
@@ -84,26 +85,27 @@ static void remove_leftovers(const char *dir)
 
 /* Is @file the name of an endpoint, or of a port, of @node? A name that is too long for
  * a file is stored as a hash: only the whole name is found. */
-static bool goes_by(const char *file, const char *node)
+static bool listen_goes_by(const char *file, const char *node)
 {
 	size_t len = strlen(node);
 
 	return !strncmp(file, node, len) && (!file[len] || file[len] == ':');
 }
 
-static bool knows_in(const char *dir, const char *node, int probe)
+static bool listen_knows_in(const char *dir, const char *node, int probe)
 {
 	struct sockaddr_un addr, wanted;
 	bool known = false;
 	struct dirent *entry;
 	DIR *list = NULL;
 
-	if (!address_in(dir, node, &wanted))
+	if (!listen_address_in(dir, node, &wanted))
 		list = opendir(dir);
 	while (list && !known && (entry = readdir(list)))
-		known = goes_by(entry->d_name, strrchr(wanted.sun_path, '/') + 1) &&
-			address_of_file(dir, entry->d_name, &addr) &&
-			!is_leftover(probe, &addr);
+		known = listen_goes_by(
+				entry->d_name, strrchr(wanted.sun_path, '/') + 1) &&
+			listen_address_of_file(dir, entry->d_name, &addr) &&
+			!listen_is_leftover(probe, &addr);
 	if (list)
 		(void)closedir(list);
 	return known;
@@ -119,13 +121,13 @@ bool shm_socket_knows(const char *node)
 		return false;
 	shm_dirs_find(SHM_DIR_ROOT, &dirs);
 	for (unsigned int i = 0; i < dirs.count && !known; i++)
-		known = knows_in(dirs.path[i], node, probe);
+		known = listen_knows_in(dirs.path[i], node, probe);
 	(void)wf_sys_close(probe);
 	return known;
 }
 
 /* Has the process ended? True for zombies as well. */
-static bool is_gone(pid_t pid)
+static bool listen_is_gone(pid_t pid)
 {
 	struct pollfd poll_fd = { .events = POLLIN };
 	bool gone;
@@ -140,7 +142,7 @@ static bool is_gone(pid_t pid)
 
 /* Has the listening process ended, while a child that it did not fork through libc
  * (sys/fds.h) has the socket open and will never accept? */
-static bool is_inherited(const struct sockaddr_un *addr)
+static bool listen_is_inherited(const struct sockaddr_un *addr)
 {
 	int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
 	bool ret;
@@ -149,17 +151,17 @@ static bool is_inherited(const struct sockaddr_un *addr)
 	if (fd < 0)
 		return false;
 	ret = !wf_sys_connect(fd, (const struct sockaddr *)addr, sizeof(*addr)) &&
-	      !shm_socket_peer(fd, &pid) && pid > 0 && is_gone(pid);
+	      !shm_socket_peer(fd, &pid) && pid > 0 && listen_is_gone(pid);
 	(void)wf_sys_close(fd);
 	return ret;
 }
 
 /* Is the name in use? The directories are locked, and leftovers were removed. */
-static bool is_taken(const struct sockaddr_un *addr)
+static bool listen_is_taken(const struct sockaddr_un *addr)
 {
 	if (access(addr->sun_path, F_OK))
 		return false;
-	if (!is_inherited(addr))
+	if (!listen_is_inherited(addr))
 		return true;
 	(void)unlink(addr->sun_path);
 	return false;
@@ -167,15 +169,15 @@ static bool is_taken(const struct sockaddr_un *addr)
 
 /* Find the address of @name in the first directory; -EADDRINUSE: the name exists in one
  * of the directories, which are locked. Removes other directories that are empty. */
-static int find_free(
+static int listen_find_free(
 	const struct shm_dirs *dirs, const char *name, struct sockaddr_un *ret)
 {
 	int err = 0;
 
 	for (unsigned int i = dirs->count; i-- > 0 && !err;) {
-		remove_leftovers(dirs->path[i]);
-		err = address_in(dirs->path[i], name, ret);
-		if (!err && is_taken(ret))
+		listen_remove_leftovers(dirs->path[i]);
+		err = listen_address_in(dirs->path[i], name, ret);
+		if (!err && listen_is_taken(ret))
 			err = -EADDRINUSE;
 		if (i)
 			(void)rmdir(dirs->path[i]);
@@ -183,14 +185,14 @@ static int find_free(
 	return err;
 }
 
-static int new_socket(int *ret_fd)
+static int listen_new_socket(int *ret_fd)
 {
 	int fd = wf_socket(AF_UNIX, SOCK_SEQPACKET | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
 
 	return fd < 0 ? -errno : shm_socket_own(fd, ret_fd);
 }
 
-static int draft_in(const char *dir, struct sockaddr_un *ret)
+static int listen_draft_in(const char *dir, struct sockaddr_un *ret)
 {
 	uint64_t number;
 
@@ -205,7 +207,7 @@ static int draft_in(const char *dir, struct sockaddr_un *ret)
 /* Listen with @fd at a draft. */
 static int listen_at_draft(int fd, const char *dir, struct sockaddr_un *ret)
 {
-	int err = draft_in(dir, ret);
+	int err = listen_draft_in(dir, ret);
 
 	if (!err && bind(fd, (const struct sockaddr *)ret, sizeof(*ret)))
 		err = -errno;
@@ -218,10 +220,10 @@ static int listen_at_draft(int fd, const char *dir, struct sockaddr_un *ret)
 
 /* Listen at @addr in @dir. -EADDRINUSE: the name exists; -ENOENT: the directory was
  * removed. */
-static int listen_at(const char *dir, const struct sockaddr_un *addr, int *ret_fd)
+static int shm_listen_at(const char *dir, const struct sockaddr_un *addr, int *ret_fd)
 {
 	struct sockaddr_un draft;
-	int fd = -1, ret = new_socket(&fd);
+	int fd = -1, ret = listen_new_socket(&fd);
 
 	if (ret)
 		return ret;
@@ -249,8 +251,8 @@ static int listen_unlocked(const char *name, int *ret_fd)
 	shm_dirs_find(SHM_DIR_ROOT, &all);
 	if (plain.count != 1 || all.count != 1)
 		return -ENOENT;
-	ret = address_in(plain.path[0], name, &addr);
-	return ret ? ret : listen_at(plain.path[0], &addr, ret_fd);
+	ret = listen_address_in(plain.path[0], name, &addr);
+	return ret ? ret : shm_listen_at(plain.path[0], &addr, ret_fd);
 }
 
 static int listen_locked(const char *name, int *ret_fd)
@@ -261,22 +263,22 @@ static int listen_locked(const char *name, int *ret_fd)
 
 	if (ret)
 		return ret;
-	ret = find_free(&lock.dirs, name, &addr);
+	ret = listen_find_free(&lock.dirs, name, &addr);
 	if (!ret)
-		ret = listen_at(lock.dirs.path[0], &addr, ret_fd);
+		ret = shm_listen_at(lock.dirs.path[0], &addr, ret_fd);
 	shm_dirs_unlock(&lock);
 	return ret;
 }
 
 /* If another process does so, this one need not. */
-static void tidy(void)
+static void listen_tidy(void)
 {
 	struct shm_dirs_lock lock;
 
 	if (shm_dirs_try_lock(SHM_DIR_ROOT, &lock))
 		return;
 	for (unsigned int i = 0; i < lock.dirs.count; i++)
-		remove_leftovers(lock.dirs.path[i]);
+		listen_remove_leftovers(lock.dirs.path[i]);
 	shm_dirs_unlock(&lock);
 }
 
@@ -285,7 +287,7 @@ int shm_socket_listen(const char *name, int *ret_fd)
 	int ret = listen_unlocked(name, ret_fd);
 
 	if (!ret)
-		tidy();
+		listen_tidy();
 	/* The last name that goes takes the directory along, locked or not. */
 	for (int i = 0; ret && ret != -ENAMETOOLONG && i < TRIES; i++) {
 		ret = listen_locked(name, ret_fd);
@@ -305,20 +307,20 @@ void shm_socket_unlisten(int fd, const char *name)
 	if (!getsockname(fd, (struct sockaddr *)&draft, &len) &&
 		(slash = strrchr(draft.sun_path, '/'))) {
 		*slash = '\0';
-		if (!address_in(draft.sun_path, name, &addr))
+		if (!listen_address_in(draft.sun_path, name, &addr))
 			(void)unlink(addr.sun_path);
 		shm_dir_remove(draft.sun_path);
 	}
 	shm_socket_close(fd);
 }
 
-static int connect_in(const struct shm_dirs *dirs, const char *name, int fd)
+static int listen_connect_in(const struct shm_dirs *dirs, const char *name, int fd)
 {
 	struct sockaddr_un addr;
 	int ret = -ENOENT;
 
 	for (unsigned int i = 0; i < dirs->count; i++) {
-		ret = address_in(dirs->path[i], name, &addr);
+		ret = listen_address_in(dirs->path[i], name, &addr);
 		if (!ret && wf_sys_connect(
 				    fd, (const struct sockaddr *)&addr, sizeof(addr)))
 			ret = -errno;
@@ -331,16 +333,16 @@ static int connect_in(const struct shm_dirs *dirs, const char *name, int fd)
 int shm_socket_connect(const char *name, int *ret_fd)
 {
 	struct shm_dirs plain, all;
-	int fd = -1, ret = new_socket(&fd);
+	int fd = -1, ret = listen_new_socket(&fd);
 
 	if (ret)
 		return ret;
 	shm_dirs_plain(SHM_DIR_ROOT, &plain);
-	ret = connect_in(&plain, name, fd);
+	ret = listen_connect_in(&plain, name, fd);
 	if (ret == -ENOENT || ret == -ECONNREFUSED) {
 		shm_dirs_find(SHM_DIR_ROOT, &all);
 		if (all.count > plain.count)
-			ret = connect_in(&all, name, fd);
+			ret = listen_connect_in(&all, name, fd);
 	}
 	if (ret)
 		shm_socket_close(fd);

@@ -20,7 +20,7 @@ enum {
 	FIRST_SPACE = 64,
 };
 
-static uint64_t realtime_ns(void)
+static uint64_t listing_realtime_ns(void)
 {
 	struct timespec ts;
 
@@ -88,13 +88,13 @@ static bool listing_is_current(const struct shm_listing *listing, uint64_t now)
 
 bool shm_listing_is_young(const struct shm_listing *listing)
 {
-	return listing_is_young(listing, realtime_ns());
+	return listing_is_young(listing, listing_realtime_ns());
 }
 
 bool shm_listing_may_have(struct shm_listing *listing, const char *name)
 {
 	char path[SHM_DIR_LEN + SHM_NAME_MAX];
-	uint64_t now = realtime_ns(), hash;
+	uint64_t now = listing_realtime_ns(), hash;
 	struct shm_dirs plain;
 
 	if (!listing_is_current(listing, now))

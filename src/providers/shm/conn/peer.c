@@ -20,17 +20,17 @@ enum {
 	BACKOFF_MAX_US = 50000,
 };
 
-static struct shm_peers *peers_of(struct wf_remotes *remotes)
+static struct shm_peers *shm_peers_of(struct wf_remotes *remotes)
 {
 	return wf_container_of(remotes, struct shm_peers, remotes);
 }
 
-static bool is(const struct wf_remote *remote, const void *key)
+static bool shm_peer_is(const struct wf_remote *remote, const void *key)
 {
 	return !strcmp(shm_peer_of(remote)->name, key);
 }
 
-static struct wf_remote *make(const void *key)
+static struct wf_remote *shm_peer_make(const void *key)
 {
 	struct shm_peer *peer = calloc(1, sizeof(*peer));
 
@@ -40,7 +40,7 @@ static struct wf_remote *make(const void *key)
 	return &peer->remote;
 }
 
-static enum wf_remote_state state(const struct wf_remote *remote)
+static enum wf_remote_state shm_conn_peer_state(const struct wf_remote *remote)
 {
 	const struct shm_peer *peer = shm_peer_of(remote);
 
@@ -48,19 +48,19 @@ static enum wf_remote_state state(const struct wf_remote *remote)
 		peer->conn && !peer->conn->err, peer->conn || peer->attempt);
 }
 
-static void connect_peer(struct wf_remotes *remotes, struct wf_remote *remote)
+static void shm_peer_connect(struct wf_remotes *remotes, struct wf_remote *remote)
 {
-	(void)shm_attempt_start(peers_of(remotes)->ep, shm_peer_of(remote));
+	(void)shm_attempt_start(shm_peers_of(remotes)->ep, shm_peer_of(remote));
 }
 
-static const char *name_of(const struct wf_remote *remote, char *buf, size_t len)
+static const char *peer_name_of(const struct wf_remote *remote, char *buf, size_t len)
 {
 	(void)buf;
 	(void)len;
 	return shm_peer_of(remote)->name;
 }
 
-static bool give_up(struct wf_remotes *remotes, struct wf_remote *remote)
+static bool peer_give_up(struct wf_remotes *remotes, struct wf_remote *remote)
 {
 	(void)remotes;
 	if (shm_peer_of(remote)->attempt)
@@ -68,18 +68,18 @@ static bool give_up(struct wf_remotes *remotes, struct wf_remote *remote)
 	return true;
 }
 
-static void end(struct wf_remotes *remotes, struct wf_remote *remote,
+static void shm_peer_end(struct wf_remotes *remotes, struct wf_remote *remote,
 	struct wf_list *link, int err)
 {
-	struct shm_ep *ep = peers_of(remotes)->ep;
+	struct shm_ep *ep = shm_peers_of(remotes)->ep;
 
 	ep->conn_ops->end_waiting(ep, link, err, shm_peer_of(remote)->name);
 }
 
 /* The address was removed: the cached AV index is no longer that of the peer. */
-static void index_lost(struct wf_remotes *remotes, struct wf_remote *remote)
+static void peer_index_lost(struct wf_remotes *remotes, struct wf_remote *remote)
 {
-	struct shm_ep *ep = peers_of(remotes)->ep;
+	struct shm_ep *ep = shm_peers_of(remotes)->ep;
 	struct shm_peer *peer = shm_peer_of(remote);
 
 	if (peer->conn)
@@ -92,35 +92,35 @@ static void index_lost(struct wf_remotes *remotes, struct wf_remote *remote)
 /* Replayed messages, which a dead process of that name left unread, wait for its
  * successor as long as an attempt to connect may take, but not while the endpoint is
  * being closed. */
-static bool keeps_waiting(struct wf_remotes *remotes, struct wf_remote *remote,
+static bool shm_peer_keeps_waiting(struct wf_remotes *remotes, struct wf_remote *remote,
 	const struct wf_list *link)
 {
-	const struct shm_ep *ep = peers_of(remotes)->ep;
+	const struct shm_ep *ep = shm_peers_of(remotes)->ep;
 
 	(void)remote;
 	return ep->conn_ops->is_replayed(link) && !ep->ep.flushing;
 }
 
-static void free_peer(struct wf_remotes *remotes, struct wf_remote *remote)
+static void shm_peer_free(struct wf_remotes *remotes, struct wf_remote *remote)
 {
 	(void)remotes;
 	free(shm_peer_of(remote));
 }
 
 static const struct wf_remote_ops remote_ops = {
-	.is = is,
-	.make = make,
-	.state = state,
-	.connect = connect_peer,
-	.give_up = give_up,
-	.end = end,
-	.index_lost = index_lost,
-	.keeps_waiting = keeps_waiting,
+	.is = shm_peer_is,
+	.make = shm_peer_make,
+	.state = shm_conn_peer_state,
+	.connect = shm_peer_connect,
+	.give_up = peer_give_up,
+	.end = shm_peer_end,
+	.index_lost = peer_index_lost,
+	.keeps_waiting = shm_peer_keeps_waiting,
 	.drop = shm_attempt_end,
 	.expired = shm_attempt_end,
-	.free = free_peer,
+	.free = shm_peer_free,
 	.prov = &shm_fi,
-	.name = name_of,
+	.name = peer_name_of,
 	.backoff_min_us = BACKOFF_MIN_US,
 	.backoff_max_us = BACKOFF_MAX_US,
 };
@@ -199,7 +199,7 @@ void shm_peer_forget_indices(struct shm_ep *ep)
 
 /* Copy the name at @addr of the AV to @ret_name. False: there is none. Other processes
  * may write the table of an AV with a name, so its bytes may have any value. */
-static bool name_at(struct shm_ep *ep, fi_addr_t addr, char ret_name[SHM_NAME_MAX])
+static bool peer_name_at(struct shm_ep *ep, fi_addr_t addr, char ret_name[SHM_NAME_MAX])
 {
 	const char *text = wf_av_addr(ep->ep.av, addr);
 
@@ -211,7 +211,7 @@ struct shm_peer *shm_peer_at(struct shm_ep *ep, fi_addr_t addr)
 	char name[SHM_NAME_MAX];
 	struct wf_remote *remote;
 
-	if (!name_at(ep, addr, name))
+	if (!peer_name_at(ep, addr, name))
 		return NULL;
 	remote = wf_remotes_find(&ep->peers->remotes, shm_name_hash(name), name);
 	return remote ? shm_peer_of(remote) : NULL;
@@ -226,7 +226,7 @@ int shm_peer_route_slow(struct shm_ep *ep, fi_addr_t addr, struct shm_conn **ret
 
 	if (shm_av_seq(ep) != ep->av_seq.seen)
 		shm_peer_forget_indices(ep);
-	if (wf_unlikely(!name_at(ep, addr, name)))
+	if (wf_unlikely(!peer_name_at(ep, addr, name)))
 		return wf_no_address(&shm_fi, addr);
 	peer = shm_peer_get(ep, name);
 	if (!peer)

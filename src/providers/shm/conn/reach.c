@@ -19,7 +19,7 @@ int shm_reach(struct wf_ep *wf, fi_addr_t addr)
 
 /* End the operations that wait for a connection, and those that are kept for a
  * successor of the peer. */
-static void end_pending(
+static void reach_end_pending(
 	struct shm_ep *ep, struct shm_peer *peer, int err, struct wf_unread *unread)
 {
 	struct wf_list *link;
@@ -32,7 +32,7 @@ static void end_pending(
 	}
 }
 
-static void end_conn(struct shm_conn *conn, int err)
+static void reach_end_conn(struct shm_conn *conn, int err)
 {
 	if (!err && !conn->queue.idle)
 		conn->ep->conn_ops->flush(conn);
@@ -66,8 +66,8 @@ bool shm_disconnect(struct wf_ep *wf, fi_addr_t addr, int err, struct wf_unread 
 	if (peer->attempt)
 		shm_attempt_drop(peer->attempt);
 	if (peer->conn)
-		end_conn(peer->conn, err);
-	end_pending(ep, peer, err, unread);
+		reach_end_conn(peer->conn, err);
+	reach_end_pending(ep, peer, err, unread);
 	/* The connection that has just ended may hold a reference of its own. */
 	return peer->remote.refs > 0;
 }

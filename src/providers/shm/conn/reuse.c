@@ -23,7 +23,7 @@ enum { BEHIND = 8192 };
 
 /* Pages that are populated together cost less than a fault each; where the kernel does
  * not know how, the first accesses populate them. */
-static void populate(struct shm_conn *conn)
+static void reuse_populate(struct shm_conn *conn)
 {
 	struct shm_reuse *reuse = &conn->reuse;
 	uint64_t end = conn->out.pos % SHM_BYTES + POPULATE;
@@ -39,7 +39,7 @@ static void populate(struct shm_conn *conn)
 }
 
 /* Return to the short lap. The peer has read everything. */
-static void give_back(struct shm_conn *conn)
+static void reuse_give_back(struct shm_conn *conn)
 {
 	/* Where that fails the pages stay until the connection ends. */
 	(void)madvise(conn->out.lane->bytes + SHM_LAP_SHORT, SHM_BYTES - SHM_LAP_SHORT,
@@ -49,21 +49,21 @@ static void give_back(struct shm_conn *conn)
 }
 
 /* Has the peer read everything? */
-static bool is_empty(struct shm_conn *conn)
+static bool reuse_is_empty(struct shm_conn *conn)
 {
 	return !conn->err && shm_writer_refresh(&conn->out) &&
 	       shm_writer_is_read(&conn->out);
 }
 
 /* Take the wide ring of a connection that is polled rarely, since it has no traffic. */
-static bool take_from_another(struct shm_ep *ep)
+static bool reuse_take_from_another(struct shm_ep *ep)
 {
 	for (uint32_t i = ep->conns.hot; i < ep->conns.count; i++) {
 		struct shm_conn *conn = ep->conns.at[i];
 
-		if (!conn->reuse.is_wide || !is_empty(conn))
+		if (!conn->reuse.is_wide || !reuse_is_empty(conn))
 			continue;
-		give_back(conn);
+		reuse_give_back(conn);
 		return true;
 	}
 	return false;
@@ -85,12 +85,12 @@ void shm_reuse_end(struct shm_conn *conn)
 	conn->reuse.is_wide = false;
 }
 
-static void ask(struct shm_conn *conn)
+static void reuse_ask(struct shm_conn *conn)
 {
 	struct shm_ep *ep = conn->ep;
 	size_t limit = shm_params.ring_memory / SHM_BYTES;
 
-	if (ep->conns.wide_rings >= limit && (!limit || !take_from_another(ep))) {
+	if (ep->conns.wide_rings >= limit && (!limit || !reuse_take_from_another(ep))) {
 		conn->reuse.ask = ASK_AGAIN;
 		return;
 	}
@@ -105,9 +105,9 @@ void shm_reuse_next(struct shm_conn *conn)
 
 	reuse->bytes = 0;
 	if (!reuse->is_wide && !--reuse->ask)
-		ask(conn);
+		reuse_ask(conn);
 	if (reuse->is_wide)
-		populate(conn);
+		reuse_populate(conn);
 }
 
 void shm_reuse_restart(struct shm_conn *conn)

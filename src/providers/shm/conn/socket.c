@@ -39,17 +39,17 @@ void shm_socket_log_full(void)
 		"no file descriptor is left: connections are being refused\n");
 }
 
-static int accept_one(int listener)
+static int socket_accept_one(int listener)
 {
 	return wf_sys_accept4(listener, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
 }
 
 int shm_socket_accept(int listener, int *spare, int *ret_fd)
 {
-	int fd = accept_one(listener);
+	int fd = socket_accept_one(listener);
 
 	if (fd < 0 && errno == EMFILE && wf_fds_more())
-		fd = accept_one(listener);
+		fd = socket_accept_one(listener);
 	if (fd >= 0)
 		return shm_socket_own(fd, ret_fd);
 	if (errno != EMFILE && errno != ENFILE)
@@ -110,7 +110,7 @@ int shm_hello_send(int fd, const struct shm_hello *hello, int pass)
 
 /* Take the descriptors of one control message: *ret_fd becomes the first of all
  * messages, the others are closed. Returns their number. */
-static size_t take_rights(const struct cmsghdr *c, int *ret_fd)
+static size_t socket_take_rights(const struct cmsghdr *c, int *ret_fd)
 {
 	size_t count = (c->cmsg_len - CMSG_LEN(0)) / sizeof(int);
 	int fd;
@@ -128,20 +128,20 @@ static size_t take_rights(const struct cmsghdr *c, int *ret_fd)
 /* Take the descriptor that came with a packet, or -1. 0; -EPROTO: there were several;
  * -EMFILE: this process has no number left for it. The padding of the control buffer
  * has space for a second one; the kernel drops further ones. */
-static int take_passed(struct msghdr *msg, int *ret_fd)
+static int socket_take_passed(struct msghdr *msg, int *ret_fd)
 {
 	size_t count = 0;
 
 	*ret_fd = -1;
 	for (struct cmsghdr *c = CMSG_FIRSTHDR(msg); c; c = CMSG_NXTHDR(msg, c))
 		if (c->cmsg_level == SOL_SOCKET && c->cmsg_type == SCM_RIGHTS)
-			count += take_rights(c, ret_fd);
+			count += socket_take_rights(c, ret_fd);
 	if (!(msg->msg_flags & MSG_CTRUNC))
 		return count <= 1 ? 0 : -EPROTO;
 	return count ? -EPROTO : -EMFILE;
 }
 
-static bool is_hello(const struct shm_hello *hello, ssize_t len)
+static bool socket_is_hello(const struct shm_hello *hello, ssize_t len)
 {
 	return len == sizeof(*hello) && hello->magic == SHM_HELLO_MAGIC &&
 	       hello->version == SHM_HELLO_VERSION &&
@@ -150,7 +150,7 @@ static bool is_hello(const struct shm_hello *hello, ssize_t len)
 
 /* The process that sent a packet; 0: it is not in this PID namespace, or belongs to
  * another user. */
-static pid_t sender_of(struct msghdr *msg)
+static pid_t socket_sender_of(struct msghdr *msg)
 {
 	struct ucred cred;
 
@@ -164,7 +164,7 @@ static pid_t sender_of(struct msghdr *msg)
 	return 0;
 }
 
-static ssize_t recv_packet(
+static ssize_t socket_recv_packet(
 	int fd, void *packet, size_t size, int *ret_pass, pid_t *ret_sender)
 {
 	struct iovec iov = { packet, size };
@@ -181,8 +181,8 @@ static ssize_t recv_packet(
 	*ret_pass = -1;
 	if (len < 0)
 		return -errno;
-	err = take_passed(&msg, ret_pass);
-	*ret_sender = sender_of(&msg);
+	err = socket_take_passed(&msg, ret_pass);
+	*ret_sender = socket_sender_of(&msg);
 	if (!err)
 		return len;
 	if (*ret_pass >= 0)
@@ -195,16 +195,17 @@ ssize_t shm_socket_recv(int fd, void *packet, size_t size, int *ret_pass)
 {
 	pid_t sender;
 
-	return recv_packet(fd, packet, size, ret_pass, &sender);
+	return socket_recv_packet(fd, packet, size, ret_pass, &sender);
 }
 
 int shm_hello_recv(int fd, struct shm_hello *hello, int *ret_pass, pid_t *ret_sender)
 {
-	ssize_t len = recv_packet(fd, hello, sizeof(*hello), ret_pass, ret_sender);
+	ssize_t len =
+		socket_recv_packet(fd, hello, sizeof(*hello), ret_pass, ret_sender);
 
 	if (len < 0)
 		return (int)len;
-	if (is_hello(hello, len))
+	if (socket_is_hello(hello, len))
 		return 0;
 	if (*ret_pass >= 0)
 		(void)wf_sys_close(*ret_pass);

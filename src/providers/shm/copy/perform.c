@@ -30,29 +30,30 @@ enum {
 
 /* ---- regions ---- */
 
-static uint64_t access_of(const struct wf_op *op)
+static uint64_t perform_access_of(const struct wf_op *op)
 {
 	if (op->atomic)
 		return wf_target_atomic_access(op->kind, op->atomic->op);
 	return op->kind == WF_OP_READ ? FI_REMOTE_READ : FI_REMOTE_WRITE;
 }
 
-static uint32_t needed(const struct wf_op *op)
+static uint32_t perform_needed(const struct wf_op *op)
 {
-	uint64_t access = access_of(op);
+	uint64_t access = perform_access_of(op);
 
 	return (access & FI_REMOTE_READ ? SHM_MAY_READ : 0) |
 	       (access & FI_REMOTE_WRITE ? SHM_MAY_WRITE : 0);
 }
 
-static bool is_copied(const struct shm_conn *conn, const struct shm_window *window)
+static bool perform_is_copied(
+	const struct shm_conn *conn, const struct shm_window *window)
 {
 	return conn->process.cma && conn->access.copied && !window->no_copies;
 }
 
 /* Is the operation one instruction of the processor, on aligned elements, between
  * contiguous buffers, and nothing that the target counts? */
-static bool is_plain_atomic(
+static bool perform_is_plain_atomic(
 	const struct wf_op *op, const struct shm_window *window, const uint8_t *at)
 {
 	size_t size = wf_atomic_size(op->atomic->datatype);
@@ -65,15 +66,17 @@ static bool is_plain_atomic(
 }
 
 /* Can the operation access the memory of the window, from byte @offset on? */
-static bool is_reached(struct shm_conn *conn, struct shm_window *window,
+static bool perform_is_reached(struct shm_conn *conn, struct shm_window *window,
 	const struct wf_op *op, uint64_t offset)
 {
 	if (wf_unlikely(!window->is_examined) &&
-		(op->atomic || !is_copied(conn, window) || ++window->uses >= MAP_AFTER))
+		(op->atomic || !perform_is_copied(conn, window) ||
+			++window->uses >= MAP_AFTER))
 		shm_window_map(conn, window);
 	if (op->atomic)
-		return window->at && is_plain_atomic(op, window, window->at + offset);
-	return window->at || is_copied(conn, window);
+		return window->at &&
+		       perform_is_plain_atomic(op, window, window->at + offset);
+	return window->at || perform_is_copied(conn, window);
 }
 
 enum shm_reach shm_remote_reach(struct shm_conn *conn, const struct wf_op *op,
@@ -89,19 +92,19 @@ enum shm_reach shm_remote_reach(struct shm_conn *conn, const struct wf_op *op,
 	region = &(*ret_window)->region;
 	offset = seg->addr - region->base;
 	*ret_err = FI_EACCES;
-	if (wf_unlikely((region->flags & needed(op)) != needed(op)))
+	if (wf_unlikely((region->flags & perform_needed(op)) != perform_needed(op)))
 		return SHM_REACH_REFUSED;
 	*ret_err = FI_EINVAL;
 	if (wf_unlikely(offset > region->len || seg->len > region->len - offset))
 		return SHM_REACH_REFUSED;
 	*ret_err = 0;
-	return is_reached(conn, *ret_window, op, offset) ? SHM_REACH_MEMORY
-							 : SHM_REACH_LANE;
+	return perform_is_reached(conn, *ret_window, op, offset) ? SHM_REACH_MEMORY
+								 : SHM_REACH_LANE;
 }
 
 /* ---- access ---- */
 
-static void apply(const struct wf_op *op, uint8_t *at)
+static void perform_apply(const struct wf_op *op, uint8_t *at)
 {
 	const struct wf_op_atomic *atomic = op->atomic;
 
@@ -120,7 +123,7 @@ struct part {
 	uint64_t len;
 };
 
-static void move(const struct wf_op *op, const struct part *part, uint8_t *at)
+static void perform_move(const struct wf_op *op, const struct part *part, uint8_t *at)
 {
 	struct iovec here[SHM_IOV_LIMIT];
 	size_t count;
@@ -141,7 +144,7 @@ static void move(const struct wf_op *op, const struct part *part, uint8_t *at)
 		(void)wf_iov_gather(at, here, count);
 }
 
-static size_t pieces_of(
+static size_t perform_pieces_of(
 	const struct shm_window *window, const struct part *part, struct iovec *to)
 {
 	struct iovec all[SHM_IOV_LIMIT];
@@ -156,7 +159,7 @@ static size_t pieces_of(
 /* The initiator's buffers are divided before the tail: the kernel copies one after the
  * other. It would do the same if the target's memory were divided, but then it would
  * look up pages of the target twice. */
-static size_t divided(
+static size_t perform_divided(
 	const struct wf_op *op, const struct part *part, struct iovec *here)
 {
 	uint64_t tail = part->from + part->len == op->len ? WF_MIN(part->len, TAIL) : 0;
@@ -168,11 +171,11 @@ static size_t divided(
 }
 
 /* 0, or a positive errno: some bytes may be copied, and all have to be again. */
-static int copy(const struct shm_conn *conn, const struct shm_window *window,
+static int perform_copy(const struct shm_conn *conn, const struct shm_window *window,
 	const struct wf_op *op, const struct part *part)
 {
 	struct iovec here[SHM_IOV_LIMIT + 1], there[SHM_IOV_LIMIT];
-	size_t there_count = pieces_of(window, part, there), here_count;
+	size_t there_count = perform_pieces_of(window, part, there), here_count;
 	ssize_t ret;
 
 	if (op->kind == WF_OP_READ) {
@@ -181,7 +184,7 @@ static int copy(const struct shm_conn *conn, const struct shm_window *window,
 		ret = process_vm_readv(
 			conn->process.pid, here, here_count, there, there_count, 0);
 	} else {
-		here_count = divided(op, part, here);
+		here_count = perform_divided(op, part, here);
 		ret = process_vm_writev(
 			conn->process.pid, here, here_count, there, there_count, 0);
 	}
@@ -193,7 +196,7 @@ static int copy(const struct shm_conn *conn, const struct shm_window *window,
 /* Results of one access. GONE: the region was closed, or published anew. */
 enum accessed { ACCESSED, ACCESS_GONE, ACCESS_FAILED };
 
-static enum accessed access_mapped(struct shm_conn *conn,
+static enum accessed perform_access_mapped(struct shm_conn *conn,
 	const struct shm_window *window, const struct wf_op *op,
 	const struct part *part)
 {
@@ -201,17 +204,17 @@ static enum accessed access_mapped(struct shm_conn *conn,
 
 	if (wf_likely(shm_visit_enter(conn->access.remote, window))) {
 		if (op->atomic)
-			apply(op, window->at + part->offset);
+			perform_apply(op, window->at + part->offset);
 		else
-			move(op, part, window->at + part->offset);
+			perform_move(op, part, window->at + part->offset);
 		ret = ACCESSED;
 	}
 	shm_visit_leave(conn->access.remote);
 	return ret;
 }
 
-static enum accessed access_copied(struct shm_conn *conn, struct shm_window *window,
-	const struct wf_op *op, const struct part *part)
+static enum accessed perform_access_copied(struct shm_conn *conn,
+	struct shm_window *window, const struct wf_op *op, const struct part *part)
 {
 	enum accessed ret = ACCESS_GONE;
 	int err = 0;
@@ -219,7 +222,7 @@ static enum accessed access_copied(struct shm_conn *conn, struct shm_window *win
 	if (!shm_proof_is_recent(conn, wf_now_ns()))
 		return ACCESS_FAILED;
 	if (shm_visit_enter(conn->access.remote, window)) {
-		err = copy(conn, window, op, part);
+		err = perform_copy(conn, window, op, part);
 		ret = err ? ACCESS_FAILED : ACCESSED;
 	}
 	shm_visit_leave(conn->access.remote);
@@ -231,7 +234,7 @@ static enum accessed access_copied(struct shm_conn *conn, struct shm_window *win
 }
 
 /* The part of @op from byte @from on that is in one segment, which is returned. */
-static const struct fi_rma_iov *part_of(
+static const struct fi_rma_iov *perform_part_of(
 	const struct wf_op *op, uint64_t from, uint64_t end, struct part *part)
 {
 	const struct fi_rma_iov *seg = op->rma;
@@ -255,15 +258,15 @@ static enum shm_reach perform_part(struct shm_conn *conn, const struct wf_op *op
 	enum accessed ret;
 	struct part part;
 
-	seg = part_of(op, step->done, end, &part);
+	seg = perform_part_of(op, step->done, end, &part);
 	for (int i = 0; i < TRIES; i++) {
 		reach = shm_remote_reach(conn, op, seg, &window, &step->err);
 		if (wf_unlikely(reach != SHM_REACH_MEMORY))
 			return reach;
 		step->tell |= window->region.flags;
 		part.offset += seg->addr - window->region.base;
-		ret = window->at ? access_mapped(conn, window, op, &part)
-				 : access_copied(conn, window, op, &part);
+		ret = window->at ? perform_access_mapped(conn, window, op, &part)
+				 : perform_access_copied(conn, window, op, &part);
 		part.offset -= seg->addr - window->region.base;
 		if (wf_likely(ret == ACCESSED)) {
 			step->done += part.len;

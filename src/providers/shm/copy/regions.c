@@ -16,34 +16,36 @@ static struct shm_regions *regions_of(struct wf_mr_watch *watch)
 }
 
 /* A forked child has neither the table nor the connections of its parent. */
-static bool is_inherited(const struct shm_regions *regions)
+static bool regions_is_inherited(const struct shm_regions *regions)
 {
 	return regions->ep->pid != getpid();
 }
 
 /* The accesses of the peer of @conn to regions of this endpoint. */
-static struct shm_visits *visits_of(const struct shm_conn *conn)
+static struct shm_visits *regions_visits_of(const struct shm_conn *conn)
 {
 	return &conn->segment->visits[conn->out_lane];
 }
 
 /* ---- entries ---- */
 
-static uint32_t probe(uint64_t key, uint32_t i)
+static uint32_t regions_probe(uint64_t key, uint32_t i)
 {
 	return (shm_table_first(key) + i) % SHM_TABLE_SIZE;
 }
 
 /* The entry that describes @mr, or a free one if that is NULL; -1: there is none. */
-static int find(const struct shm_regions *regions, uint64_t key, const struct wf_mr *mr)
+static int regions_find(
+	const struct shm_regions *regions, uint64_t key, const struct wf_mr *mr)
 {
 	for (uint32_t i = 0; i < SHM_TABLE_PROBES; i++)
-		if (regions->owner[probe(key, i)] == mr)
-			return (int)probe(key, i);
+		if (regions->owner[regions_probe(key, i)] == mr)
+			return (int)regions_probe(key, i);
 	return -1;
 }
 
-static uint32_t flags_of(const struct shm_regions *regions, const struct wf_mr *mr)
+static uint32_t regions_flags_of(
+	const struct shm_regions *regions, const struct wf_mr *mr)
 {
 	const struct wf_ep *ep = &regions->ep->ep;
 	uint32_t flags = 0;
@@ -59,13 +61,13 @@ static uint32_t flags_of(const struct shm_regions *regions, const struct wf_mr *
 	return flags;
 }
 
-static void describe(const struct shm_regions *regions, const struct wf_mr *mr,
+static void regions_describe(const struct shm_regions *regions, const struct wf_mr *mr,
 	struct shm_described *to)
 {
 	to->key = mr->fid.key;
 	to->base = mr->base;
 	to->len = mr->len;
-	to->flags = flags_of(regions, mr);
+	to->flags = regions_flags_of(regions, mr);
 	to->count = (uint32_t)mr->iov_count;
 	for (size_t i = 0; i < mr->iov_count; i++) {
 		to->piece[i].base = (uintptr_t)mr->iov[i].iov_base;
@@ -74,7 +76,7 @@ static void describe(const struct shm_regions *regions, const struct wf_mr *mr,
 }
 
 /* The region has no entry. */
-static void leave_out(struct shm_regions *regions)
+static void regions_leave_out(struct shm_regions *regions)
 {
 	/* release: the application tells its peers the key after this. */
 	(void)atomic_fetch_add_explicit(
@@ -86,19 +88,19 @@ static void leave_out(struct shm_regions *regions)
 	regions->is_full = true;
 }
 
-static void open_region(struct wf_mr_watch *watch, struct wf_mr *mr, bool again)
+static void regions_open_region(struct wf_mr_watch *watch, struct wf_mr *mr, bool again)
 {
 	struct shm_regions *regions = regions_of(watch);
 	struct shm_entry *entry;
 	int at;
 
-	if (is_inherited(regions))
+	if (regions_is_inherited(regions))
 		return;
-	at = find(regions, mr->fid.key, again ? mr : NULL);
+	at = regions_find(regions, mr->fid.key, again ? mr : NULL);
 	if (at < 0 && again)
 		return;
 	if (at < 0 || mr->iov_count > SHM_IOV_LIMIT) {
-		leave_out(regions);
+		regions_leave_out(regions);
 		return;
 	}
 	entry = &regions->table->entry[at];
@@ -106,7 +108,7 @@ static void open_region(struct wf_mr_watch *watch, struct wf_mr *mr, bool again)
 	/* A reader that finds a part of what follows finds another serial number
 	 * afterwards. */
 	atomic_thread_fence(memory_order_release);
-	describe(regions, mr, &entry->region);
+	regions_describe(regions, mr, &entry->region);
 	atomic_store_explicit(&entry->serial, ++regions->serial, memory_order_release);
 }
 
@@ -118,7 +120,7 @@ struct visit {
 };
 
 /* Is the peer in the middle of the access? */
-static bool is_accessing(const void *arg)
+static bool regions_is_accessing(const void *arg)
 {
 	const struct visit *visit = arg;
 	/* G5: acquire, pairs with G3. */
@@ -128,52 +130,54 @@ static bool is_accessing(const void *arg)
 }
 
 /* Wait until the peer's access has ended. An access takes less than a millisecond. */
-static void await(const struct shm_conn *conn, uint32_t at)
+static void regions_await(const struct shm_conn *conn, uint32_t at)
 {
-	struct visit visit = { visits_of(conn), at };
+	struct visit visit = { regions_visits_of(conn), at };
 
-	if (!shm_await(conn, is_accessing, &visit))
+	if (!shm_await(conn, regions_is_accessing, &visit))
 		shm_log(FI_LOG_WARN, FI_LOG_MR,
 			"a region is closed that %s is accessing, and does not go on\n",
 			shm_conn_name(conn));
 }
 
-static bool is_used(const struct shm_conn *conn)
+static bool regions_is_used(const struct shm_conn *conn)
 {
-	return atomic_load_explicit(&visits_of(conn)->used, memory_order_relaxed);
+	return atomic_load_explicit(
+		&regions_visits_of(conn)->used, memory_order_relaxed);
 }
 
-static struct shm_conn *conn_of(struct wf_list *link)
+static struct shm_conn *regions_conn_of(struct wf_list *link)
 {
 	return wf_list_entry(link, struct shm_conn, access.visit_link);
 }
 
-static void end_visits(struct shm_regions *regions, uint32_t at)
+static void regions_end_visits(struct shm_regions *regions, uint32_t at)
 {
 	bool any = false;
 
 	atomic_thread_fence(memory_order_seq_cst);
 	wf_list_foreach(it, &regions->visits)
 	{
-		any |= is_used(conn_of(it));
+		any |= regions_is_used(regions_conn_of(it));
 	}
 	if (!any)
 		return;
 	(void)wf_membarrier();
 	wf_list_foreach(it, &regions->visits)
 	{
-		await(conn_of(it), at);
+		regions_await(regions_conn_of(it), at);
 	}
 }
 
-static void close_region(struct wf_mr_watch *watch, struct wf_mr *mr, bool again)
+static void regions_close_region(
+	struct wf_mr_watch *watch, struct wf_mr *mr, bool again)
 {
 	struct shm_regions *regions = regions_of(watch);
 	int at;
 
-	if (is_inherited(regions))
+	if (regions_is_inherited(regions))
 		return;
-	at = find(regions, mr->fid.key, mr);
+	at = regions_find(regions, mr->fid.key, mr);
 	if (at < 0 && again)
 		return;
 	if (at < 0) {
@@ -184,7 +188,7 @@ static void close_region(struct wf_mr_watch *watch, struct wf_mr *mr, bool again
 	/* G4 */
 	atomic_store_explicit(&regions->table->entry[at].serial,
 		again ? SHM_SERIAL_CHANGING : SHM_SERIAL_NONE, memory_order_relaxed);
-	end_visits(regions, (uint32_t)at + 1);
+	regions_end_visits(regions, (uint32_t)at + 1);
 	if (!again)
 		regions->owner[at] = NULL;
 }
@@ -202,7 +206,7 @@ void shm_regions_enter(struct shm_conn *conn)
 	wf_list_push(&regions->visits, &conn->access.visit_link);
 	wf_unlock(&map->lock);
 	/* release: accesses are waited for from now on. */
-	atomic_store_explicit(&visits_of(conn)->open, 1, memory_order_release);
+	atomic_store_explicit(&regions_visits_of(conn)->open, 1, memory_order_release);
 }
 
 void shm_regions_leave(struct shm_conn *conn)
@@ -213,11 +217,11 @@ void shm_regions_leave(struct shm_conn *conn)
 		return;
 	wf_lock(&map->lock);
 	/* G4 */
-	atomic_store_explicit(&visits_of(conn)->open, 0, memory_order_relaxed);
+	atomic_store_explicit(&regions_visits_of(conn)->open, 0, memory_order_relaxed);
 	atomic_thread_fence(memory_order_seq_cst);
-	if (is_used(conn)) {
+	if (regions_is_used(conn)) {
 		(void)wf_membarrier();
-		await(conn, 0);
+		regions_await(conn, 0);
 	}
 	wf_list_remove(&conn->access.visit_link);
 	wf_unlock(&map->lock);
@@ -228,7 +232,7 @@ void shm_regions_leave(struct shm_conn *conn)
 void shm_regions_init(struct shm_ep *ep)
 {
 	ep->regions = (struct shm_regions){
-		.watch = { .open = open_region, .close = close_region },
+		.watch = { .open = regions_open_region, .close = regions_close_region },
 		.ep = ep,
 		.fd = -1,
 		.serial = SHM_SERIAL_FIRST - 1,
@@ -237,7 +241,7 @@ void shm_regions_init(struct shm_ep *ep)
 	wf_list_init(&ep->regions.watch.link);
 }
 
-static bool make_table(struct shm_regions *regions)
+static bool regions_make_table(struct shm_regions *regions)
 {
 	void *mem;
 
@@ -261,7 +265,7 @@ void shm_regions_open(struct shm_ep *ep)
 
 	if (shm_params.disable_mapping || regions->table)
 		return;
-	if (!make_table(regions)) {
+	if (!regions_make_table(regions)) {
 		shm_log(FI_LOG_INFO, FI_LOG_MR,
 			"no memory to publish regions: operations of peers are "
 			"requests\n");
@@ -286,7 +290,7 @@ void shm_regions_done(struct shm_ep *ep)
 
 	if (regions->is_watching)
 		wf_mr_map_unwatch(wf_ep_mr_map(&ep->ep), &regions->watch);
-	if (regions->table && !is_inherited(regions))
+	if (regions->table && !regions_is_inherited(regions))
 		wf_sealed_unmap(regions->table, sizeof(*regions->table));
 	if (regions->fd >= 0)
 		(void)wf_sys_close(regions->fd);

@@ -14,7 +14,7 @@
 
 /* ---- the table ---- */
 
-static const struct shm_table *map_table(const struct shm_conn *conn)
+static const struct shm_table *remote_map_table(const struct shm_conn *conn)
 {
 	const struct shm_table *table;
 	const void *mem;
@@ -30,13 +30,13 @@ static const struct shm_table *map_table(const struct shm_conn *conn)
 	return NULL;
 }
 
-static struct shm_remote *open_remote(struct shm_conn *conn)
+static struct shm_remote *remote_open(struct shm_conn *conn)
 {
 	struct shm_remote *remote = calloc(1, sizeof(*remote));
 
 	if (!remote)
 		return NULL;
-	remote->table = map_table(conn);
+	remote->table = remote_map_table(conn);
 	if (!remote->table) {
 		free(remote);
 		return NULL;
@@ -61,7 +61,7 @@ static struct shm_remote *remote_of(struct shm_conn *conn)
 	if (atomic_load_explicit(&conn->segment->visits[!conn->out_lane].open,
 		    memory_order_acquire) != 1)
 		return NULL;
-	conn->access.remote = open_remote(conn);
+	conn->access.remote = remote_open(conn);
 	if (!conn->access.remote) {
 		shm_log(FI_LOG_INFO, FI_LOG_MR,
 			"regions of %s are accessed by requests: its table cannot be "
@@ -104,7 +104,7 @@ void shm_visit_first(struct shm_remote *remote)
 /* ---- entries ---- */
 
 /* Do the numbers make sense? They are the peer's. */
-static bool is_sound(const struct shm_described *region)
+static bool remote_is_sound(const struct shm_described *region)
 {
 	uint64_t left = region->len, end;
 
@@ -135,7 +135,8 @@ static void copy_words(
 }
 
 /* Read an entry, which its owner may change meanwhile. Returns its serial number. */
-static uint64_t read_entry(const struct shm_entry *entry, struct shm_described *to)
+static uint64_t remote_read_entry(
+	const struct shm_entry *entry, struct shm_described *to)
 {
 	enum { TRIES = 4 };
 	uint64_t serial = 0;
@@ -154,7 +155,7 @@ static uint64_t read_entry(const struct shm_entry *entry, struct shm_described *
 }
 
 /* Look @key up in the table. MEMORY: *@window has the region; LANE: it may exist. */
-static enum shm_reach look_up(
+static enum shm_reach remote_look_up(
 	const struct shm_table *table, uint64_t key, struct shm_window *window)
 {
 	uint32_t at = shm_table_first(key);
@@ -163,10 +164,10 @@ static enum shm_reach look_up(
 
 	for (uint32_t i = 0; i < SHM_TABLE_PROBES; i++, at++) {
 		at %= SHM_TABLE_SIZE;
-		serial = read_entry(&table->entry[at], &region);
+		serial = remote_read_entry(&table->entry[at], &region);
 		if (serial == SHM_SERIAL_NONE || region.key != key)
 			continue;
-		if (serial == SHM_SERIAL_CHANGING || !is_sound(&region))
+		if (serial == SHM_SERIAL_CHANGING || !remote_is_sound(&region))
 			return SHM_REACH_LANE;
 		*window = (struct shm_window){
 			.serial = serial, .index = at, .region = region
@@ -180,7 +181,8 @@ static enum shm_reach look_up(
 }
 
 /* Does the region exist still? */
-static bool is_current(const struct shm_remote *remote, const struct shm_window *window)
+static bool remote_is_current(
+	const struct shm_remote *remote, const struct shm_window *window)
 {
 	return window->serial &&
 	       atomic_load_explicit(&remote->table->entry[window->index].serial,
@@ -197,15 +199,16 @@ enum shm_reach shm_remote_find(
 	if (!remote)
 		return SHM_REACH_LANE;
 	window = &remote->window[(key * 0x9e3779b97f4a7c15u >> 40) % SHM_WINDOWS];
-	if (window->at && window->region.key != key && is_current(remote, window))
+	if (window->at && window->region.key != key &&
+		remote_is_current(remote, window))
 		window = &remote->spare;
 	*ret_window = window;
-	if (wf_likely(window->region.key == key && is_current(remote, window)))
+	if (wf_likely(window->region.key == key && remote_is_current(remote, window)))
 		return SHM_REACH_MEMORY;
 	shm_window_close(window);
 	if (remote->small_key == key)
 		remote->small_left = 0;
-	reach = look_up(remote->table, key, window);
+	reach = remote_look_up(remote->table, key, window);
 	window->is_examined = window == &remote->spare;
 	return reach;
 }

@@ -24,14 +24,15 @@
  * whose pages are always available.
  */
 
-static bool is_writable(const struct shm_window *window)
+static bool remote_map_is_writable(const struct shm_window *window)
 {
 	return window->region.flags & SHM_MAY_WRITE;
 }
 
 /* Compute the section of the file that contains the region, which begins at @offset,
  * from the beginning of a page. False: the file is too short. */
-static bool measure(struct shm_window *window, uint64_t offset, uint64_t file_len)
+static bool remote_map_measure(
+	struct shm_window *window, uint64_t offset, uint64_t file_len)
 {
 	uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE), end;
 
@@ -43,7 +44,7 @@ static bool measure(struct shm_window *window, uint64_t offset, uint64_t file_le
 
 static const char *map_fd(struct shm_window *window, uint64_t offset, int fd)
 {
-	int prot = is_writable(window) ? PROT_READ | PROT_WRITE : PROT_READ;
+	int prot = remote_map_is_writable(window) ? PROT_READ | PROT_WRITE : PROT_READ;
 	int seals = fcntl(fd, F_GET_SEALS);
 	struct statfs fs;
 	struct stat st;
@@ -54,7 +55,7 @@ static const char *map_fd(struct shm_window *window, uint64_t offset, int fd)
 		return "its file may shrink (no F_SEAL_SHRINK)";
 	if (fstatfs(fd, &fs) || (unsigned long)fs.f_type != TMPFS_MAGIC)
 		return "its file is not in ordinary memory";
-	if (fstat(fd, &st) || !measure(window, offset, (uint64_t)st.st_size))
+	if (fstat(fd, &st) || !remote_map_measure(window, offset, (uint64_t)st.st_size))
 		return "its file is too short";
 	before = offset % (uint64_t)sysconf(_SC_PAGESIZE);
 	map = mmap(
@@ -70,7 +71,8 @@ static const char *map_fd(struct shm_window *window, uint64_t offset, int fd)
 static const char *map_file(const struct shm_conn *conn, struct shm_window *window,
 	const struct wf_mapping *mapping, uint64_t offset)
 {
-	int fd = wf_mapping_open(conn->process.pid, mapping, is_writable(window));
+	int fd = wf_mapping_open(
+		conn->process.pid, mapping, remote_map_is_writable(window));
 	const char *why;
 
 	if (fd < 0)
@@ -81,7 +83,7 @@ static const char *map_file(const struct shm_conn *conn, struct shm_window *wind
 }
 
 /* Has the peer's process the same System V segments? */
-static bool shares_segments(const struct shm_conn *conn)
+static bool remote_map_shares_segments(const struct shm_conn *conn)
 {
 	struct stat mine, other;
 	char path[40];
@@ -93,7 +95,7 @@ static bool shares_segments(const struct shm_conn *conn)
 
 /* Is the memory of the same kind as the file of a connection? A System V segment may
  * have large pages, which can be missing when they are needed. */
-static bool is_ordinary(const struct shm_conn *conn, const void *mem)
+static bool remote_map_is_ordinary(const struct shm_conn *conn, const void *mem)
 {
 	struct wf_mapping mine, other;
 
@@ -103,26 +105,26 @@ static bool is_ordinary(const struct shm_conn *conn, const void *mem)
 	       mine.major == other.major && mine.minor == other.minor;
 }
 
-static const char *attach(const struct shm_conn *conn, struct shm_window *window,
-	const struct wf_mapping *mapping, uint64_t offset)
+static const char *remote_map_attach(const struct shm_conn *conn,
+	struct shm_window *window, const struct wf_mapping *mapping, uint64_t offset)
 {
 	int id = (int)mapping->inode;
 	struct shmid_ds segment;
 	void *map;
 
-	if (mapping->inode > INT32_MAX || !shares_segments(conn))
+	if (mapping->inode > INT32_MAX || !remote_map_shares_segments(conn))
 		return "its segment is of another namespace";
 	if (shmctl(id, IPC_STAT, &segment) || segment.shm_perm.uid != geteuid())
 		return "its segment is of another user";
-	if (!measure(window, offset, segment.shm_segsz))
+	if (!remote_map_measure(window, offset, segment.shm_segsz))
 		return "its segment is too short";
-	map = shmat(id, NULL, is_writable(window) ? 0 : SHM_RDONLY);
+	map = shmat(id, NULL, remote_map_is_writable(window) ? 0 : SHM_RDONLY);
 	if (map == MAP_FAILED)
 		return "its segment cannot be attached";
 	/* Only now is it certain that the id still has this size. */
 	if (shmctl(id, IPC_STAT, &segment) ||
-		!measure(window, offset, segment.shm_segsz) ||
-		!is_ordinary(conn, map)) {
+		!remote_map_measure(window, offset, segment.shm_segsz) ||
+		!remote_map_is_ordinary(conn, map)) {
 		(void)shmdt(map);
 		return "its segment is not in ordinary memory";
 	}
@@ -149,7 +151,7 @@ static const char *map_memory(struct shm_conn *conn, struct shm_window *window)
 	if (!mapping.shared)
 		return "its memory is not shared";
 	offset = mapping.offset + (region->piece[0].base - mapping.start);
-	why = mapping.sysv ? attach(conn, window, &mapping, offset)
+	why = mapping.sysv ? remote_map_attach(conn, window, &mapping, offset)
 			   : map_file(conn, window, &mapping, offset);
 	/* The memory may be that of another process, which has its number. */
 	if (why || !shm_socket_ended(conn->watch.fd))

@@ -64,7 +64,7 @@ static void copy_past(uint8_t *to, const uint8_t *from, size_t len)
 	memcpy(to, from, len);
 }
 
-static void move_iov(enum move move, const struct iovec *iov, size_t count,
+static void span_move_iov(enum move move, const struct iovec *iov, size_t count,
 	uint64_t offset, uint8_t *bytes, size_t len)
 {
 	for (size_t i = 0; i < count && len; i++) {
@@ -87,8 +87,8 @@ static void move_iov(enum move move, const struct iovec *iov, size_t count,
 	}
 }
 
-static int move_remote(enum move move, struct shm_ep *ep, const struct shm_span *span,
-	uint64_t offset, uint8_t *bytes, size_t len)
+static int span_move_remote(enum move move, struct shm_ep *ep,
+	const struct shm_span *span, uint64_t offset, uint8_t *bytes, size_t len)
 {
 	uint64_t access = move == GET ? FI_REMOTE_READ : FI_REMOTE_WRITE;
 	struct wf_mr_map *map = wf_ep_mr_map(&ep->ep);
@@ -102,7 +102,7 @@ static int move_remote(enum move move, struct shm_ep *ep, const struct shm_span 
 		if (ret)
 			return ret;
 		step = WF_MIN(wf_iov_len(iov, count), len);
-		move_iov(move, iov, count, 0, bytes, step);
+		span_move_iov(move, iov, count, 0, bytes, step);
 		wf_target_release(map);
 		if (!step)
 			return -FI_EINVAL;
@@ -121,8 +121,8 @@ int shm_span_put(struct shm_ep *ep, const struct shm_span *span, uint64_t offset
 	enum move move = span->past ? PUT_PAST : PUT;
 
 	if (span->remote)
-		return move_remote(move, ep, span, offset, bytes, len);
-	move_iov(move, span->iov, span->count, offset, bytes, len);
+		return span_move_remote(move, ep, span, offset, bytes, len);
+	span_move_iov(move, span->iov, span->count, offset, bytes, len);
 	return 0;
 }
 
@@ -130,7 +130,7 @@ int shm_span_get(struct shm_ep *ep, const struct shm_span *span, uint64_t offset
 	uint8_t *to, size_t len)
 {
 	if (span->remote)
-		return move_remote(GET, ep, span, offset, to, len);
-	move_iov(GET, span->iov, span->count, offset, to, len);
+		return span_move_remote(GET, ep, span, offset, to, len);
+	span_move_iov(GET, span->iov, span->count, offset, to, len);
 	return 0;
 }

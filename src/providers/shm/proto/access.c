@@ -27,7 +27,7 @@ struct request {
 	size_t payload_len;     /* in bytes */
 };
 
-static int parse(const struct shm_record *rec, struct request *req)
+static int access_parse(const struct shm_record *rec, struct request *req)
 {
 	size_t head = sizeof(req->id);
 
@@ -51,12 +51,12 @@ static int parse(const struct shm_record *rec, struct request *req)
 	return 0;
 }
 
-static struct wf_mr_map *map_of(struct shm_conn *conn)
+static struct wf_mr_map *shm_access_map_of(struct shm_conn *conn)
 {
 	return wf_ep_mr_map(&conn->ep->ep);
 }
 
-static void set_span(struct shm_span *span, const struct request *req)
+static void access_set_span(struct shm_span *span, const struct request *req)
 {
 	span->len = req->len;
 	span->remote = true;
@@ -66,7 +66,7 @@ static void set_span(struct shm_span *span, const struct request *req)
 }
 
 /* The operation of the record that is being read was executed. */
-static inline void executed(struct shm_conn *conn, uint64_t id)
+static inline void access_executed(struct shm_conn *conn, uint64_t id)
 {
 	if (id == SHM_ID_NONE)
 		conn->tells = true;
@@ -75,7 +75,7 @@ static inline void executed(struct shm_conn *conn, uint64_t id)
 }
 
 /* It is refused with @err, a negative fi_errno. */
-static void refused(struct shm_conn *conn, uint64_t id, int err)
+static void access_refused(struct shm_conn *conn, uint64_t id, int err)
 {
 	if (id != SHM_ID_NONE) {
 		shm_answer_error(conn, id, -err);
@@ -85,47 +85,48 @@ static void refused(struct shm_conn *conn, uint64_t id, int err)
 	conn->tells = true;
 }
 
-static uint64_t with_data(const struct shm_record *rec, uint64_t comp_flags)
+static uint64_t access_with_data(const struct shm_record *rec, uint64_t comp_flags)
 {
 	return rec->flags & SHM_FLAG_DATA ? comp_flags | FI_REMOTE_CQ_DATA : comp_flags;
 }
 
 /* Count the operation and write remote CQ data, after wf_target_one_piece. Releases the
  * lock of the region map. */
-static void done_there(struct shm_conn *conn, struct wf_mr *mr,
+static void access_done_there(struct shm_conn *conn, struct wf_mr *mr,
 	const struct shm_record *rec, uint64_t comp_flags, size_t len)
 {
-	wf_ep_remote_done(&conn->ep->ep, mr, with_data(rec, comp_flags), len, rec->data,
-		shm_conn_source(conn));
-	wf_target_release(map_of(conn));
+	wf_ep_remote_done(&conn->ep->ep, mr, access_with_data(rec, comp_flags), len,
+		rec->data, shm_conn_source(conn));
+	wf_target_release(shm_access_map_of(conn));
 }
 
 /* End a peer's write to @to that has the id @id: count it and acknowledge it, or refuse
  * it with @err, a negative fi_errno. @flags: SHM_FLAG_* of its record. */
-static void end_write(struct shm_conn *conn, const struct shm_span *to, uint64_t id,
-	uint8_t flags, uint64_t data, int err)
+static void access_end_write(struct shm_conn *conn, const struct shm_span *to,
+	uint64_t id, uint8_t flags, uint64_t data, int err)
 {
 	uint64_t comp_flags = FI_RMA | FI_REMOTE_WRITE;
 
 	if (err) {
-		refused(conn, id, err);
+		access_refused(conn, id, err);
 		return;
 	}
 	if (flags & SHM_FLAG_DATA)
 		comp_flags |= FI_REMOTE_CQ_DATA;
 	wf_target_done(&conn->ep->ep, to->seg, to->count, comp_flags, to->len, data,
 		shm_conn_source(conn));
-	executed(conn, id);
+	access_executed(conn, id);
 }
 
 void shm_access_written(struct shm_conn *conn, struct shm_sink *sink)
 {
-	end_write(conn, &sink->to, sink->request, sink->flags, sink->data, sink->err);
+	access_end_write(
+		conn, &sink->to, sink->request, sink->flags, sink->data, sink->err);
 	conn->arriving.writing = NULL;
 	shm_bulk_free(sink);
 }
 
-static inline uint64_t load_word(const uint8_t *from)
+static inline uint64_t access_load_word(const uint8_t *from)
 {
 	return *(const volatile uint64_t *)(const void *)from;
 }
@@ -142,27 +143,27 @@ bool shm_recv_small_write(struct shm_conn *conn, uint64_t head)
 	if (flags || len <= SHM_ACCESS_HEAD || len > SHM_INLINE_MAX ||
 		*(const volatile uint64_t *)&slot->word != shm_access_word(1, 0, 0))
 		return false;
-	id = load_word(slot->blob);
-	seg.addr = load_word(slot->blob + 8);
-	seg.len = load_word(slot->blob + 16);
-	seg.key = load_word(slot->blob + 24);
+	id = access_load_word(slot->blob);
+	seg.addr = access_load_word(slot->blob + 8);
+	seg.len = access_load_word(slot->blob + 16);
+	seg.key = access_load_word(slot->blob + 24);
 	len -= SHM_ACCESS_HEAD;
 	if (wf_unlikely(seg.len != len))
 		return false;
-	to = wf_target_one_piece(map_of(conn), &seg, FI_REMOTE_WRITE, &mr);
+	to = wf_target_one_piece(shm_access_map_of(conn), &seg, FI_REMOTE_WRITE, &mr);
 	if (wf_unlikely(!to))
 		return false;
 	wf_copy_small(to, slot->blob + SHM_ACCESS_HEAD, len);
 	wf_ep_remote_done(
 		&conn->ep->ep, mr, FI_RMA | FI_REMOTE_WRITE, len, 0, FI_ADDR_NOTAVAIL);
-	wf_target_release(map_of(conn));
-	executed(conn, id);
+	wf_target_release(shm_access_map_of(conn));
+	access_executed(conn, id);
 	return true;
 }
 
 /* Fast path of a write in one record to one contiguous segment: the region is looked up
  * once. */
-static bool write_at_once(
+static bool access_write_at_once(
 	struct shm_conn *conn, const struct shm_record *rec, const struct request *req)
 {
 	struct wf_mr *mr;
@@ -171,12 +172,13 @@ static bool write_at_once(
 	if (req->segs != 1 || rec->flags & SHM_FLAG_MORE ||
 		req->payload_len != req->len || !req->len)
 		return false;
-	to = wf_target_one_piece(map_of(conn), req->seg, FI_REMOTE_WRITE, &mr);
+	to = wf_target_one_piece(
+		shm_access_map_of(conn), req->seg, FI_REMOTE_WRITE, &mr);
 	if (!to)
 		return false;
 	shm_copy(to, req->payload, req->len);
-	done_there(conn, mr, rec, FI_RMA | FI_REMOTE_WRITE, req->len);
-	executed(conn, req->id);
+	access_done_there(conn, mr, rec, FI_RMA | FI_REMOTE_WRITE, req->len);
+	access_executed(conn, req->id);
 	return true;
 }
 
@@ -185,14 +187,15 @@ int shm_recv_write(struct shm_conn *conn, const struct shm_record *rec)
 	struct shm_span span;
 	struct shm_sink *sink;
 	struct request req;
-	int err, ret = parse(rec, &req);
+	int err, ret = access_parse(rec, &req);
 
 	if (ret)
 		return ret;
-	if (wf_likely(write_at_once(conn, rec, &req)))
+	if (wf_likely(access_write_at_once(conn, rec, &req)))
 		return 0;
-	err = wf_target_check(map_of(conn), req.seg, req.segs, FI_REMOTE_WRITE);
-	set_span(&span, &req);
+	err = wf_target_check(
+		shm_access_map_of(conn), req.seg, req.segs, FI_REMOTE_WRITE);
+	access_set_span(&span, &req);
 	if (rec->flags & SHM_FLAG_MORE) {
 		if (conn->arriving.writing || req.payload_len || !req.len ||
 			req.id == SHM_ID_NONE)
@@ -212,11 +215,11 @@ int shm_recv_write(struct shm_conn *conn, const struct shm_record *rec)
 		return -FI_EPROTO;
 	if (!err && req.len)
 		err = shm_span_put(conn->ep, &span, 0, req.payload, req.payload_len);
-	end_write(conn, &span, req.id, rec->flags, rec->data, err);
+	access_end_write(conn, &span, req.id, rec->flags, rec->data, err);
 	return 0;
 }
 
-static bool read_at_once(
+static bool access_read_at_once(
 	struct shm_conn *conn, const struct shm_record *rec, const struct request *req)
 {
 	uint8_t bytes[SHM_INLINE_MAX];
@@ -225,11 +228,12 @@ static bool read_at_once(
 
 	if (req->segs != 1 || !req->len || req->len > sizeof(bytes))
 		return false;
-	from = wf_target_one_piece(map_of(conn), req->seg, FI_REMOTE_READ, &mr);
+	from = wf_target_one_piece(
+		shm_access_map_of(conn), req->seg, FI_REMOTE_READ, &mr);
 	if (!from)
 		return false;
 	wf_copy_small(bytes, from, req->len);
-	done_there(conn, mr, rec, FI_RMA | FI_REMOTE_READ, req->len);
+	access_done_there(conn, mr, rec, FI_RMA | FI_REMOTE_READ, req->len);
 	shm_answer_send(conn, SHM_REC_DATA, req->id, bytes, req->len);
 	return true;
 }
@@ -239,13 +243,14 @@ int shm_recv_read(struct shm_conn *conn, const struct shm_record *rec)
 {
 	struct request req;
 	struct shm_tx *tx;
-	int err, ret = parse(rec, &req);
+	int err, ret = access_parse(rec, &req);
 
 	if (ret || req.payload_len || req.id == SHM_ID_NONE)
 		return -FI_EPROTO;
-	if (wf_likely(read_at_once(conn, rec, &req)))
+	if (wf_likely(access_read_at_once(conn, rec, &req)))
 		return 0;
-	err = wf_target_check(map_of(conn), req.seg, req.segs, FI_REMOTE_READ);
+	err = wf_target_check(
+		shm_access_map_of(conn), req.seg, req.segs, FI_REMOTE_READ);
 	if (err) {
 		shm_answer_error(conn, req.id, -err);
 		return 0;
@@ -256,7 +261,7 @@ int shm_recv_read(struct shm_conn *conn, const struct shm_record *rec)
 	}
 	tx = shm_answer_stream(conn, req.id);
 	if (tx)
-		set_span(&tx->local, &req);
+		access_set_span(&tx->local, &req);
 	return 0;
 }
 
@@ -266,19 +271,19 @@ int shm_recv_performed(struct shm_conn *conn, const struct shm_record *rec)
 {
 	struct request req;
 	uint64_t access;
-	int err, ret = parse(rec, &req);
+	int err, ret = access_parse(rec, &req);
 
 	if (ret || req.payload_len || req.datatype || req.op > SHM_DONE_READ)
 		return -FI_EPROTO;
 	access = req.op == SHM_DONE_READ ? FI_REMOTE_READ : FI_REMOTE_WRITE;
-	err = wf_target_check(map_of(conn), req.seg, req.segs, access);
+	err = wf_target_check(shm_access_map_of(conn), req.seg, req.segs, access);
 	if (err && err != -FI_EKEYREJECTED) {
 		if (req.id != SHM_ID_NONE)
 			shm_answer_error(conn, req.id, -err);
 		return 0;
 	}
 	wf_target_done(&conn->ep->ep, req.seg, req.segs,
-		with_data(rec, FI_RMA | access), req.len, rec->data,
+		access_with_data(rec, FI_RMA | access), req.len, rec->data,
 		shm_conn_source(conn));
 	if (req.id != SHM_ID_NONE)
 		shm_answer_ack(conn, req.id);
@@ -292,11 +297,11 @@ int shm_recv_gone(struct shm_conn *conn, const struct shm_record *rec)
 	if (rec->len < sizeof(id))
 		return -FI_EPROTO;
 	memcpy(&id, rec->blob, sizeof(id));
-	refused(conn, id, -SHM_WITHDRAWN);
+	access_refused(conn, id, -SHM_WITHDRAWN);
 	return 0;
 }
 
-static enum wf_op_kind kind_of(uint8_t kind)
+static enum wf_op_kind shm_access_kind_of(uint8_t kind)
 {
 	if (kind == SHM_REC_ATOMIC)
 		return WF_OP_ATOMIC;
@@ -304,14 +309,14 @@ static enum wf_op_kind kind_of(uint8_t kind)
 }
 
 /* Number of elements in @len bytes; it is mostly one, so the division is avoided. */
-static inline size_t elements(size_t len, size_t size)
+static inline size_t access_elements(size_t len, size_t size)
 {
 	return wf_likely(len == size) ? 1 : len / size;
 }
 
 /* Are there the right number of operands, for an operation that exists? 0 or a negative
  * fi_errno. */
-static int check_atomic(
+static int access_check_atomic(
 	const struct request *req, const struct wf_target_atomic *atomic)
 {
 	size_t operands = atomic->op == FI_ATOMIC_READ ? 0 : req->len, count;
@@ -322,30 +327,31 @@ static int check_atomic(
 	if (wf_atomic_valid(atomic->kind, atomic->datatype, atomic->op, SHM_ATOMIC_MAX,
 		    &count) ||
 		!req->len || req->len > SHM_ATOMIC_MAX ||
-		elements(req->len, size) * size != req->len ||
+		access_elements(req->len, size) * size != req->len ||
 		req->payload_len != operands)
 		return -FI_EPROTO;
 	return 0;
 }
 
 /* Execute an atomic operation with checked operands. */
-static int run_atomic(struct shm_conn *conn, const struct shm_record *rec,
+static int access_run_atomic(struct shm_conn *conn, const struct shm_record *rec,
 	const struct wf_target_atomic *atomic)
 {
 	uint64_t access = wf_target_atomic_access(atomic->kind, atomic->op);
 	uint64_t flags = FI_ATOMIC | access;
-	struct wf_mr_map *map = map_of(conn);
+	struct wf_mr_map *map = shm_access_map_of(conn);
 	struct wf_mr *mr;
 	uint8_t *at = NULL;
 	int ret;
 
 	if (atomic->count == 1)
-		at = wf_target_one_piece(map_of(conn), atomic->seg, access, &mr);
+		at = wf_target_one_piece(
+			shm_access_map_of(conn), atomic->seg, access, &mr);
 	if (wf_likely(at != NULL)) {
 		wf_atomic_apply(atomic->datatype, atomic->op, at, atomic->src,
 			atomic->compare, atomic->result,
-			elements(atomic->len, wf_atomic_size(atomic->datatype)));
-		done_there(conn, mr, rec, flags, atomic->len);
+			access_elements(atomic->len, wf_atomic_size(atomic->datatype)));
+		access_done_there(conn, mr, rec, flags, atomic->len);
 		return 0;
 	}
 	ret = wf_target_check(map, atomic->seg, atomic->count, access);
@@ -353,7 +359,7 @@ static int run_atomic(struct shm_conn *conn, const struct shm_record *rec,
 		ret = wf_target_atomic(map, atomic);
 	if (!ret)
 		wf_target_done(&conn->ep->ep, atomic->seg, atomic->count,
-			with_data(rec, flags), atomic->len, rec->data,
+			access_with_data(rec, flags), atomic->len, rec->data,
 			shm_conn_source(conn));
 	return ret;
 }
@@ -361,7 +367,7 @@ static int run_atomic(struct shm_conn *conn, const struct shm_record *rec,
 /* Execute the atomic operation of @req and answer it. @memory: for its operands and its
  * result. The operands are read twice, so they are copied: the peer may change the lane
  * meanwhile. */
-static void serve_atomic(struct shm_conn *conn, const struct shm_record *rec,
+static void access_serve_atomic(struct shm_conn *conn, const struct shm_record *rec,
 	const struct request *req, struct wf_target_atomic *atomic, uint8_t *memory)
 {
 	uint8_t *found = memory + req->payload_len;
@@ -374,22 +380,23 @@ static void serve_atomic(struct shm_conn *conn, const struct shm_record *rec,
 		atomic->compare = found - req->len;
 	if (fetch)
 		atomic->result = found;
-	ret = run_atomic(conn, rec, atomic);
+	ret = access_run_atomic(conn, rec, atomic);
 	if (ret)
-		refused(conn, req->id, ret);
+		access_refused(conn, req->id, ret);
 	else if (fetch)
 		shm_answer_send(conn, SHM_REC_RESP, req->id, found, req->len);
 	else
-		executed(conn, req->id);
+		access_executed(conn, req->id);
 }
 
-static void serve_large_atomic(struct shm_conn *conn, const struct shm_record *rec,
-	const struct request *req, struct wf_target_atomic *atomic)
+static void access_serve_large_atomic(struct shm_conn *conn,
+	const struct shm_record *rec, const struct request *req,
+	struct wf_target_atomic *atomic)
 {
 	uint8_t *memory = malloc(req->payload_len + req->len);
 
 	if (memory)
-		serve_atomic(conn, rec, req, atomic, memory);
+		access_serve_atomic(conn, rec, req, atomic, memory);
 	else
 		shm_conn_fail(conn, FI_ENOMEM);
 	free(memory);
@@ -397,24 +404,24 @@ static void serve_large_atomic(struct shm_conn *conn, const struct shm_record *r
 
 int shm_recv_atomic(struct shm_conn *conn, const struct shm_record *rec)
 {
-	struct wf_target_atomic atomic = { .kind = kind_of(rec->kind) };
+	struct wf_target_atomic atomic = { .kind = shm_access_kind_of(rec->kind) };
 	uint8_t few[SMALL_ATOMIC];
 	struct request req;
-	int ret = parse(rec, &req);
+	int ret = access_parse(rec, &req);
 
 	if (ret)
 		return ret;
 	atomic.datatype = req.datatype;
 	atomic.op = req.op;
-	if (check_atomic(&req, &atomic) ||
+	if (access_check_atomic(&req, &atomic) ||
 		(atomic.kind != WF_OP_ATOMIC && req.id == SHM_ID_NONE))
 		return -FI_EPROTO;
 	atomic.seg = req.seg;
 	atomic.count = req.segs;
 	atomic.len = req.len;
 	if (wf_likely(req.payload_len + req.len <= sizeof(few)))
-		serve_atomic(conn, rec, &req, &atomic, few);
+		access_serve_atomic(conn, rec, &req, &atomic, few);
 	else
-		serve_large_atomic(conn, rec, &req, &atomic);
+		access_serve_large_atomic(conn, rec, &req, &atomic);
 	return 0;
 }

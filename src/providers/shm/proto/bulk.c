@@ -24,7 +24,7 @@
  * that reads at once leaves its line where it is.
  */
 
-static struct shm_sink *new_sink(struct shm_conn *conn)
+static struct shm_sink *bulk_new_sink(struct shm_conn *conn)
 {
 	struct shm_sink *sink = wf_pool_get(&conn->ep->sink_pool);
 
@@ -38,7 +38,7 @@ static struct shm_sink *new_sink(struct shm_conn *conn)
 	return sink;
 }
 
-static void free_sink(struct shm_sink *sink)
+static void bulk_free_sink(struct shm_sink *sink)
 {
 	if (sink->id)
 		shm_id_free(sink->conn, sink->id);
@@ -91,7 +91,8 @@ void shm_bulk_add_pull(struct shm_sink *sink)
 	shm_out_poll_soon(ep);
 }
 
-static void set_buffers(struct shm_sink *sink, const struct fi_peer_rx_entry *entry)
+static void bulk_set_buffers(
+	struct shm_sink *sink, const struct fi_peer_rx_entry *entry)
 {
 	struct shm_span *to = &sink->to;
 
@@ -105,7 +106,7 @@ static void set_buffers(struct shm_sink *sink, const struct fi_peer_rx_entry *en
 int shm_bulk_start(struct shm_conn *conn, const struct shm_rts *rts,
 	struct fi_peer_rx_entry *entry, uint8_t flags, uint64_t data)
 {
-	struct shm_sink *sink = new_sink(conn);
+	struct shm_sink *sink = bulk_new_sink(conn);
 	/* Without a token only the sender may move the payload. */
 	bool may_read = conn->process.cma && rts->token < SHM_TOKENS;
 
@@ -118,7 +119,7 @@ int shm_bulk_start(struct shm_conn *conn, const struct shm_rts *rts,
 	shm_bulk_set_source(sink, rts);
 	sink->data = data;
 	sink->flags = flags;
-	set_buffers(sink, entry);
+	bulk_set_buffers(sink, entry);
 	sink->to.past = shm_is_past(rts->len);
 	if (may_read)
 		shm_bulk_add_pull(sink);
@@ -137,12 +138,12 @@ void shm_bulk_finish(struct shm_sink *sink)
 	if (sink->pull || sink->flags & SHM_FLAG_ACK)
 		shm_answer_ack(conn, sink->request);
 	shm_deliver_done(conn, sink->entry, sink->flags, sink->len, sink->data);
-	free_sink(sink);
+	bulk_free_sink(sink);
 }
 
 struct shm_sink *shm_bulk_write(struct shm_conn *conn, uint64_t request)
 {
-	struct shm_sink *sink = new_sink(conn);
+	struct shm_sink *sink = bulk_new_sink(conn);
 
 	if (sink)
 		sink->request = request;
@@ -151,7 +152,7 @@ struct shm_sink *shm_bulk_write(struct shm_conn *conn, uint64_t request)
 
 void shm_bulk_free(struct shm_sink *sink)
 {
-	free_sink(sink);
+	bulk_free_sink(sink);
 }
 
 void shm_bulk_end(struct shm_conn *conn, int err, bool quiet)
@@ -163,6 +164,6 @@ void shm_bulk_end(struct shm_conn *conn, int err, bool quiet)
 
 		if (sink->entry)
 			shm_deliver_end(conn, sink->entry, err, quiet);
-		free_sink(sink);
+		bulk_free_sink(sink);
 	}
 }

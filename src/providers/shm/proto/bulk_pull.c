@@ -19,7 +19,7 @@ enum {
 
 /* Read the next bytes of the payload; returns their number, or 0 if the memory cannot
  * be read. Whether it was the peer's is known afterwards (finish). */
-static size_t read_on(const struct shm_sink *sink)
+static size_t bulk_pull_read_on(const struct shm_sink *sink)
 {
 	struct iovec to[SHM_IOV_LIMIT], from[SHM_IOV_LIMIT];
 	size_t max = WF_MIN(shm_bulk_len(sink) - sink->done, (uint64_t)PULL_STEP);
@@ -35,7 +35,7 @@ static size_t read_on(const struct shm_sink *sink)
 
 /* The memory cannot be read any more, or the addresses are wrong: let the sender write
  * the payload into the lane instead. */
-static void give_up(struct shm_sink *sink)
+static void bulk_pull_give_up(struct shm_sink *sink)
 {
 	sink->conn->process.cma = false;
 	sink->pull = false;
@@ -51,12 +51,12 @@ static void give_up(struct shm_sink *sink)
  * The peer tells in the segment when it ends the connection, before its buffers are its
  * application's again.
  */
-static bool is_valid(struct shm_conn *conn, uint64_t now)
+static bool bulk_pull_is_valid(struct shm_conn *conn, uint64_t now)
 {
 	return shm_writer_is_open(&conn->out) && shm_proof_is_recent(conn, now);
 }
 
-static const struct shm_conn *next_conn(const struct wf_list *over)
+static const struct shm_conn *bulk_pull_next_conn(const struct wf_list *over)
 {
 	return wf_list_empty(over)
 		       ? NULL
@@ -64,7 +64,7 @@ static const struct shm_conn *next_conn(const struct wf_list *over)
 }
 
 /* End the transfers of @over, by pull_link, whose payloads were read. */
-static void finish(struct wf_list *over)
+static void bulk_pull_finish(struct wf_list *over)
 {
 	uint64_t now = wf_list_empty(over) ? 0 : wf_now_ns();
 	struct wf_list *link;
@@ -73,7 +73,7 @@ static void finish(struct wf_list *over)
 		struct shm_sink *sink = wf_list_entry(link, struct shm_sink, pull_link);
 		struct shm_conn *conn = sink->conn;
 
-		if (!conn->err && !is_valid(conn, now))
+		if (!conn->err && !bulk_pull_is_valid(conn, now))
 			shm_conn_fail(conn, FI_ECONNRESET);
 		if (conn->err)
 			continue;
@@ -81,7 +81,7 @@ static void finish(struct wf_list *over)
 		conn->polling = true;
 		shm_bulk_finish(sink);
 		conn->polling = false;
-		if (conn->queue.ack_count && conn != next_conn(over))
+		if (conn->queue.ack_count && conn != bulk_pull_next_conn(over))
 			shm_answer_acks(conn);
 	}
 }
@@ -90,10 +90,10 @@ static void finish(struct wf_list *over)
 enum step { STEP_ON, STEP_OVER, STEP_FAILED };
 
 /* Read the next bytes. */
-static enum step read_step(struct shm_sink *sink)
+static enum step bulk_pull_read_step(struct shm_sink *sink)
 {
 	uint64_t len = shm_bulk_len(sink);
-	size_t got = len ? read_on(sink) : 0;
+	size_t got = len ? bulk_pull_read_on(sink) : 0;
 
 	if (len && !got)
 		return STEP_FAILED;
@@ -103,21 +103,21 @@ static enum step read_step(struct shm_sink *sink)
 }
 
 /* A transfer that is over is moved to @over. */
-static void pull(struct shm_sink *sink, struct wf_list *over)
+static void bulk_pull_pull(struct shm_sink *sink, struct wf_list *over)
 {
-	enum step step = read_step(sink);
+	enum step step = bulk_pull_read_step(sink);
 
 	if (step == STEP_OVER) {
 		wf_list_remove(&sink->pull_link);
 		wf_list_push(over, &sink->pull_link);
 	} else if (step == STEP_FAILED) {
-		give_up(sink);
+		bulk_pull_give_up(sink);
 	}
 }
 
 /* The sender of a message with a clear to send makes no progress: read the payload.
  * False: the sender has begun to write. */
-static bool take_over(struct shm_sink *sink)
+static bool bulk_pull_take_over(struct shm_sink *sink)
 {
 	if (!shm_bulk_take_token(shm_bulk_sink_token(sink), sink->request)) {
 		wf_list_remove(&sink->pull_link);
@@ -144,10 +144,10 @@ void shm_bulk_progress(struct shm_ep *ep)
 			now = wf_now_ns();
 		if (!sink->pull && now - sink->asked_ns < PATIENCE_NS)
 			continue;
-		if (sink->pull || take_over(sink))
-			pull(sink, &over);
+		if (sink->pull || bulk_pull_take_over(sink))
+			bulk_pull_pull(sink, &over);
 		if (++count % TOGETHER == 0)
-			finish(&over);
+			bulk_pull_finish(&over);
 	}
-	finish(&over);
+	bulk_pull_finish(&over);
 }

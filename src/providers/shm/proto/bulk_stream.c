@@ -55,7 +55,8 @@ static bool stream_add(struct shm_sink *sink, const struct shm_record *rec)
 
 /* A piece of the peer's write, which began with conn->arriving.writing. 0, or
  * -FI_EPROTO: the record belongs to no write. */
-static int data_for_write(struct shm_conn *conn, const struct shm_record *rec)
+static int bulk_stream_data_for_write(
+	struct shm_conn *conn, const struct shm_record *rec)
 {
 	struct shm_sink *sink = conn->arriving.writing;
 
@@ -68,7 +69,7 @@ static int data_for_write(struct shm_conn *conn, const struct shm_record *rec)
 
 /* A piece of the answer to the read @tx. 0, or -FI_EPROTO: there is more than was asked
  * for. */
-static int data_for_read(
+static int bulk_stream_data_for_read(
 	struct shm_conn *conn, struct shm_tx *tx, const struct shm_record *rec)
 {
 	if (tx->op != WF_OP_READ || rec->len > tx->local.len - tx->done || !rec->len)
@@ -89,10 +90,10 @@ int shm_recv_data(struct shm_conn *conn, const struct shm_record *rec)
 	if (!rec->word && shm_pieces_expected(conn))
 		return shm_pieces_add(conn, rec);
 	if (!rec->word)
-		return data_for_write(conn, rec);
+		return bulk_stream_data_for_write(conn, rec);
 	tx = shm_id_find(conn, rec->word, SHM_ID_TX);
 	if (tx)
-		return data_for_read(conn, tx, rec);
+		return bulk_stream_data_for_read(conn, tx, rec);
 	sink = shm_id_find(conn, rec->word, SHM_ID_SINK);
 	if (!sink || sink->pull || rec->len > sink->len - sink->done || !rec->len)
 		return -FI_EPROTO;

@@ -4,7 +4,7 @@
 
 /* fi_cancel of operations that wait for a connection, or for space in a lane. */
 
-static bool is_wanted(const struct wf_list *link, const void *arg)
+static bool shm_cancel_is_wanted(const struct wf_list *link, const void *arg)
 {
 	const struct shm_tx *tx = wf_list_entry(link, struct shm_tx, link);
 	const struct wf_cancel *which = arg;
@@ -14,9 +14,10 @@ static bool is_wanted(const struct wf_list *link, const void *arg)
 	       wf_op_is_reported(tx->op_flags) && wf_cancel_is(which, tx->context);
 }
 
-static bool cancel_on(struct shm_conn *conn, const struct wf_cancel *which)
+static bool shm_cancel_on(struct shm_conn *conn, const struct wf_cancel *which)
 {
-	struct wf_list *link = wf_list_find(&conn->queue.txq, is_wanted, which);
+	struct wf_list *link =
+		wf_list_find(&conn->queue.txq, shm_cancel_is_wanted, which);
 
 	if (link)
 		shm_tx_settle(
@@ -24,11 +25,11 @@ static bool cancel_on(struct shm_conn *conn, const struct wf_cancel *which)
 	return link != NULL;
 }
 
-static bool cancel_waiting(struct shm_ep *ep, const struct wf_cancel *which)
+static bool shm_cancel_waiting(struct shm_ep *ep, const struct wf_cancel *which)
 {
 	struct wf_remote *remote;
-	struct wf_list *link =
-		wf_remotes_withdraw(&ep->peers->remotes, is_wanted, which, &remote);
+	struct wf_list *link = wf_remotes_withdraw(
+		&ep->peers->remotes, shm_cancel_is_wanted, which, &remote);
 
 	if (link)
 		shm_tx_fail(ep, wf_list_entry(link, struct shm_tx, link), FI_ECANCELED,
@@ -41,7 +42,7 @@ bool shm_cancel(struct wf_ep *wf, const struct wf_cancel *which)
 	struct shm_ep *ep = shm_ep_of(wf);
 
 	for (uint32_t i = 0; i < ep->conns.count; i++)
-		if (cancel_on(ep->conns.at[i], which))
+		if (shm_cancel_on(ep->conns.at[i], which))
 			return true;
-	return cancel_waiting(ep, which);
+	return shm_cancel_waiting(ep, which);
 }

@@ -7,17 +7,17 @@
  * the lanes. A record in a lane has reached the peer, which has the memory mapped.
  */
 
-static bool is_owed(const struct wf_list *link, const void *arg)
+static bool shm_closing_is_owed(const struct wf_list *link, const void *arg)
 {
 	(void)arg;
 	return wf_list_entry(link, struct shm_tx, link)->op_flags & FI_INJECT;
 }
 
-static bool is_left(const struct shm_conn *conn)
+static bool shm_closing_is_left(const struct shm_conn *conn)
 {
 	return !conn->err && !conn->queue.idle &&
 	       (conn->queue.ack_count || !wf_list_empty(&conn->queue.answers) ||
-		       wf_list_find(&conn->queue.txq, is_owed, NULL));
+		       wf_list_find(&conn->queue.txq, shm_closing_is_owed, NULL));
 }
 
 bool shm_flushed(struct wf_ep *wf)
@@ -27,9 +27,9 @@ bool shm_flushed(struct wf_ep *wf)
 	/* Let the next progress call poll the sockets. */
 	ep->pace.left = 1;
 	for (uint32_t i = 0; i < ep->conns.count; i++)
-		if (is_left(ep->conns.at[i]))
+		if (shm_closing_is_left(ep->conns.at[i]))
 			return false;
-	return !wf_remotes_any_pending(&ep->peers->remotes, is_owed, NULL);
+	return !wf_remotes_any_pending(&ep->peers->remotes, shm_closing_is_owed, NULL);
 }
 
 /* Operations that wait for an answer count as well: some of them go on when it comes.

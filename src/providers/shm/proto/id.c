@@ -11,7 +11,7 @@
 
 enum { FIRST = 16, NONE = -1 };
 
-static bool grow(struct shm_conn *conn)
+static bool id_grow(struct shm_conn *conn)
 {
 	uint32_t count = conn->ids.count ? conn->ids.count * 2 : FIRST;
 	struct shm_id *ids = realloc(conn->ids.at, count * sizeof(*ids));
@@ -34,7 +34,7 @@ uint64_t shm_id_new(struct shm_conn *conn, enum shm_id_type type, void *object)
 	struct shm_id *id;
 	uint32_t at;
 
-	if ((!conn->ids.count || conn->ids.free == (uint32_t)NONE) && !grow(conn))
+	if ((!conn->ids.count || conn->ids.free == (uint32_t)NONE) && !id_grow(conn))
 		return 0;
 	at = conn->ids.free;
 	id = &conn->ids.at[at];

@@ -11,7 +11,7 @@
 
 /* Writes the application's operations into the lane. */
 
-static int settle_later(struct shm_conn *conn, struct shm_tx *tx)
+static int out_op_settle_later(struct shm_conn *conn, struct shm_tx *tx)
 {
 	shm_tx_settle_later(conn, tx);
 	return SHM_SENT;
@@ -19,7 +19,7 @@ static int settle_later(struct shm_conn *conn, struct shm_tx *tx)
 
 /* Allocate a token for the message; SHM_TOKENS: none is free, and only the sender
  * may move the payload. */
-static uint32_t alloc_token(struct shm_conn *conn, struct shm_tx *tx)
+static uint32_t out_op_alloc_token(struct shm_conn *conn, struct shm_tx *tx)
 {
 	uint32_t at;
 
@@ -35,11 +35,12 @@ static uint32_t alloc_token(struct shm_conn *conn, struct shm_tx *tx)
 
 /* Describe the payload of @tx, which has an id, and allocate a token for it;
  * SHM_TOKENS: none is free. From now on the peer may answer. */
-static void fill_rts(struct shm_conn *conn, struct shm_tx *tx, struct shm_rts *ret)
+static void out_op_fill_rts(
+	struct shm_conn *conn, struct shm_tx *tx, struct shm_rts *ret)
 {
 	*ret = (struct shm_rts){ .id = tx->id,
 		.len = tx->local.len,
-		.token = alloc_token(conn, tx),
+		.token = out_op_alloc_token(conn, tx),
 		.count = tx->local.count };
 	tx->asked = true;
 	for (unsigned int i = 0; i < tx->local.count; i++) {
@@ -48,7 +49,7 @@ static void fill_rts(struct shm_conn *conn, struct shm_tx *tx, struct shm_rts *r
 	}
 }
 
-static int send_rts(struct shm_conn *conn, struct shm_tx *tx)
+static int out_op_send_rts(struct shm_conn *conn, struct shm_tx *tx)
 {
 	struct shm_rts rts;
 	struct shm_blob blob;
@@ -56,23 +57,23 @@ static int send_rts(struct shm_conn *conn, struct shm_tx *tx)
 	/* No id without space: until then the message can be cancelled. */
 	if (!shm_blob_begin(conn, &blob, sizeof(rts)) || !shm_tx_need_id(conn, tx))
 		return SHM_FULL;
-	fill_rts(conn, tx, &rts);
+	out_op_fill_rts(conn, tx, &rts);
 	memcpy(blob.at, &rts, sizeof(rts));
 	shm_blob_end(conn, &blob,
 		tx->op == WF_OP_TSEND ? SHM_REC_TAGGED_RTS : SHM_REC_RTS,
 		shm_request_data_flag(tx) | (shm_tx_wants_ack(tx) ? SHM_FLAG_ACK : 0),
 		tx->tag, tx->data);
-	return settle_later(conn, tx);
+	return out_op_settle_later(conn, tx);
 }
 
-static int send_message(struct shm_conn *conn, struct shm_tx *tx)
+static int out_op_send_message(struct shm_conn *conn, struct shm_tx *tx)
 {
 	uint8_t flags = shm_request_data_flag(tx);
 	size_t head = 0;
 	struct shm_blob blob;
 
 	if (!shm_out_is_eager(tx->local.len, tx->op_flags))
-		return send_rts(conn, tx);
+		return out_op_send_rts(conn, tx);
 	if (tx->op_flags & FI_MATCH_COMPLETE)
 		flags |= SHM_FLAG_MATCH;
 	else if (tx->op_flags & FI_DELIVERY_COMPLETE)
@@ -89,14 +90,14 @@ static int send_message(struct shm_conn *conn, struct shm_tx *tx)
 	shm_blob_end(conn, &blob, tx->op == WF_OP_TSEND ? SHM_REC_TAGGED : SHM_REC_MSG,
 		flags, tx->tag, tx->data);
 	if (head)
-		return settle_later(conn, tx);
+		return out_op_settle_later(conn, tx);
 	wf_list_remove(&tx->link);
 	shm_tx_complete(conn->ep, tx);
 	return SHM_SENT;
 }
 
 /* Has @tx a fence, and is an earlier operation unanswered? */
-static bool is_fenced(const struct shm_conn *conn, const struct shm_tx *tx)
+static bool out_op_is_fenced(const struct shm_conn *conn, const struct shm_tx *tx)
 {
 	uint32_t own = tx->id != 0;
 
@@ -106,7 +107,7 @@ static bool is_fenced(const struct shm_conn *conn, const struct shm_tx *tx)
 
 /* Tell the target of the operation, which this endpoint has performed, if it wants to
  * be told; then it is complete, or waits for an acknowledgement. */
-static int end_performed(
+static int out_op_end_performed(
 	struct shm_conn *conn, struct shm_tx *tx, const struct wf_op *op)
 {
 	struct shm_step step = { .tell = tx->request.tell };
@@ -118,12 +119,12 @@ static int end_performed(
 	if (tells && !shm_remote_tell(conn, op, waits ? tx->id : SHM_ID_NONE))
 		return SHM_FULL;
 	if (waits)
-		return settle_later(conn, tx);
+		return out_op_settle_later(conn, tx);
 	shm_tx_settle(conn, tx, 0);
 	return SHM_SENT;
 }
 
-static int hold(struct shm_conn *conn, enum shm_held why)
+static int out_op_hold(struct shm_conn *conn, enum shm_held why)
 {
 	conn->queue.held = (uint8_t)why;
 	return SHM_WAITS;
@@ -131,7 +132,8 @@ static int hold(struct shm_conn *conn, enum shm_held why)
 
 /* Perform the next step of @op, which is @tx, on the peer's memory, or write the
  * request. */
-static int perform(struct shm_conn *conn, struct shm_tx *tx, const struct wf_op *op)
+static int out_op_perform(
+	struct shm_conn *conn, struct shm_tx *tx, const struct wf_op *op)
 {
 	struct shm_step step = { .done = tx->done, .tell = tx->request.tell };
 	uint64_t end = step.done ? step.done + SHM_REMOTE_STEP : SHM_REMOTE_FIRST;
@@ -146,7 +148,7 @@ static int perform(struct shm_conn *conn, struct shm_tx *tx, const struct wf_op 
 		return shm_parts_send(conn, tx);
 	/* Requests keep their order in the lane. */
 	if (reach != SHM_REACH_LANE && !step.done && !shm_remote_is_in_order(conn))
-		return hold(conn, SHM_HELD_ORDER);
+		return out_op_hold(conn, SHM_HELD_ORDER);
 	if (reach == SHM_REACH_MEMORY)
 		reach = shm_remote_perform(conn, op, end, &step);
 	if (reach == SHM_REACH_REFUSED) {
@@ -163,11 +165,11 @@ static int perform(struct shm_conn *conn, struct shm_tx *tx, const struct wf_op 
 	tx->request.tell = step.tell;
 	tx->request.is_performed = op->atomic || tx->done == tx->local.len;
 	wf_progress_found_some(&conn->ep->ep.progress);
-	return tx->request.is_performed ? end_performed(conn, tx, op)
-					: hold(conn, SHM_HELD_COPYING);
+	return tx->request.is_performed ? out_op_end_performed(conn, tx, op)
+					: out_op_hold(conn, SHM_HELD_COPYING);
 }
 
-static int send_rma(struct shm_conn *conn, struct shm_tx *tx)
+static int out_op_send_rma(struct shm_conn *conn, struct shm_tx *tx)
 {
 	struct wf_op_atomic atomic;
 	struct wf_op op;
@@ -176,17 +178,17 @@ static int send_rma(struct shm_conn *conn, struct shm_tx *tx)
 		return shm_request_whole(conn, tx);
 	shm_tx_describe(tx, &op, &atomic);
 	if (tx->request.is_performed)
-		return end_performed(conn, tx, &op);
-	return perform(conn, tx, &op);
+		return out_op_end_performed(conn, tx, &op);
+	return out_op_perform(conn, tx, &op);
 }
 
-static int send_op(struct shm_conn *conn, struct shm_tx *tx)
+static int out_op_send_op(struct shm_conn *conn, struct shm_tx *tx)
 {
-	if (wf_unlikely(is_fenced(conn, tx)))
+	if (wf_unlikely(out_op_is_fenced(conn, tx)))
 		return SHM_WAITS;
 	if (tx->op == WF_OP_SEND || tx->op == WF_OP_TSEND)
-		return send_message(conn, tx);
-	return send_rma(conn, tx);
+		return out_op_send_message(conn, tx);
+	return out_op_send_rma(conn, tx);
 }
 
 bool shm_out_send_ops(struct shm_conn *conn)
@@ -197,7 +199,7 @@ bool shm_out_send_ops(struct shm_conn *conn)
 	if (shm_withdraw_is_asking(conn))
 		return true;
 	while (!wf_list_empty(&conn->queue.txq) && ret == SHM_SENT && !conn->err)
-		ret = send_op(
+		ret = out_op_send_op(
 			conn, wf_list_entry(conn->queue.txq.next, struct shm_tx, link));
 	return ret != SHM_FULL;
 }
@@ -206,6 +208,6 @@ bool shm_out_may_send_ops(struct shm_conn *conn)
 {
 	return !conn->err && !conn->queue.held && !conn->patience.is_asking &&
 	       !wf_list_empty(&conn->queue.txq) &&
-	       !is_fenced(
+	       !out_op_is_fenced(
 		       conn, wf_list_entry(conn->queue.txq.next, struct shm_tx, link));
 }

@@ -7,7 +7,7 @@
 /* Writes the payloads of messages that have a clear to send, and of reads that this
  * endpoint answers. */
 
-static void end_stream(struct shm_conn *conn, struct shm_tx *tx, int err)
+static void out_stream_end_stream(struct shm_conn *conn, struct shm_tx *tx, int err)
 {
 	wf_list_remove(&tx->link);
 	if (tx->op == WF_OP_COUNT) {
@@ -37,7 +37,7 @@ bool shm_out_send_streams(struct shm_conn *conn)
 			if (shm_request_piece(conn, tx, tx->sink, &err) != SHM_SENT &&
 				!err)
 				return false;
-		end_stream(conn, tx, err);
+		out_stream_end_stream(conn, tx, err);
 	}
 	return true;
 }

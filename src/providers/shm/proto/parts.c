@@ -6,7 +6,7 @@
 #include "providers/shm/proto/request.h"
 #include "providers/shm/proto/withdraw.h"
 
-static bool is_mapped(struct shm_conn *conn, uint64_t key)
+static bool parts_is_mapped(struct shm_conn *conn, uint64_t key)
 {
 	struct shm_window *window = NULL;
 
@@ -20,7 +20,7 @@ bool shm_parts_is_possible(
 	return op->kind == WF_OP_WRITE && op->rma_count == 1 &&
 	       op->len > SHM_REMOTE_SMALL_WRITE && !(op->flags & FI_INJECT) &&
 	       !shm_remote_tells(op, step) && !shm_withdraw_is_silent(conn) &&
-	       !is_mapped(conn, op->rma->key);
+	       !parts_is_mapped(conn, op->rma->key);
 }
 
 static struct shm_tx *part_new(struct shm_conn *conn, struct shm_tx *whole)

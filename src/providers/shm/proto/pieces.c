@@ -16,7 +16,7 @@ enum {
 /* ---- the sender ---- */
 
 /* Space for all records of the message, however its pieces lie in the ring? */
-static bool has_space(const struct shm_writer *w, size_t len)
+static bool pieces_has_space(const struct shm_writer *w, size_t len)
 {
 	size_t count = len / PIECE + 1, bytes = count * shm_bytes_taken(PIECE);
 	uint64_t at = w->pos % SHM_BYTES, end = w->pos + bytes;
@@ -30,7 +30,7 @@ static bool has_space(const struct shm_writer *w, size_t len)
 /* The reader has read the earlier bytes of this part of the ring, so its cache has
  * these lines. The copy waits for each of them, unless they are asked for while the
  * piece before is written. */
-static void prefetch_lines(const struct shm_writer *w, size_t len)
+static void pieces_prefetch_lines(const struct shm_writer *w, size_t len)
 {
 	uint8_t flags, *at = shm_writer_bytes(w, len, &flags);
 
@@ -38,7 +38,8 @@ static void prefetch_lines(const struct shm_writer *w, size_t len)
 		wf_prefetch_write(at + i);
 }
 
-static void copy_piece(uint8_t *to, const struct wf_op *op, size_t at, size_t len)
+static void pieces_copy_piece(
+	uint8_t *to, const struct wf_op *op, size_t at, size_t len)
 {
 	struct iovec from[SHM_IOV_LIMIT];
 
@@ -49,7 +50,7 @@ static void copy_piece(uint8_t *to, const struct wf_op *op, size_t at, size_t le
 			to, from, shm_iov_rest(op->iov, op->iov_count, at, len, from));
 }
 
-static void write_piece(struct shm_conn *conn, const struct wf_op *op, size_t at)
+static void pieces_write_piece(struct shm_conn *conn, const struct wf_op *op, size_t at)
 {
 	struct shm_writer *w = &conn->out;
 	struct shm_slot *slot = shm_writer_slot(w);
@@ -58,11 +59,11 @@ static void write_piece(struct shm_conn *conn, const struct wf_op *op, size_t at
 	uint8_t kind = SHM_REC_DATA, flags;
 	uint8_t *to = shm_writer_bytes(w, len, &flags);
 
-	assert(to); /* See has_space. */
+	assert(to); /* See pieces_has_space. */
 	shm_writer_bytes_done(w, flags, len);
 	if (left)
-		prefetch_lines(w, WF_MIN(left, (size_t)PIECE));
-	copy_piece(to, op, at, len);
+		pieces_prefetch_lines(w, WF_MIN(left, (size_t)PIECE));
+	pieces_copy_piece(to, op, at, len);
 	slot->word = 0;
 	if (!at) {
 		kind = op->kind == WF_OP_TSEND ? SHM_REC_TAGGED : SHM_REC_MSG;
@@ -80,7 +81,7 @@ static void write_piece(struct shm_conn *conn, const struct wf_op *op, size_t at
  * one that has not, it is one of a stream, which takes less time in whole messages:
  * both ends copy at the same time anyway.
  */
-static bool is_awaited(struct shm_conn *conn)
+static bool pieces_is_awaited(struct shm_conn *conn)
 {
 	bool awaited = conn->heard != conn->in.next;
 
@@ -90,13 +91,14 @@ static bool is_awaited(struct shm_conn *conn)
 
 bool shm_pieces_write(struct shm_conn *conn, const struct wf_op *op)
 {
-	if (op->len < MESSAGE_MIN || !is_awaited(conn))
+	if (op->len < MESSAGE_MIN || !pieces_is_awaited(conn))
 		return false;
-	if (wf_unlikely(!has_space(&conn->out, op->len)) &&
-		(!shm_out_has_space_slow(conn) || !has_space(&conn->out, op->len)))
+	if (wf_unlikely(!pieces_has_space(&conn->out, op->len)) &&
+		(!shm_out_has_space_slow(conn) ||
+			!pieces_has_space(&conn->out, op->len)))
 		return false;
 	for (size_t at = 0; at < op->len; at += PIECE)
-		write_piece(conn, op, at);
+		pieces_write_piece(conn, op, at);
 	/* A reader that sleeps is woken for the whole message. */
 	shm_out_wake(conn);
 	/* Not before: the space was that of one lap. */
@@ -106,7 +108,7 @@ bool shm_pieces_write(struct shm_conn *conn, const struct wf_op *op)
 
 /* ---- the receiver ---- */
 
-static void put(struct shm_coming *in, const struct shm_record *rec)
+static void pieces_put(struct shm_coming *in, const struct shm_record *rec)
 {
 	size_t at = in->len - in->left;
 
@@ -129,10 +131,10 @@ void shm_pieces_begin(struct shm_conn *conn, const struct shm_record *rec,
 		.data = rec->data,
 		.flags = rec->flags,
 	};
-	put(&conn->arriving.coming, rec);
+	pieces_put(&conn->arriving.coming, rec);
 }
 
-static void message_done(struct shm_conn *conn, const struct shm_coming *in)
+static void pieces_message_done(struct shm_conn *conn, const struct shm_coming *in)
 {
 	shm_deliver_done(conn, in->entry, in->flags, in->len, in->data);
 }
@@ -143,13 +145,13 @@ int shm_pieces_add(struct shm_conn *conn, const struct shm_record *rec)
 
 	if (!rec->len || rec->len > in->left)
 		return -FI_EPROTO;
-	put(in, rec);
+	pieces_put(in, rec);
 	if (in->left)
 		return 0;
 	if (in->saved)
 		in->saved->note = WF_UNEXP_WHOLE;
 	else if (in->entry)
-		message_done(conn, in);
+		pieces_message_done(conn, in);
 	return 0;
 }
 

@@ -17,8 +17,8 @@
 
 /* Match a message. Returns 0: @entry is a posted receive; -FI_ENOENT: @entry is for an
  * unexpected message; or another negative fi_errno. */
-static inline int match(struct shm_conn *conn, bool tagged, uint64_t tag, uint64_t len,
-	struct fi_peer_rx_entry **entry)
+static inline int shm_recv_match(struct shm_conn *conn, bool tagged, uint64_t tag,
+	uint64_t len, struct fi_peer_rx_entry **entry)
 {
 	struct shm_ep *ep = conn->ep;
 	fi_addr_t index = ep->unexp.wants.index ? shm_conn_index(conn) : FI_ADDR_UNSPEC;
@@ -34,7 +34,7 @@ static inline int match(struct shm_conn *conn, bool tagged, uint64_t tag, uint64
 
 /* The message cannot be stored: end the connection, because later messages must not
  * overtake it. @entry (NULL: none) is released. Returns 0, the result of a handler. */
-static int no_memory(struct shm_conn *conn, struct fi_peer_rx_entry *entry)
+static int shm_recv_no_memory(struct shm_conn *conn, struct fi_peer_rx_entry *entry)
 {
 	if (entry)
 		wf_srx_free_entry(entry);
@@ -45,7 +45,7 @@ static int no_memory(struct shm_conn *conn, struct fi_peer_rx_entry *entry)
 /* Save a message that is complete in @rec and that no receive has matched. Behind its
  * payload is @id, if the sender waits for the message to be matched. The result is that
  * of a handler. */
-static int unexpected(struct shm_conn *conn, const struct shm_record *rec,
+static int shm_recv_unexpected(struct shm_conn *conn, const struct shm_record *rec,
 	struct fi_peer_rx_entry *entry, uint64_t id, const uint8_t *payload, size_t len)
 {
 	size_t id_len = rec->flags & SHM_FLAG_MATCH ? sizeof(id) : 0;
@@ -53,7 +53,7 @@ static int unexpected(struct shm_conn *conn, const struct shm_record *rec,
 	uint8_t *saved;
 
 	if (!unexp)
-		return no_memory(conn, entry);
+		return shm_recv_no_memory(conn, entry);
 	unexp->note = WF_UNEXP_WHOLE | (id_len ? WF_UNEXP_MATCH : 0);
 	saved = wf_srx_payload(unexp);
 	wf_copy(saved, payload, len);
@@ -76,13 +76,14 @@ static int recv_first(struct shm_conn *conn, const struct shm_record *rec)
 		rec->total > SHM_BLOB_MAX || shm_pieces_expected(conn) ||
 		!conn->ep->ep.srx)
 		return -FI_EPROTO;
-	ret = match(conn, rec->kind == SHM_REC_TAGGED, rec->word, rec->total, &entry);
+	ret = shm_recv_match(
+		conn, rec->kind == SHM_REC_TAGGED, rec->word, rec->total, &entry);
 	if (ret && ret != -FI_ENOENT)
-		return no_memory(conn, NULL);
+		return shm_recv_no_memory(conn, NULL);
 	if (ret) {
 		saved = shm_unexp_new(conn, rec, entry, rec->total);
 		if (!saved)
-			return no_memory(conn, entry);
+			return shm_recv_no_memory(conn, entry);
 		saved->note = SHM_UNEXP_COMING;
 		entry = NULL;
 	}
@@ -109,11 +110,11 @@ int shm_recv_msg(struct shm_conn *conn, const struct shm_record *rec)
 	}
 	if (wf_unlikely(!conn->ep->ep.srx))
 		return -FI_EPROTO;
-	ret = match(conn, rec->kind == SHM_REC_TAGGED, rec->word, len, &entry);
+	ret = shm_recv_match(conn, rec->kind == SHM_REC_TAGGED, rec->word, len, &entry);
 	if (wf_unlikely(ret == -FI_ENOENT))
-		return unexpected(conn, rec, entry, id, payload, len);
+		return shm_recv_unexpected(conn, rec, entry, id, payload, len);
 	if (wf_unlikely(ret))
-		return no_memory(conn, NULL);
+		return shm_recv_no_memory(conn, NULL);
 	(void)wf_iov_scatter(entry->iov, entry->count, payload, len);
 	if (wf_unlikely(id))
 		shm_answer_ack(conn, id);
@@ -122,7 +123,7 @@ int shm_recv_msg(struct shm_conn *conn, const struct shm_record *rec)
 }
 
 /* Copy a request to send once, and check the copy. */
-static int read_rts(const struct shm_record *rec, struct shm_rts *rts)
+static int recv_read_rts(const struct shm_record *rec, struct shm_rts *rts)
 {
 	if (rec->len != sizeof(*rts))
 		return -FI_EPROTO;
@@ -139,18 +140,18 @@ int shm_recv_rts(struct shm_conn *conn, const struct shm_record *rec)
 	struct shm_waiting waiting = { .flags = rec->flags };
 	struct wf_srx_unexpected *unexp;
 	struct shm_rts rts;
-	int ret = read_rts(rec, &rts);
+	int ret = recv_read_rts(rec, &rts);
 
 	if (ret || !conn->ep->ep.srx)
 		return -FI_EPROTO;
-	ret = match(conn, tagged, rec->word, rts.len, &entry);
+	ret = shm_recv_match(conn, tagged, rec->word, rts.len, &entry);
 	if (!ret)
 		return shm_bulk_start(conn, &rts, entry, rec->flags, rec->data);
 	if (ret != -FI_ENOENT)
-		return no_memory(conn, NULL);
+		return shm_recv_no_memory(conn, NULL);
 	unexp = shm_unexp_new(conn, rec, entry, sizeof(waiting));
 	if (!unexp)
-		return no_memory(conn, entry);
+		return shm_recv_no_memory(conn, entry);
 	unexp->note = SHM_UNEXP_RTS;
 	waiting.rts = rts;
 	memcpy(wf_srx_payload(unexp), &waiting, sizeof(waiting));

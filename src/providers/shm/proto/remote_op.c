@@ -12,7 +12,7 @@
 
 /* ---- order ---- */
 
-static bool is_message(struct shm_lane *lane, uint32_t number)
+static bool remote_op_is_message(struct shm_lane *lane, uint32_t number)
 {
 	uint8_t kind = shm_head_kind(shm_slot_head(shm_slot_at(lane, number)));
 
@@ -22,7 +22,7 @@ static bool is_message(struct shm_lane *lane, uint32_t number)
 /* Has the peer taken all messages? Nothing is ordered behind answers of this endpoint,
  * and RMA operations do not wait any more. (The message that was taken last may be on
  * its way into its buffers.) */
-static bool are_taken(struct shm_conn *conn)
+static bool remote_op_are_taken(struct shm_conn *conn)
 {
 	uint32_t last = conn->out.next - 1, taken;
 	struct shm_lane *lane = conn->out.lane;
@@ -36,7 +36,7 @@ static bool are_taken(struct shm_conn *conn)
 	if ((int32_t)(taken - conn->access.passed) > 0 && (int32_t)(taken - last) <= 0)
 		conn->access.passed = taken;
 	while (conn->access.passed != last &&
-		!is_message(lane, conn->access.passed + 1))
+		!remote_op_is_message(lane, conn->access.passed + 1))
 		conn->access.passed++;
 	return conn->access.passed == last;
 }
@@ -50,14 +50,14 @@ bool shm_remote_is_in_order(struct shm_conn *conn)
 		shm_verdict_poll(conn);
 	if (wf_unlikely(conn->err || conn->waits.unsettled || shm_verdict_is_due(conn)))
 		return false;
-	return are_taken(conn);
+	return remote_op_are_taken(conn);
 }
 
 /* ---- regions ---- */
 
 /* On memory that is not mapped, does the operation take less time as a request, which
  * is one record? Not if the peer leaves requests unread. */
-static inline bool is_small(struct shm_conn *conn, const struct wf_op *op)
+static inline bool remote_op_is_small(struct shm_conn *conn, const struct wf_op *op)
 {
 	size_t max =
 		op->kind == WF_OP_READ ? SHM_REMOTE_SMALL_READ : SHM_REMOTE_SMALL_WRITE;
@@ -67,11 +67,12 @@ static inline bool is_small(struct shm_conn *conn, const struct wf_op *op)
 }
 
 /* Is it known to be such an operation? */
-static inline bool is_known_small(struct shm_conn *conn, const struct wf_op *op)
+static inline bool remote_op_is_known_small(
+	struct shm_conn *conn, const struct wf_op *op)
 {
 	struct shm_remote *remote = conn->access.remote;
 
-	if (!remote || !remote->small_left || !is_small(conn, op) ||
+	if (!remote || !remote->small_left || !remote_op_is_small(conn, op) ||
 		op->rma->key != remote->small_key)
 		return false;
 	remote->small_left--;
@@ -79,10 +80,10 @@ static inline bool is_known_small(struct shm_conn *conn, const struct wf_op *op)
 }
 
 /* The region of @op is in the window. */
-static bool is_found_small(
+static bool remote_op_is_found_small(
 	struct shm_conn *conn, const struct wf_op *op, const struct shm_window *window)
 {
-	if (window->at || !is_small(conn, op))
+	if (window->at || !remote_op_is_small(conn, op))
 		return false;
 	if (window->is_examined) {
 		conn->access.remote->small_key = op->rma->key;
@@ -110,7 +111,8 @@ enum shm_reach shm_remote_judge(
 	if (reach != SHM_REACH_MEMORY)
 		return reach;
 	/* The target knows whether it counts an access to no bytes. */
-	return (window ? is_found_small(conn, op, window) : is_small(conn, op))
+	return (window ? remote_op_is_found_small(conn, op, window)
+		       : remote_op_is_small(conn, op))
 		       ? SHM_REACH_LANE
 		       : SHM_REACH_MEMORY;
 }
@@ -134,7 +136,7 @@ bool shm_remote_tell(struct shm_conn *conn, const struct wf_op *op, uint64_t id)
 	return true;
 }
 
-static void refuse(struct shm_conn *conn, const struct wf_op *op, int err)
+static void remote_op_refuse(struct shm_conn *conn, const struct wf_op *op, int err)
 {
 	shm_tx_report_failure(conn->ep, &(struct shm_failure){ .kind = op->kind,
 						.err = err,
@@ -144,7 +146,7 @@ static void refuse(struct shm_conn *conn, const struct wf_op *op, int err)
 						.peer = shm_conn_name(conn) });
 }
 
-static void complete(struct shm_conn *conn, const struct wf_op *op)
+static void remote_op_complete(struct shm_conn *conn, const struct wf_op *op)
 {
 	const struct wf_op_report *report = &wf_op_reports[op->kind];
 
@@ -153,14 +155,14 @@ static void complete(struct shm_conn *conn, const struct wf_op *op)
 }
 
 /* Perform the whole operation, which is in order. */
-static enum shm_started start_now(
+static enum shm_started remote_op_start_now(
 	struct shm_conn *conn, const struct wf_op *op, struct shm_step *step)
 {
 	switch (shm_remote_perform(conn, op, UINT64_MAX, step)) {
 	case SHM_REACH_LANE:
 		return SHM_START_LANE;
 	case SHM_REACH_REFUSED:
-		refuse(conn, op, step->err);
+		remote_op_refuse(conn, op, step->err);
 		return SHM_STARTED;
 	default:
 		break;
@@ -170,7 +172,7 @@ static enum shm_started start_now(
 	if (shm_remote_tells(op, step) &&
 		(shm_remote_wants_ack(op) || !shm_remote_tell(conn, op, SHM_ID_NONE)))
 		return SHM_START_QUEUE;
-	complete(conn, op);
+	remote_op_complete(conn, op);
 	return SHM_STARTED;
 }
 
@@ -179,7 +181,7 @@ enum shm_started shm_remote_start(struct shm_conn *conn, const struct wf_op *op)
 	struct shm_step step = { 0 };
 	enum shm_reach reach;
 
-	if (is_known_small(conn, op))
+	if (remote_op_is_known_small(conn, op))
 		return SHM_START_LANE;
 	reach = shm_remote_judge(conn, op, &step);
 	if (reach == SHM_REACH_LANE)
@@ -189,11 +191,11 @@ enum shm_started shm_remote_start(struct shm_conn *conn, const struct wf_op *op)
 		!shm_remote_is_in_order(conn))
 		return SHM_START_QUEUE;
 	if (reach == SHM_REACH_REFUSED) {
-		refuse(conn, op, step.err);
+		remote_op_refuse(conn, op, step.err);
 		return SHM_STARTED;
 	}
 	if (shm_remote_tells(op, &step) &&
 		(shm_remote_wants_ack(op) || !shm_out_has_space(conn)))
 		return SHM_START_QUEUE;
-	return start_now(conn, op, &step);
+	return remote_op_start_now(conn, op, &step);
 }

@@ -28,7 +28,7 @@
 /* Is @at the position of a record of this endpoint, from which the following records
  * end where the writer is? The dead reader may have been in the middle of storing its
  * position. */
-static bool fits(const struct shm_conn *conn, struct shm_reader at)
+static bool replay_fits(const struct shm_conn *conn, struct shm_reader at)
 {
 	struct shm_record rec;
 	uint64_t head;
@@ -41,7 +41,8 @@ static bool fits(const struct shm_conn *conn, struct shm_reader at)
 	return at.pos == conn->out.pos;
 }
 
-static bool find_position(struct shm_conn *conn, uint32_t taken, struct shm_reader *ret)
+static bool replay_find_position(
+	struct shm_conn *conn, uint32_t taken, struct shm_reader *ret)
 {
 	struct shm_writer *out = &conn->out;
 
@@ -50,15 +51,15 @@ static bool find_position(struct shm_conn *conn, uint32_t taken, struct shm_read
 	*ret = (struct shm_reader){
 		.lane = out->lane, .next = out->seen_slots + 1, .pos = out->seen_pos
 	};
-	if (fits(conn, *ret))
+	if (replay_fits(conn, *ret))
 		return true;
 	ret->next = taken + 1;
-	return out->next - ret->next <= SHM_SLOTS && fits(conn, *ret);
+	return out->next - ret->next <= SHM_SLOTS && replay_fits(conn, *ret);
 }
 
 /* The payload of a message in pieces: the first one is that of @rec, which is number
  * at.next; the others are the records behind it. NULL: they are not, or no memory. */
-static uint8_t *join(
+static uint8_t *replay_join(
 	const struct shm_conn *conn, struct shm_reader at, const struct shm_record *rec)
 {
 	struct shm_record piece = *rec;
@@ -85,7 +86,8 @@ static uint8_t *join(
 	return NULL;
 }
 
-static struct shm_tx *message(struct shm_conn *conn, const struct shm_record *rec)
+static struct shm_tx *replay_message(
+	struct shm_conn *conn, const struct shm_record *rec)
 {
 	struct wf_op op = {
 		.kind = rec->kind == SHM_REC_TAGGED ? WF_OP_TSEND : WF_OP_SEND,
@@ -111,23 +113,23 @@ static struct shm_tx *message(struct shm_conn *conn, const struct shm_record *re
 }
 
 /* @at is at @rec, and behind its bytes. */
-static struct shm_tx *joined_message(struct shm_conn *conn, const struct shm_reader *at,
-	const struct shm_record *rec)
+static struct shm_tx *replay_joined_message(struct shm_conn *conn,
+	const struct shm_reader *at, const struct shm_record *rec)
 {
 	struct shm_record whole = *rec;
-	uint8_t *payload = join(conn, *at, rec);
+	uint8_t *payload = replay_join(conn, *at, rec);
 	struct shm_tx *tx;
 
 	if (!payload)
 		return NULL;
 	whole.blob = payload;
 	whole.len = rec->total;
-	tx = message(conn, &whole);
+	tx = replay_message(conn, &whole);
 	free(payload);
 	return tx;
 }
 
-static bool is_message(const struct shm_record *rec)
+static bool replay_is_message(const struct shm_record *rec)
 {
 	return (rec->kind == SHM_REC_MSG || rec->kind == SHM_REC_TAGGED) &&
 	       !(rec->flags & (SHM_FLAG_ACK | SHM_FLAG_MATCH));
@@ -135,7 +137,7 @@ static bool is_message(const struct shm_record *rec)
 
 /* Queue the messages in the lane that the peer never took behind @last of its pending
  * operations. Returns the last one. */
-static struct wf_list *queue_lane(struct shm_conn *conn, struct wf_list *last)
+static struct wf_list *replay_queue_lane(struct shm_conn *conn, struct wf_list *last)
 {
 	/* acquire: the socket is closed, so all that the peer stored is visible. */
 	uint32_t taken =
@@ -144,17 +146,17 @@ static struct wf_list *queue_lane(struct shm_conn *conn, struct wf_list *last)
 	struct shm_record rec;
 	struct shm_tx *tx;
 
-	if (!find_position(conn, taken, &at))
+	if (!replay_find_position(conn, taken, &at))
 		return last;
 	for (; at.next != conn->out.next; at.next++) {
 		if (!shm_record_decode(&at, shm_reader_head(&at), &rec))
 			break;
 		if ((int32_t)(at.next - taken) <= 0)
 			continue;
-		if (!is_message(&rec))
+		if (!replay_is_message(&rec))
 			continue;
-		tx = rec.flags & SHM_FLAG_MORE ? joined_message(conn, &at, &rec)
-					       : message(conn, &rec);
+		tx = rec.flags & SHM_FLAG_MORE ? replay_joined_message(conn, &at, &rec)
+					       : replay_message(conn, &rec);
 		if (!tx)
 			break;
 		wf_list_insert_after(last, &tx->link);
@@ -166,7 +168,7 @@ static struct wf_list *queue_lane(struct shm_conn *conn, struct wf_list *last)
 void shm_replay(struct shm_conn *conn)
 {
 	struct shm_peer *peer = conn->peer;
-	struct wf_list *last = queue_lane(conn, &peer->remote.pending), *link;
+	struct wf_list *last = replay_queue_lane(conn, &peer->remote.pending), *link;
 
 	while ((link = wf_list_pop(&conn->queue.txq))) {
 		wf_list_insert_after(last, link);

@@ -24,16 +24,16 @@ int shm_recv_resp(struct shm_conn *conn, const struct shm_record *rec)
 }
 
 /* May an acknowledgement without data end the operation? */
-static bool may_end(const struct shm_tx *tx)
+static bool results_may_end(const struct shm_tx *tx)
 {
 	return tx->op != WF_OP_COUNT && tx->op != WF_OP_FETCH &&
 	       tx->op != WF_OP_COMPARE && (tx->op != WF_OP_READ || !tx->local.len);
 }
 
 /* 0 or -FI_EPROTO. */
-static int acked(struct shm_conn *conn, struct shm_tx *tx)
+static int results_acked(struct shm_conn *conn, struct shm_tx *tx)
 {
-	if (!tx || !may_end(tx))
+	if (!tx || !results_may_end(tx))
 		return -FI_EPROTO;
 	shm_tx_settle(conn, tx, 0);
 	return 0;
@@ -47,7 +47,7 @@ int shm_recv_ack(struct shm_conn *conn, const struct shm_record *rec)
 		return -FI_EPROTO;
 	for (size_t at = 0; at < rec->len; at += sizeof(id)) {
 		memcpy(&id, rec->blob + at, sizeof(id));
-		if (acked(conn, shm_id_find(conn, id, SHM_ID_TX)))
+		if (results_acked(conn, shm_id_find(conn, id, SHM_ID_TX)))
 			return -FI_EPROTO;
 	}
 	return 0;

@@ -14,7 +14,7 @@ enum {
 	ACKS_MAX = 1 << 16, /* limit of acknowledgements that a peer has not read */
 };
 
-static int no_such_kind(struct shm_conn *conn, const struct shm_record *rec)
+static int rx_no_such_kind(struct shm_conn *conn, const struct shm_record *rec)
 {
 	(void)conn;
 	(void)rec;
@@ -23,7 +23,7 @@ static int no_such_kind(struct shm_conn *conn, const struct shm_record *rec)
 
 static int (*const handlers[SHM_REC_KINDS])(
 	struct shm_conn *conn, const struct shm_record *rec) = {
-	[SHM_REC_NONE] = no_such_kind,
+	[SHM_REC_NONE] = rx_no_such_kind,
 	[SHM_REC_MSG] = shm_recv_msg,
 	[SHM_REC_TAGGED] = shm_recv_msg,
 	[SHM_REC_RTS] = shm_recv_rts,
@@ -42,7 +42,7 @@ static int (*const handlers[SHM_REC_KINDS])(
 	[SHM_REC_GONE] = shm_recv_gone,
 };
 
-static __attribute__((noinline)) bool answers_full(struct shm_conn *conn)
+static __attribute__((noinline)) bool rx_answers_full(struct shm_conn *conn)
 {
 	const struct wf_budget *budget = &conn->ep->answers;
 	size_t bytes = conn->queue.answer_bytes;
@@ -54,10 +54,10 @@ static __attribute__((noinline)) bool answers_full(struct shm_conn *conn)
 
 /* Stop reading from a peer that does not read its answers, or that has as much memory
  * for answers or unexpected messages as it may have (objects/conn/budget.h). */
-static inline bool choked(struct shm_conn *conn)
+static inline bool rx_choked(struct shm_conn *conn)
 {
 	return wf_unlikely(conn->queue.ack_count > ACKS_MAX) ||
-	       (wf_unlikely(conn->queue.answer_bytes) && answers_full(conn)) ||
+	       (wf_unlikely(conn->queue.answer_bytes) && rx_answers_full(conn)) ||
 	       (wf_unlikely(conn->unexp.bytes) &&
 		       !wf_unexp_admits(
 			       &conn->ep->unexp, &conn->unexp, &conn->peer->remote, 0));
@@ -66,7 +66,7 @@ static inline bool choked(struct shm_conn *conn)
 /* Describe a message of @type in one slot, which has remote CQ data if @data is true.
  * False: the caller takes the long path. @sources: the endpoint wants to know where
  * messages come from. */
-WF_INLINE bool describe(struct shm_conn *conn, const struct shm_slot *slot,
+WF_INLINE bool rx_describe(struct shm_conn *conn, const struct shm_slot *slot,
 	uint64_t head, uint64_t type, bool data, bool sources,
 	struct wf_srx_arrival *ret_msg)
 {
@@ -99,48 +99,48 @@ WF_INLINE bool describe(struct shm_conn *conn, const struct shm_slot *slot,
 
 /* deliver for a message of @type, with remote CQ data or without: the compiler knows
  * both of frequent messages. */
-WF_INLINE bool deliver_as(struct shm_conn *conn, struct wf_delivery to,
+WF_INLINE bool rx_deliver_as(struct shm_conn *conn, struct wf_delivery to,
 	const struct shm_slot *slot, uint64_t head, uint64_t type, const bool data,
 	const bool sources)
 {
 	struct wf_srx_arrival msg;
 
-	return describe(conn, slot, head, type, data, sources, &msg) &&
+	return rx_describe(conn, slot, head, type, data, sources, &msg) &&
 	       wf_ep_deliver_inline(to, type, &msg);
 }
 
 /* The same for a message with data to an endpoint that wants no sources. Out of line,
  * because such messages are rare, and in line they slow down those without data. */
-static __attribute__((noinline)) bool deliver_with_data(struct shm_conn *conn,
+static __attribute__((noinline)) bool rx_deliver_with_data(struct shm_conn *conn,
 	const struct shm_slot *slot, uint64_t head, uint64_t type)
 {
 	struct wf_srx_arrival msg;
 
-	return describe(conn, slot, head, type, true, false, &msg) &&
+	return rx_describe(conn, slot, head, type, true, false, &msg) &&
 	       wf_ep_deliver(&conn->ep->ep, type, &msg);
 }
 
 /* The fast path of a message in one slot, to an endpoint of which @to.srx is set.
  * False: the caller takes the long path. */
-WF_INLINE bool deliver(struct shm_conn *conn, struct wf_delivery to,
+WF_INLINE bool rx_deliver(struct shm_conn *conn, struct wf_delivery to,
 	const struct shm_slot *slot, uint64_t head, const bool sources)
 {
 	uint32_t form = shm_head_form(head);
 	uint64_t type = FI_TAGGED;
 
 	if (wf_likely(form == SHM_FORM(SHM_REC_TAGGED, 0)))
-		return deliver_as(conn, to, slot, head, FI_TAGGED, false, sources);
+		return rx_deliver_as(conn, to, slot, head, FI_TAGGED, false, sources);
 	if (form == SHM_FORM(SHM_REC_MSG, 0))
-		return deliver_as(conn, to, slot, head, FI_MSG, false, sources);
+		return rx_deliver_as(conn, to, slot, head, FI_MSG, false, sources);
 	if (form == SHM_FORM(SHM_REC_MSG, SHM_FLAG_DATA))
 		type = FI_MSG;
 	else if (form != SHM_FORM(SHM_REC_TAGGED, SHM_FLAG_DATA))
 		return false;
-	return sources ? deliver_as(conn, to, slot, head, type, true, true)
-		       : deliver_with_data(conn, slot, head, type);
+	return sources ? rx_deliver_as(conn, to, slot, head, type, true, true)
+		       : rx_deliver_with_data(conn, slot, head, type);
 }
 
-static inline bool may_be_withdrawn(uint64_t head)
+static inline bool rx_may_be_withdrawn(uint64_t head)
 {
 	uint8_t kind = shm_head_kind(head);
 
@@ -148,11 +148,11 @@ static inline bool may_be_withdrawn(uint64_t head)
 }
 
 /* Handle one record. False: it was malformed, and the connection failed. */
-static bool handle(struct shm_conn *conn, uint64_t head)
+static bool rx_handle(struct shm_conn *conn, uint64_t head)
 {
 	struct shm_record rec;
 
-	if (may_be_withdrawn(head))
+	if (rx_may_be_withdrawn(head))
 		head = shm_reader_again(&conn->in, conn->ep->regions.fence);
 	if (shm_head_kind(head) == SHM_REC_WRITE && shm_recv_small_write(conn, head))
 		return true;
@@ -168,7 +168,7 @@ enum path { LONG, FAST, FAST_WITH_SOURCES };
 
 /* Read the record with @head and those behind it. Unless @path is LONG, @to.srx is set.
  * Returns their number. */
-WF_INLINE unsigned int read_records(struct shm_conn *conn, uint64_t head,
+WF_INLINE unsigned int rx_read_records(struct shm_conn *conn, uint64_t head,
 	struct wf_delivery to, const enum path path)
 {
 	struct shm_reader *in = &conn->in;
@@ -183,12 +183,12 @@ WF_INLINE unsigned int read_records(struct shm_conn *conn, uint64_t head,
 	do {
 		shm_reader_take(in);
 		/* A message that is delivered at once cannot choke the connection. */
-		if (path != LONG && wf_likely(deliver(conn, to, slot, head,
+		if (path != LONG && wf_likely(rx_deliver(conn, to, slot, head,
 					    path == FAST_WITH_SOURCES))) {
 			report = shm_reader_advance_slot(in);
-		} else if (wf_likely(handle(conn, head))) {
+		} else if (wf_likely(rx_handle(conn, head))) {
 			report = shm_reader_advance(in);
-			if (wf_unlikely(choked(conn)))
+			if (wf_unlikely(rx_choked(conn)))
 				left = 1;
 		} else {
 			break;
@@ -205,42 +205,42 @@ WF_INLINE unsigned int read_records(struct shm_conn *conn, uint64_t head,
 	return in->next - first;
 }
 
-static __attribute__((noinline)) unsigned int read_with_sources(
+static __attribute__((noinline)) unsigned int rx_read_with_sources(
 	struct shm_conn *conn, uint64_t head, struct wf_delivery to)
 {
-	return read_records(conn, head, to, FAST_WITH_SOURCES);
+	return rx_read_records(conn, head, to, FAST_WITH_SOURCES);
 }
 
-static __attribute__((noinline)) unsigned int read_slowly(
+static __attribute__((noinline)) unsigned int rx_read_slowly(
 	struct shm_conn *conn, uint64_t head)
 {
-	return read_records(conn, head, (struct wf_delivery){ .srx = NULL }, LONG);
+	return rx_read_records(conn, head, (struct wf_delivery){ .srx = NULL }, LONG);
 }
 
-WF_INLINE unsigned int read_all(struct shm_conn *conn, uint64_t head)
+WF_INLINE unsigned int rx_read_all(struct shm_conn *conn, uint64_t head)
 {
 	struct shm_ep *ep = conn->ep;
 	struct wf_delivery to;
 
 	if (wf_unlikely(!ep->ep.srx))
-		return read_slowly(conn, head);
+		return rx_read_slowly(conn, head);
 	to = wf_delivery_of(&ep->ep);
 	if (wf_unlikely(!to.srx))
-		return read_slowly(conn, head);
+		return rx_read_slowly(conn, head);
 	if (ep->unexp.wants.index)
-		return read_with_sources(conn, head, to);
-	return read_records(conn, head, to, FAST);
+		return rx_read_with_sources(conn, head, to);
+	return rx_read_records(conn, head, to, FAST);
 }
 
 unsigned int shm_rx_from(struct shm_conn *conn, uint64_t head)
 {
 	unsigned int count = 0;
 
-	if (head && wf_likely(!choked(conn))) {
+	if (head && wf_likely(!rx_choked(conn))) {
 		conn->polling = true;
 		shm_writer_prefetch(&conn->out, head);
 		shm_reader_expect(&conn->in, head);
-		count = read_all(conn, head);
+		count = rx_read_all(conn, head);
 		conn->polling = false;
 		conn->out.heard = conn->in.next - 1;
 	}

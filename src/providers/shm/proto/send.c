@@ -10,13 +10,14 @@
 
 /* Starting of operations that were posted: written at once, or queued. */
 
-static inline uint8_t message_kind(const struct wf_op *op)
+static inline uint8_t send_message_kind(const struct wf_op *op)
 {
 	return op->kind == WF_OP_TSEND ? SHM_REC_TAGGED : SHM_REC_MSG;
 }
 
 /* Fill the slot of a message, except its payload and its head, which publishes it. */
-static inline struct shm_slot *open_slot(struct shm_conn *conn, const struct wf_op *op)
+static inline struct shm_slot *send_open_slot(
+	struct shm_conn *conn, const struct wf_op *op)
 {
 	struct shm_slot *slot = shm_writer_slot(&conn->out);
 
@@ -26,21 +27,21 @@ static inline struct shm_slot *open_slot(struct shm_conn *conn, const struct wf_
 }
 
 /* Publish the slot of a message, and complete the message. */
-static inline void close_slot(struct shm_conn *conn, struct shm_slot *slot,
+static inline void send_close_slot(struct shm_conn *conn, struct shm_slot *slot,
 	const struct wf_op *op, uint8_t flags, size_t len)
 {
 	struct shm_ep *ep = conn->ep;
 
 	if (op->flags & FI_REMOTE_CQ_DATA)
 		flags |= SHM_FLAG_DATA;
-	shm_writer_commit(&conn->out, slot, message_kind(op), flags, len);
+	shm_writer_commit(&conn->out, slot, send_message_kind(op), flags, len);
 	shm_out_wake(conn);
 	wf_ep_op_end(&ep->ep, op, 0);
 }
 
 /* Write a message whose payload goes through the byte ring. False: the ring has no
  * space. */
-static bool write_bytes(struct shm_conn *conn, const struct wf_op *op)
+static bool send_write_bytes(struct shm_conn *conn, const struct wf_op *op)
 {
 	uint32_t len = (uint32_t)op->len;
 	bool ahead = shm_reuse_begin(conn, len);
@@ -55,10 +56,10 @@ static bool write_bytes(struct shm_conn *conn, const struct wf_op *op)
 	/* The slot is written last, because the reader polls its cache line all the
 	 * time. */
 	(void)wf_iov_gather(to, op->iov, op->iov_count);
-	slot = open_slot(conn, op);
+	slot = send_open_slot(conn, op);
 	shm_out_describe(conn, slot, len, 0);
 	shm_writer_bytes_done(&conn->out, flags, len);
-	close_slot(conn, slot, op, flags, 0);
+	send_close_slot(conn, slot, op, flags, 0);
 	if (ahead)
 		shm_reuse_prefetch(conn, len);
 	if (len >= SHM_REUSE_MIN)
@@ -68,33 +69,35 @@ static bool write_bytes(struct shm_conn *conn, const struct wf_op *op)
 
 /* Write a message that is longer than a slot: in pieces if the peer waits for it, else
  * as a whole. False: no space. */
-static bool write_long(struct shm_conn *conn, const struct wf_op *op)
+static bool send_write_long(struct shm_conn *conn, const struct wf_op *op)
 {
 	if (!shm_pieces_write(conn, op))
-		return write_bytes(conn, op);
+		return send_write_bytes(conn, op);
 	wf_ep_op_end(&conn->ep->ep, op, 0);
 	return true;
 }
 
 /* Write a message that is complete once it is in the lane. False: it has to be queued.
  */
-static inline bool write_message(struct shm_conn *conn, const struct wf_op *op)
+static inline bool send_write_message(struct shm_conn *conn, const struct wf_op *op)
 {
 	struct shm_slot *slot;
 
 	if (!conn->queue.idle || !shm_out_has_space(conn))
 		return false;
 	if (op->len > SHM_INLINE_MAX)
-		return shm_out_is_eager(op->len, op->flags) && write_long(conn, op);
-	slot = open_slot(conn, op);
+		return shm_out_is_eager(op->len, op->flags) &&
+		       send_write_long(conn, op);
+	slot = send_open_slot(conn, op);
 	(void)wf_iov_gather(slot->blob, op->iov, op->iov_count);
-	close_slot(conn, slot, op, 0, op->len);
+	send_close_slot(conn, slot, op, 0, op->len);
 	return true;
 }
 
 /* Queue @op on @list, where it waits for space in the lane, or for a connection. 0;
  * -FI_EAGAIN: the transmit queue is full; -FI_ENOMEM. */
-static ssize_t queue(struct shm_ep *ep, struct wf_list *list, const struct wf_op *op)
+static ssize_t shm_send_queue(
+	struct shm_ep *ep, struct wf_list *list, const struct wf_op *op)
 {
 	struct shm_tx *tx;
 
@@ -108,16 +111,16 @@ static ssize_t queue(struct shm_ep *ep, struct wf_list *list, const struct wf_op
 }
 
 /* Queue an operation that waits for a connection. */
-static ssize_t queue_unconnected(
+static ssize_t shm_send_queue_unconnected(
 	struct shm_ep *ep, struct wf_list *list, const struct wf_op *op)
 {
 	wf_ep_want(&ep->ep);
-	return queue(ep, list, op);
+	return shm_send_queue(ep, list, op);
 }
 
-static ssize_t queue_on(struct shm_conn *conn, const struct wf_op *op)
+static ssize_t send_queue_on(struct shm_conn *conn, const struct wf_op *op)
 {
-	ssize_t ret = queue(conn->ep, &conn->queue.txq, op);
+	ssize_t ret = shm_send_queue(conn->ep, &conn->queue.txq, op);
 
 	if (!ret)
 		shm_out_dirty(conn);
@@ -131,13 +134,13 @@ static ssize_t queue_on(struct shm_conn *conn, const struct wf_op *op)
 
 /* Queue a message. If nothing is before it, its record mostly is in the lane when this
  * returns. */
-static ssize_t queue_message(struct shm_conn *conn, const struct wf_op *op)
+static ssize_t send_queue_message(struct shm_conn *conn, const struct wf_op *op)
 {
 	ssize_t ret;
 
 	if (!conn->queue.idle)
-		return queue_on(conn, op);
-	ret = queue(conn->ep, &conn->queue.txq, op);
+		return send_queue_on(conn, op);
+	ret = shm_send_queue(conn->ep, &conn->queue.txq, op);
 	if (!ret)
 		(void)shm_out_send_ops(conn);
 	if (!wf_list_empty(&conn->queue.txq))
@@ -146,7 +149,7 @@ static ssize_t queue_message(struct shm_conn *conn, const struct wf_op *op)
 }
 
 /* Write a message of at most SHM_INLINE_MAX bytes; the lane has a free slot. */
-static inline void write_small(struct shm_conn *conn, enum wf_op_kind kind,
+static inline void send_write_small(struct shm_conn *conn, enum wf_op_kind kind,
 	uint8_t flags, const void *buf, size_t len, uint64_t tag, uint64_t data)
 {
 	struct shm_slot *slot = shm_writer_slot(&conn->out);
@@ -170,7 +173,7 @@ static inline ssize_t send_small(struct wf_ep *wf, enum wf_op_kind kind, uint8_t
 	wf_lock(&wf->lock);
 	conn = shm_peer_conn(shm_ep_of(wf), addr);
 	if (wf_likely(conn && conn->queue.idle && shm_out_has_space(conn))) {
-		write_small(conn, kind, flags, buf, len, tag, data);
+		send_write_small(conn, kind, flags, buf, len, tag, data);
 		shm_out_wake(conn);
 		ret = 0;
 	}
@@ -206,14 +209,14 @@ ssize_t shm_send_small(struct wf_ep *wf, enum wf_op_kind kind, const void *buf,
 		wf_unlock(&wf->lock);
 		return send_small_slow(wf, kind, buf, len, addr, tag);
 	}
-	write_small(conn, kind, 0, buf, len, tag, 0);
+	send_write_small(conn, kind, 0, buf, len, tag, 0);
 	wf_unlock(&wf->lock);
 	return 0;
 }
 
 /* Start an RMA or atomic operation: at once, on the peer's memory or through the lane;
  * or queue it. */
-static ssize_t start_access(struct shm_conn *conn, const struct wf_op *op)
+static ssize_t send_start_access(struct shm_conn *conn, const struct wf_op *op)
 {
 	enum shm_started how = shm_remote_start(conn, op);
 	ssize_t ret = 0;
@@ -222,7 +225,7 @@ static ssize_t start_access(struct shm_conn *conn, const struct wf_op *op)
 		return 0;
 	if (how == SHM_START_LANE && shm_small_start(conn, op, &ret))
 		return ret;
-	return queue_on(conn, op);
+	return send_queue_on(conn, op);
 }
 
 ssize_t shm_start(struct wf_ep *wf, struct wf_op *op)
@@ -237,12 +240,13 @@ ssize_t shm_start(struct wf_ep *wf, struct wf_op *op)
 	if (wf_unlikely(ret))
 		goto out;
 	if (wf_unlikely(!conn))
-		ret = op->flags & WF_OP_REACHED ? -FI_ENOTCONN
-						: queue_unconnected(ep, wait, op);
+		ret = op->flags & WF_OP_REACHED
+			      ? -FI_ENOTCONN
+			      : shm_send_queue_unconnected(ep, wait, op);
 	else if (op->kind != WF_OP_TSEND && op->kind != WF_OP_SEND)
-		ret = start_access(conn, op);
-	else if (op->flags & WF_OP_NOT_SMALL || !write_message(conn, op))
-		ret = queue_message(conn, op);
+		ret = send_start_access(conn, op);
+	else if (op->flags & WF_OP_NOT_SMALL || !send_write_message(conn, op))
+		ret = send_queue_message(conn, op);
 out:
 	wf_unlock(&wf->lock);
 	return ret;

@@ -14,7 +14,7 @@
 
 /* Bytes for counters of bytes: the length of an atomic is that of its segments, also if
  * it has no operands. */
-static size_t length_of(const struct shm_tx *tx)
+static size_t tx_length_of(const struct shm_tx *tx)
 {
 	size_t len = 0;
 
@@ -36,7 +36,7 @@ struct shm_tx *shm_tx_blank(struct shm_ep *ep)
 	return tx;
 }
 
-static void keep_local(struct shm_span *local, const struct wf_op *op)
+static void tx_keep_local(struct shm_span *local, const struct wf_op *op)
 {
 	local->count = (uint8_t)op->iov_count;
 	for (size_t i = 0; i < op->iov_count; i++)
@@ -45,7 +45,7 @@ static void keep_local(struct shm_span *local, const struct wf_op *op)
 
 /* Copy what an injected operation sends. The comparands of an atomic operation are
  * behind its operands. */
-static bool keep_buffers(struct shm_tx *tx, const struct wf_op *op)
+static bool tx_keep_buffers(struct shm_tx *tx, const struct wf_op *op)
 {
 	struct shm_span *local = &tx->local;
 	size_t comparands =
@@ -64,11 +64,11 @@ static bool keep_buffers(struct shm_tx *tx, const struct wf_op *op)
 		local->count = 1;
 		return true;
 	}
-	keep_local(local, op);
+	tx_keep_local(local, op);
 	return true;
 }
 
-static void keep_atomic(struct shm_tx *tx, const struct wf_op_atomic *atomic)
+static void tx_keep_atomic(struct shm_tx *tx, const struct wf_op_atomic *atomic)
 {
 	tx->atomic.datatype = (uint8_t)atomic->datatype;
 	tx->atomic.op = (uint8_t)atomic->op;
@@ -85,7 +85,7 @@ static void keep_atomic(struct shm_tx *tx, const struct wf_op_atomic *atomic)
 	}
 }
 
-static void keep_op(struct shm_ep *ep, struct shm_tx *tx, const struct wf_op *op)
+static void tx_keep_op(struct shm_ep *ep, struct shm_tx *tx, const struct wf_op *op)
 {
 	tx->local.len = op->len;
 	tx->local.past = shm_is_past(op->len);
@@ -99,7 +99,7 @@ static void keep_op(struct shm_ep *ep, struct shm_tx *tx, const struct wf_op *op
 	for (size_t i = 0; i < op->rma_count; i++)
 		tx->seg[i] = op->rma[i];
 	if (op->atomic)
-		keep_atomic(tx, op->atomic);
+		tx_keep_atomic(tx, op->atomic);
 	ep->tx.pending++;
 }
 
@@ -109,11 +109,11 @@ struct shm_tx *shm_tx_new(struct shm_ep *ep, const struct wf_op *op)
 
 	if (!tx)
 		return NULL;
-	if (!keep_buffers(tx, op)) {
+	if (!tx_keep_buffers(tx, op)) {
 		wf_pool_put(&ep->tx.pool, tx);
 		return NULL;
 	}
-	keep_op(ep, tx, op);
+	tx_keep_op(ep, tx, op);
 	return tx;
 }
 
@@ -137,8 +137,8 @@ void shm_tx_describe(
 	*atomic = (struct wf_op_atomic){
 		.datatype = (enum fi_datatype)tx->atomic.datatype,
 		.op = (enum fi_op)tx->atomic.op,
-		.size = length_of(tx),
-		.count = length_of(tx) /
+		.size = tx_length_of(tx),
+		.count = tx_length_of(tx) /
 			 wf_atomic_size((enum fi_datatype)tx->atomic.datatype),
 		.result = tx->result,
 		.result_count = tx->atomic.result_count,
@@ -155,20 +155,20 @@ struct shm_tx *shm_tx_sent(struct shm_ep *ep, const struct wf_op *op)
 	if (!tx)
 		return NULL;
 	if (op->kind == WF_OP_READ)
-		keep_local(&tx->local, op);
-	keep_op(ep, tx, op);
+		tx_keep_local(&tx->local, op);
+	tx_keep_op(ep, tx, op);
 	return tx;
 }
 
 /* Is the end of @tx not reported to the application? */
-static bool is_silent(const struct shm_tx *tx)
+static bool tx_is_silent(const struct shm_tx *tx)
 {
 	return tx->op == WF_OP_COUNT || tx->is_completed || tx->parts.whole;
 }
 
 void shm_tx_free(struct shm_ep *ep, struct shm_tx *tx)
 {
-	if (!is_silent(tx))
+	if (!tx_is_silent(tx))
 		ep->tx.pending--;
 	free(tx->copy);
 	wf_pool_put(&ep->tx.pool, tx);
@@ -178,9 +178,9 @@ void shm_tx_complete(struct shm_ep *ep, struct shm_tx *tx)
 {
 	const struct wf_op_report *report = &wf_op_reports[tx->op];
 
-	if (!is_silent(tx))
+	if (!tx_is_silent(tx))
 		wf_ep_tx_done(&ep->ep, report->cntr, tx->context, tx->op_flags,
-			report->comp_flags, length_of(tx));
+			report->comp_flags, tx_length_of(tx));
 	shm_tx_free(ep, tx);
 }
 
@@ -204,7 +204,7 @@ void shm_tx_report_failure(struct shm_ep *ep, const struct shm_failure *failure)
 
 void shm_tx_fail(struct shm_ep *ep, struct shm_tx *tx, int err, const char *peer)
 {
-	if (!is_silent(tx))
+	if (!tx_is_silent(tx))
 		shm_tx_report_failure(
 			ep, &(struct shm_failure){ .kind = (enum wf_op_kind)tx->op,
 				    .err = err,

@@ -15,7 +15,7 @@ enum { SEALS = F_SEAL_SHRINK | F_SEAL_GROW };
 
 enum { WARM_BYTES = 16 << 10 };
 
-static int map(int fd, struct shm_segment **ret_segment)
+static int segment_map(int fd, struct shm_segment **ret_segment)
 {
 	void *mem = mmap(NULL, sizeof(struct shm_segment), PROT_READ | PROT_WRITE,
 		MAP_SHARED, fd, 0);
@@ -35,7 +35,7 @@ int shm_segment_new(int *ret_fd, struct shm_segment **ret_segment)
 
 	if (fd < 0)
 		return fd;
-	ret = map(fd, ret_segment);
+	ret = segment_map(fd, ret_segment);
 	if (ret)
 		(void)wf_sys_close(fd);
 	else
@@ -51,7 +51,7 @@ int shm_segment_map(int fd, struct shm_segment **ret_segment)
 	if (seals < 0 || (seals & SEALS) != SEALS || fstat(fd, &st) ||
 		st.st_size != sizeof(struct shm_segment))
 		return -EINVAL;
-	return map(fd, ret_segment);
+	return segment_map(fd, ret_segment);
 }
 
 void shm_segment_warm(struct shm_segment *segment)

@@ -25,14 +25,14 @@ static void ask_drop(struct tcp_pep *pep, struct ask *ask)
 	free(ask);
 }
 
-static void reject(struct ask *ask)
+static void ask_reject(struct ask *ask)
 {
 	(void)tcp_cm_reject(&ask->cm, TCP_REASON_BUSY, NULL, 0);
 	(void)shutdown(ask->fd, SHUT_RDWR);
 }
 
 /* The request is complete: report it to the application, which owns it from now on. */
-static void hand_over(struct tcp_pep *pep, struct ask *ask)
+static void ask_hand_over(struct tcp_pep *pep, struct ask *ask)
 {
 	struct tcp_connreq *req = NULL;
 	union wf_sockaddr own;
@@ -47,7 +47,7 @@ static void hand_over(struct tcp_pep *pep, struct ask *ask)
 			&(struct wf_cm_arrival){ &own, &ask->from,
 				tcp_cm_data(&ask->cm), ask->cm.msg.data_len });
 	} else {
-		reject(ask);
+		ask_reject(ask);
 	}
 	ask_drop(pep, ask);
 }
@@ -57,7 +57,7 @@ static void ask_go_on(struct tcp_pep *pep, struct ask *ask, int ret)
 	struct epoll_event event = { .data.ptr = ask };
 
 	if (ret > 0 && ask->cm.state == TCP_CM_ASKED) {
-		hand_over(pep, ask);
+		ask_hand_over(pep, ask);
 	} else if (ret) {
 		(void)shutdown(ask->fd, SHUT_RDWR);
 		ask_drop(pep, ask);
@@ -67,7 +67,7 @@ static void ask_go_on(struct tcp_pep *pep, struct ask *ask, int ret)
 	}
 }
 
-static void accept_one(struct tcp_pep *pep, int fd, const union wf_sockaddr *from)
+static void ask_accept_one(struct tcp_pep *pep, int fd, const union wf_sockaddr *from)
 {
 	struct tcp_cm_own own = {
 		.features = tcp_msg_features(pep->base.info),
@@ -94,7 +94,7 @@ static void accept_one(struct tcp_pep *pep, int fd, const union wf_sockaddr *fro
 	ask_go_on(pep, ask, tcp_cm_progress(&ask->cm));
 }
 
-static void accept_all(struct tcp_pep *pep)
+static void ask_accept_all(struct tcp_pep *pep)
 {
 	union wf_sockaddr from;
 	int fd;
@@ -103,17 +103,17 @@ static void accept_all(struct tcp_pep *pep)
 		if (tcp_listener_accept(&pep->listener, &pep->conf,
 			    pep->base.info->tx_attr->tclass, &fd, &from))
 			return;
-		accept_one(pep, fd, &from);
+		ask_accept_one(pep, fd, &from);
 	}
 }
 
-static void drop_silent(struct tcp_pep *pep, struct ask *ask)
+static void ask_drop_silent(struct tcp_pep *pep, struct ask *ask)
 {
 	tcp_cm_log_silent(&ask->cm);
 	ask_drop(pep, ask);
 }
 
-static bool free_descriptor(struct tcp_listener *listener)
+static bool ask_free_descriptor(struct tcp_listener *listener)
 {
 	struct tcp_pep *pep = wf_container_of(listener, struct tcp_pep, listener);
 	struct ask *ask;
@@ -123,11 +123,11 @@ static bool free_descriptor(struct tcp_listener *listener)
 	ask = wf_list_entry(pep->asks.next, struct ask, link);
 	if (!tcp_cm_silent(&ask->cm, wf_now_ns()))
 		return false;
-	drop_silent(pep, ask);
+	ask_drop_silent(pep, ask);
 	return true;
 }
 
-static void check_deadlines(struct tcp_pep *pep)
+static void ask_check_deadlines(struct tcp_pep *pep)
 {
 	uint64_t now;
 
@@ -142,18 +142,18 @@ static void check_deadlines(struct tcp_pep *pep)
 			ask_go_on(pep, ask, tcp_cm_progress(&ask->cm));
 		else if (pep->ask_count > TCP_SILENT_MAX &&
 			 tcp_cm_silent(&ask->cm, now))
-			drop_silent(pep, ask);
+			ask_drop_silent(pep, ask);
 	}
 }
 
-static struct tcp_pep *pep_of_item(struct wf_progress *item)
+static struct tcp_pep *ask_pep_of_item(struct wf_progress *item)
 {
 	return wf_container_of(item, struct tcp_pep, base.item);
 }
 
-static void pep_run(struct wf_progress *item)
+static void ask_pep_run(struct wf_progress *item)
 {
-	struct tcp_pep *pep = pep_of_item(item);
+	struct tcp_pep *pep = ask_pep_of_item(item);
 	struct epoll_event events[EVENTS_MAX];
 	bool ready = false;
 	int n;
@@ -172,20 +172,21 @@ static void pep_run(struct wf_progress *item)
 			ready = true;
 	}
 	if (ready)
-		accept_all(pep);
-	check_deadlines(pep);
+		ask_accept_all(pep);
+	ask_check_deadlines(pep);
 	wf_unlock(&pep->base.lock);
 }
 
-static int pep_wait_fd(struct wf_progress *item)
+static int ask_pep_wait_fd(struct wf_progress *item)
 {
-	return pep_of_item(item)->epfd;
+	return ask_pep_of_item(item)->epfd;
 }
 
 void tcp_asks_init(struct tcp_pep *pep)
 {
 	wf_list_init(&pep->asks);
-	pep->base.item = (struct wf_progress){ .run = pep_run, .wait_fd = pep_wait_fd };
+	pep->base.item =
+		(struct wf_progress){ .run = ask_pep_run, .wait_fd = ask_pep_wait_fd };
 }
 
 void tcp_asks_drop(struct tcp_pep *pep)
@@ -200,6 +201,6 @@ int tcp_asks_watch(struct tcp_pep *pep)
 
 	if (epoll_ctl(pep->epfd, EPOLL_CTL_ADD, pep->listener.fd, &event))
 		return -errno;
-	pep->listener.free_descriptor = free_descriptor;
+	pep->listener.free_descriptor = ask_free_descriptor;
 	return 0;
 }

@@ -17,17 +17,17 @@
  * lose a header that comes in pieces.
  */
 
-static void set_deadline(struct tcp_cm *cm, int timeout_ms)
+static void cm_set_deadline(struct tcp_cm *cm, int timeout_ms)
 {
 	cm->deadline_ns = wf_deadline_ns(timeout_ms > 0 ? timeout_ms : -1);
 }
 
-static void start(struct tcp_cm *cm, int fd, const struct tcp_cm_own *own,
+static void cm_start(struct tcp_cm *cm, int fd, const struct tcp_cm_own *own,
 	enum tcp_cm_state state)
 {
 	*cm = (struct tcp_cm){ .fd = fd, .state = state, .own = *own };
 	cm->begin_ns = wf_now_ns();
-	set_deadline(cm, own->timeout_ms);
+	cm_set_deadline(cm, own->timeout_ms);
 }
 
 void tcp_cm_start_active(struct tcp_cm *cm, int fd, const struct tcp_cm_own *own,
@@ -40,14 +40,14 @@ void tcp_cm_start_active(struct tcp_cm *cm, int fd, const struct tcp_cm_own *own
 		.reason = own->accepted_yours ? TCP_REASON_CONNECTED : TCP_REASON_NONE,
 	};
 
-	start(cm, fd, own, TCP_CM_CONNECTING);
+	cm_start(cm, fd, own, TCP_CM_CONNECTING);
 	cm->out_len =
 		(uint16_t)tcp_cm_encode(cm->out, TCP_CM_REQUEST, &ext, data, data_len);
 }
 
 void tcp_cm_start_passive(struct tcp_cm *cm, int fd, const struct tcp_cm_own *own)
 {
-	start(cm, fd, own, TCP_CM_READING);
+	cm_start(cm, fd, own, TCP_CM_READING);
 }
 
 uint32_t tcp_cm_events(const struct tcp_cm *cm)
@@ -71,7 +71,7 @@ uint32_t tcp_cm_events(const struct tcp_cm *cm)
 }
 
 /* The address of the other end, for a log line; looked up only when there is one. */
-static const char *peer_text(int fd, char *buf, size_t len)
+static const char *cm_peer_text(int fd, char *buf, size_t len)
 {
 	union wf_sockaddr peer;
 	socklen_t peer_len = sizeof(peer);
@@ -82,7 +82,7 @@ static const char *peer_text(int fd, char *buf, size_t len)
 }
 
 /* Any process can connect and send anything, so the lines are rate-limited. */
-static void log_stranger(const struct tcp_cm *cm, int err)
+static void cm_log_stranger(const struct tcp_cm *cm, int err)
 {
 	char text[WF_SOCKADDR_STRLEN];
 
@@ -90,12 +90,12 @@ static void log_stranger(const struct tcp_cm *cm, int err)
 		FI_WARN_SPARSE(&tcp_fi, FI_LOG_EP_CTRL,
 			"dropped a connection with %s: %s after %u bytes "
 			"beginning %02x %02x, asked for was a message of version 3\n",
-			peer_text(cm->fd, text, sizeof(text)), fi_strerror(-err),
+			cm_peer_text(cm->fd, text, sizeof(text)), fi_strerror(-err),
 			cm->in_len, cm->in[0], cm->in[1]);
 	else
 		FI_LOG_SPARSE(&tcp_fi, FI_LOG_INFO, FI_LOG_EP_CTRL,
 			"dropped a connection with %s: %s, nothing was received\n",
-			peer_text(cm->fd, text, sizeof(text)), fi_strerror(-err));
+			cm_peer_text(cm->fd, text, sizeof(text)), fi_strerror(-err));
 }
 
 bool tcp_cm_silent(const struct tcp_cm *cm, uint64_t now)
@@ -111,13 +111,13 @@ void tcp_cm_log_silent(const struct tcp_cm *cm)
 	FI_WARN_SPARSE(&tcp_fi, FI_LOG_EP_CTRL,
 		"dropped a connection with %s: it has not said what it wants, and "
 		"there are too many like it\n",
-		peer_text(cm->fd, text, sizeof(text)));
+		cm_peer_text(cm->fd, text, sizeof(text)));
 }
 
-static int fail(struct tcp_cm *cm, int err)
+static int cm_fail(struct tcp_cm *cm, int err)
 {
 	if (cm->state == TCP_CM_READING || cm->state == TCP_CM_WAITING)
-		log_stranger(cm, err);
+		cm_log_stranger(cm, err);
 	else
 		tcp_log(FI_LOG_INFO, FI_LOG_EP_CTRL, "connecting: %s\n",
 			fi_strerror(-err));
@@ -127,7 +127,7 @@ static int fail(struct tcp_cm *cm, int err)
 }
 
 /* Enter a state without a deadline: the exchange ended, or the owner has to answer. */
-static int reach(struct tcp_cm *cm, enum tcp_cm_state state)
+static int cm_reach(struct tcp_cm *cm, enum tcp_cm_state state)
 {
 	cm->state = state;
 	cm->deadline_ns = UINT64_MAX;
@@ -136,7 +136,7 @@ static int reach(struct tcp_cm *cm, enum tcp_cm_state state)
 
 /* Returns 1: connected, 0: not yet, or a negative errno. SO_ERROR alone does not tell a
  * connection from one that is still being made. */
-static int check_connected(struct tcp_cm *cm)
+static int cm_check_connected(struct tcp_cm *cm)
 {
 	union wf_sockaddr peer;
 	socklen_t peer_len = sizeof(peer);
@@ -154,7 +154,7 @@ static int check_connected(struct tcp_cm *cm)
 
 /* Returns 1: the kernel has taken all of cm->out, 0: the socket is full, or a negative
  * errno. */
-static int send_out(struct tcp_cm *cm)
+static int cm_send_out(struct tcp_cm *cm)
 {
 	while (cm->out_done < cm->out_len) {
 		ssize_t n = wf_sys_send(cm->fd, cm->out + cm->out_done,
@@ -173,7 +173,7 @@ static int send_out(struct tcp_cm *cm)
 
 /* Returns 1: cm->msg is complete, 0: wait for more bytes, or a negative errno. Reads no
  * byte behind the message, because records may follow in the same segment. */
-static int read_in(struct tcp_cm *cm)
+static int cm_read_in(struct tcp_cm *cm)
 {
 	int need;
 
@@ -193,7 +193,7 @@ static int read_in(struct tcp_cm *cm)
 	return need < 0 ? need : 1;
 }
 
-static void set_peer(struct tcp_cm *cm, uint32_t own_features)
+static void cm_set_peer(struct tcp_cm *cm, uint32_t own_features)
 {
 	uint32_t have =
 		tcp_cm_agree(own_features, cm->msg.ext.features, cm->msg.same_order);
@@ -210,50 +210,50 @@ static void set_peer(struct tcp_cm *cm, uint32_t own_features)
 		cm->peer.contexts = cm->msg.ext.contexts;
 }
 
-static int got_reply(struct tcp_cm *cm)
+static int cm_got_reply(struct tcp_cm *cm)
 {
 	if (cm->msg.type == TCP_CM_REQUEST)
-		return fail(cm, -FI_ECONNREFUSED);
+		return cm_fail(cm, -FI_ECONNREFUSED);
 	if (cm->msg.type == TCP_CM_REJECT) {
-		(void)reach(cm, TCP_CM_REJECTED);
+		(void)cm_reach(cm, TCP_CM_REJECTED);
 		return -FI_ECONNREFUSED;
 	}
-	set_peer(cm, cm->own.features);
-	return reach(cm, TCP_CM_CONNECTED);
+	cm_set_peer(cm, cm->own.features);
+	return cm_reach(cm, TCP_CM_CONNECTED);
 }
 
-static int got_request(struct tcp_cm *cm)
+static int cm_got_request(struct tcp_cm *cm)
 {
 	if (cm->msg.type != TCP_CM_REQUEST)
-		return fail(cm, -FI_EPROTO);
-	set_peer(cm, cm->own.features);
-	return reach(cm, TCP_CM_ASKED);
+		return cm_fail(cm, -FI_EPROTO);
+	cm_set_peer(cm, cm->own.features);
+	return cm_reach(cm, TCP_CM_ASKED);
 }
 
 /* One step. Returns 1: the state changed, or the owner has to act; 0: wait; negative
  * errno: failed. */
-static int step(struct tcp_cm *cm)
+static int cm_step(struct tcp_cm *cm)
 {
 	int ret;
 
 	switch (cm->state) {
 	case TCP_CM_CONNECTING:
-		ret = check_connected(cm);
+		ret = cm_check_connected(cm);
 		if (ret > 0)
 			cm->state = TCP_CM_ASKING;
 		return ret;
 	case TCP_CM_ASKING:
-		ret = send_out(cm);
+		ret = cm_send_out(cm);
 		if (ret > 0) {
 			cm->state = TCP_CM_WAITING;
-			set_deadline(cm, cm->own.reply_ms);
+			cm_set_deadline(cm, cm->own.reply_ms);
 		}
 		return ret;
 	case TCP_CM_WAITING:
 	case TCP_CM_READING:
-		return read_in(cm);
+		return cm_read_in(cm);
 	case TCP_CM_ANSWERING:
-		return send_out(cm);
+		return cm_send_out(cm);
 	case TCP_CM_IDLE:
 	case TCP_CM_ASKED:
 	case TCP_CM_CONNECTED:
@@ -268,24 +268,24 @@ int tcp_cm_progress(struct tcp_cm *cm)
 {
 	for (;;) {
 		enum tcp_cm_state before = cm->state;
-		int ret = step(cm);
+		int ret = cm_step(cm);
 
 		if (ret < 0)
-			return fail(cm, ret);
+			return cm_fail(cm, ret);
 		if (!ret)
 			break;
 		if (before == TCP_CM_WAITING)
-			return got_reply(cm);
+			return cm_got_reply(cm);
 		if (before == TCP_CM_READING)
-			return got_request(cm);
+			return cm_got_request(cm);
 		if (before == TCP_CM_ANSWERING)
-			return reach(
+			return cm_reach(
 				cm, cm->rejecting ? TCP_CM_REJECTED : TCP_CM_CONNECTED);
 	}
-	return wf_expired(cm->deadline_ns) ? fail(cm, -FI_ETIMEDOUT) : 0;
+	return wf_expired(cm->deadline_ns) ? cm_fail(cm, -FI_ETIMEDOUT) : 0;
 }
 
-static int answer(struct tcp_cm *cm, enum tcp_cm_type type,
+static int cm_answer(struct tcp_cm *cm, enum tcp_cm_type type,
 	const struct tcp_cm_ext *ext, const void *data, size_t data_len)
 {
 	assert(cm->state == TCP_CM_ASKED);
@@ -294,7 +294,7 @@ static int answer(struct tcp_cm *cm, enum tcp_cm_type type,
 		cm->out, type, cm->msg.ext.instance ? ext : NULL, data, data_len);
 	cm->rejecting = type == TCP_CM_REJECT;
 	cm->state = TCP_CM_ANSWERING;
-	set_deadline(cm, cm->own.timeout_ms);
+	cm_set_deadline(cm, cm->own.timeout_ms);
 	return tcp_cm_progress(cm);
 }
 
@@ -306,9 +306,9 @@ int tcp_cm_accept(
 		.contexts = cm->own.contexts,
 	};
 
-	set_peer(cm, features);
+	cm_set_peer(cm, features);
 	ext.features = cm->peer.have & TCP_HAVE_OFFER;
-	return answer(cm, TCP_CM_REPLY, &ext, data, data_len);
+	return cm_answer(cm, TCP_CM_REPLY, &ext, data, data_len);
 }
 
 int tcp_cm_reject(
@@ -319,5 +319,5 @@ int tcp_cm_reject(
 		.reason = (uint8_t)reason,
 	};
 
-	return answer(cm, TCP_CM_REJECT, &ext, data, data_len);
+	return cm_answer(cm, TCP_CM_REJECT, &ext, data, data_len);
 }

@@ -37,17 +37,17 @@ static_assert(offsetof(struct cm_hdr, marker) == 24, "wire layout");
 static const uint8_t magic_request[4] = { 'W', 'e', 'f', '?' };
 static const uint8_t magic_answer[4] = { 'W', 'e', 'f', '!' };
 
-static const uint8_t *magic_of(uint8_t type)
+static const uint8_t *cm_msg_magic_of(uint8_t type)
 {
 	return type == TCP_CM_REQUEST ? magic_request : magic_answer;
 }
 
-static struct tcp_cm_ext get_ext(const struct cm_hdr *hdr)
+static struct tcp_cm_ext cm_msg_get_ext(const struct cm_hdr *hdr)
 {
 	struct tcp_cm_ext ext = { 0 };
 
 	/* Later versions of the extension only add fields. */
-	if (memcmp(hdr->magic, magic_of(hdr->type), sizeof(hdr->magic)) ||
+	if (memcmp(hdr->magic, cm_msg_magic_of(hdr->type), sizeof(hdr->magic)) ||
 		hdr->ext_version < EXT_VERSION || !hdr->instance)
 		return ext;
 	ext.features = be32toh(hdr->features) & TCP_HAVE_OFFER;
@@ -62,7 +62,7 @@ static struct tcp_cm_ext get_ext(const struct cm_hdr *hdr)
 
 /* Check the first bytes as early as possible: the connecting program may speak another
  * protocol. */
-static int check_start(const uint8_t *buf, size_t len)
+static int cm_msg_check_start(const uint8_t *buf, size_t len)
 {
 	if (len > 0 && buf[0] != CM_VERSION)
 		return -FI_ENOPROTOOPT;
@@ -78,7 +78,7 @@ int tcp_cm_decode(const uint8_t *buf, size_t len, struct tcp_cm_msg *ret)
 {
 	struct cm_hdr hdr;
 	uint16_t data_len;
-	int err = check_start(buf, len);
+	int err = cm_msg_check_start(buf, len);
 
 	if (err)
 		return err;
@@ -92,7 +92,7 @@ int tcp_cm_decode(const uint8_t *buf, size_t len, struct tcp_cm_msg *ret)
 		.type = hdr.type,
 		.same_order = hdr.marker == 1,
 		.data_len = data_len,
-		.ext = get_ext(&hdr),
+		.ext = cm_msg_get_ext(&hdr),
 	};
 	return 0;
 }
@@ -109,7 +109,7 @@ size_t tcp_cm_encode(uint8_t *buf, enum tcp_cm_type type, const struct tcp_cm_ex
 
 	assert(data_len <= TCP_CM_DATA_MAX);
 	if (ext) {
-		memcpy(hdr.magic, magic_of(hdr.type), sizeof(hdr.magic));
+		memcpy(hdr.magic, cm_msg_magic_of(hdr.type), sizeof(hdr.magic));
 		hdr.ext_version = EXT_VERSION;
 		hdr.reason = ext->reason;
 		hdr.contexts = htobe16(ext->contexts);

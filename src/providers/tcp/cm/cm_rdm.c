@@ -30,7 +30,7 @@ void tcp_rdm_encode(uint8_t buf[TCP_RDM_DATA], const struct tcp_rdm_hello *hello
 	memcpy(buf, &data, sizeof(data));
 }
 
-static int decode(const void *bytes, size_t len, struct tcp_rdm_hello *ret)
+static int cm_rdm_decode(const void *bytes, size_t len, struct tcp_rdm_hello *ret)
 {
 	struct rdm_data data;
 
@@ -52,7 +52,7 @@ static int decode(const void *bytes, size_t len, struct tcp_rdm_hello *ret)
 /* Detect an rxm endpoint that connected to this one by mistake, by the length and the
  * first bytes of its request. Other implementations take it for one of their RDM
  * endpoints, and both then wait for ever. */
-static bool is_rxm(const void *bytes, size_t len)
+static bool cm_rdm_is_rxm(const void *bytes, size_t len)
 {
 	static const uint8_t start[4] = { 1, 2, 4, 3 };
 
@@ -61,14 +61,14 @@ static bool is_rxm(const void *bytes, size_t len)
 
 int tcp_rdm_decode_request(const void *data, size_t len, struct tcp_rdm_hello *ret)
 {
-	return is_rxm(data, len) ? -FI_EPROTO : decode(data, len, ret);
+	return cm_rdm_is_rxm(data, len) ? -FI_EPROTO : cm_rdm_decode(data, len, ret);
 }
 
 int tcp_rdm_decode_reply(
 	const void *data, size_t len, uint16_t port, struct tcp_rdm_hello *ret)
 {
 	struct tcp_rdm_hello hello;
-	int err = decode(data, len, &hello);
+	int err = cm_rdm_decode(data, len, &hello);
 
 	if (err)
 		return err;
@@ -104,7 +104,7 @@ uint32_t tcp_rdm_have(const struct tcp_rdm_hello *reply)
 }
 
 /* Compare the hosts' bytes, then the ports' bytes, both in network order. */
-static int compare_bytes(const void *own_host, const void *peer_host, size_t len,
+static int cm_rdm_compare_bytes(const void *own_host, const void *peer_host, size_t len,
 	in_port_t own_port, in_port_t peer_port)
 {
 	int order = memcmp(own_host, peer_host, len);
@@ -115,9 +115,9 @@ static int compare_bytes(const void *own_host, const void *peer_host, size_t len
 int tcp_rdm_cross(const union wf_sockaddr *own, const union wf_sockaddr *peer)
 {
 	if (own->sa.sa_family == AF_INET6)
-		return compare_bytes(&own->in6.sin6_addr, &peer->in6.sin6_addr,
+		return cm_rdm_compare_bytes(&own->in6.sin6_addr, &peer->in6.sin6_addr,
 			sizeof(own->in6.sin6_addr), own->in6.sin6_port,
 			peer->in6.sin6_port);
-	return compare_bytes(&own->in.sin_addr, &peer->in.sin_addr,
+	return cm_rdm_compare_bytes(&own->in.sin_addr, &peer->in.sin_addr,
 		sizeof(own->in.sin_addr), own->in.sin_port, peer->in.sin_port);
 }

@@ -11,7 +11,8 @@
 
 /* Sockets that connect. */
 
-static int new_socket(int family, const struct tcp_netconf *conf, uint32_t tclass)
+static int connect_new_socket(
+	int family, const struct tcp_netconf *conf, uint32_t tclass)
 {
 	int fd = wf_socket(family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
 
@@ -21,7 +22,7 @@ static int new_socket(int family, const struct tcp_netconf *conf, uint32_t tclas
 }
 
 /* Start to connect. 0: connecting or connected; else a negative errno. */
-static int start_connect(int fd, const union wf_sockaddr *dest)
+static int connect_start(int fd, const union wf_sockaddr *dest)
 {
 	tcp_sock_before_connect(fd, dest);
 	if (!wf_sys_connect(fd, &dest->sa, (socklen_t)wf_sockaddr_len(dest)) ||
@@ -34,7 +35,7 @@ static int start_connect(int fd, const union wf_sockaddr *dest)
 int tcp_bound_socket(const union wf_sockaddr *local, const struct tcp_netconf *conf,
 	uint32_t tclass, int *ret_fd)
 {
-	int on = 1, err, fd = new_socket(local->sa.sa_family, conf, tclass);
+	int on = 1, err, fd = connect_new_socket(local->sa.sa_family, conf, tclass);
 	uint16_t port = wf_sockaddr_port(local);
 
 	if (fd < 0)
@@ -67,7 +68,7 @@ static int connect_from(const union wf_sockaddr *local, uint16_t port,
 	err = tcp_bound_socket(&name, conf, tclass, &fd);
 	if (err)
 		return err;
-	err = start_connect(fd, dest);
+	err = connect_start(fd, dest);
 	if (err) {
 		wf_sys_close(fd);
 		return err;
@@ -76,7 +77,7 @@ static int connect_from(const union wf_sockaddr *local, uint16_t port,
 	return 0;
 }
 
-static bool port_taken(int err)
+static bool connect_port_taken(int err)
 {
 	return err == -EADDRINUSE || err == -EADDRNOTAVAIL || err == -EACCES;
 }
@@ -93,7 +94,7 @@ static int connect_in_range(const union wf_sockaddr *local,
 		atomic_fetch_add_explicit(&next_port, 1, memory_order_relaxed);
 	int err = -EADDRINUSE;
 
-	for (unsigned int i = 0; i < count && port_taken(err); i++) {
+	for (unsigned int i = 0; i < count && connect_port_taken(err); i++) {
 		unsigned int port =
 			(unsigned int)conf->port_low + (first % count + i) % count;
 
@@ -102,7 +103,8 @@ static int connect_in_range(const union wf_sockaddr *local,
 	return err;
 }
 
-static int failed(const union wf_sockaddr *from, const union wf_sockaddr *dest, int err)
+static int connect_failed(
+	const union wf_sockaddr *from, const union wf_sockaddr *dest, int err)
 {
 	char text[2][WF_SOCKADDR_STRLEN];
 
@@ -127,7 +129,7 @@ int tcp_connect(const union wf_sockaddr *local, const union wf_sockaddr *dest,
 	}
 	if (conf->port_low && !port) {
 		err = connect_in_range(&from, dest, conf, tclass, ret_fd);
-		if (!port_taken(err)) {
+		if (!connect_port_taken(err)) {
 			if (err)
 				goto err_log;
 			return 0;
@@ -143,17 +145,17 @@ int tcp_connect(const union wf_sockaddr *local, const union wf_sockaddr *dest,
 		return 0;
 
 err_log:
-	return failed(&from, dest, err);
+	return connect_failed(&from, dest, err);
 }
 
 int tcp_connect_bound(int fd, const union wf_sockaddr *dest)
 {
 	union wf_sockaddr from = { 0 };
 	socklen_t len = sizeof(from);
-	int err = start_connect(fd, dest);
+	int err = connect_start(fd, dest);
 
 	if (!err)
 		return 0;
 	(void)getsockname(fd, &from.sa, &len);
-	return failed(&from, dest, err);
+	return connect_failed(&from, dest, err);
 }

@@ -13,7 +13,7 @@
 
 enum { TRIES_MAX = 64 };
 
-static int listen_at(const union wf_sockaddr *addr, uint16_t port, int *ret_fd)
+static int tcp_listen_at(const union wf_sockaddr *addr, uint16_t port, int *ret_fd)
 {
 	union wf_sockaddr name = *addr;
 	int on = 1, err;
@@ -44,7 +44,7 @@ static int listen_in_range(
 	int err = -EADDRINUSE;
 
 	for (int port = conf->port_low; port <= conf->port_high; port++) {
-		err = listen_at(addr, (uint16_t)port, ret_fd);
+		err = tcp_listen_at(addr, (uint16_t)port, ret_fd);
 		if (err != -EADDRINUSE && err != -EACCES)
 			break;
 	}
@@ -64,7 +64,7 @@ int tcp_listen(struct tcp_listener *listener, const union wf_sockaddr *addr,
 		err = -errno;
 		goto err_log;
 	}
-	err = port || !conf->port_low ? listen_at(addr, port, &new.fd)
+	err = port || !conf->port_low ? tcp_listen_at(addr, port, &new.fd)
 				      : listen_in_range(addr, conf, &new.fd);
 	if (err)
 		goto err_reserve;
@@ -119,14 +119,14 @@ void tcp_listener_take_back(struct tcp_listener *listener)
 		listener->reserve = wf_fds_spare();
 }
 
-static bool refuse_one(struct tcp_listener *listener)
+static bool listen_refuse_one(struct tcp_listener *listener)
 {
 	FI_WARN_SPARSE(&tcp_fi, FI_LOG_EP_CTRL,
 		"no file descriptor is left: connections are being refused\n");
 	return wf_fds_refuse(listener->fd, &listener->reserve);
 }
 
-static bool descriptor_freed(struct tcp_listener *listener)
+static bool listen_descriptor_freed(struct tcp_listener *listener)
 {
 	return listener->free_descriptor && listener->free_descriptor(listener);
 }
@@ -153,8 +153,8 @@ int tcp_listener_accept(struct tcp_listener *listener, const struct tcp_netconf 
 			return -FI_EAGAIN;
 		case EMFILE:
 		case ENFILE:
-			if (!descriptor_freed(listener) && !wf_fds_more() &&
-				!refuse_one(listener))
+			if (!listen_descriptor_freed(listener) && !wf_fds_more() &&
+				!listen_refuse_one(listener))
 				return -FI_EAGAIN;
 			break;
 		case EBADF:

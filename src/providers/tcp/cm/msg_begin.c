@@ -5,20 +5,20 @@
 
 /* What fi_connect, fi_accept and fi_shutdown start (struct wf_cm_ops). */
 
-static struct tcp_ep *ep_of(const struct wf_cm *cm)
+static struct tcp_ep *msg_begin_ep_of(const struct wf_cm *cm)
 {
 	return tcp_ep_of(cm->ep);
 }
 
-static int run(struct wf_cm *base, struct wf_eq *eq)
+static int msg_begin_run(struct wf_cm *base, struct wf_eq *eq)
 {
 	return wf_eq_progress_add(eq, &base->ep->progress);
 }
 
-static int start_connecting(struct wf_cm *base, const void *data, size_t len)
+static int msg_begin_start_connecting(struct wf_cm *base, const void *data, size_t len)
 {
 	struct tcp_msg_cm *cm = tcp_msg_cm_of(base);
-	struct tcp_ep *ep = ep_of(base);
+	struct tcp_ep *ep = msg_begin_ep_of(base);
 	struct tcp_cm_own own = {
 		.features = tcp_msg_features(ep->ep.info),
 		.instance = tcp_msg_instance(),
@@ -45,10 +45,10 @@ static int start_connecting(struct wf_cm *base, const void *data, size_t len)
 }
 
 /* The exchange itself reports its failure, by an event. */
-static int answer(struct wf_cm *base, const void *data, size_t len)
+static int msg_begin_answer(struct wf_cm *base, const void *data, size_t len)
 {
 	struct tcp_msg_cm *cm = tcp_msg_cm_of(base);
-	struct tcp_ep *ep = ep_of(base);
+	struct tcp_ep *ep = msg_begin_ep_of(base);
 
 	wf_progress_wake(&ep->ep.progress);
 	tcp_msg_went_on(
@@ -57,10 +57,10 @@ static int answer(struct wf_cm *base, const void *data, size_t len)
 	return 0;
 }
 
-static int shut_down(struct wf_cm *base)
+static int msg_begin_shut_down(struct wf_cm *base)
 {
 	struct tcp_msg_cm *cm = tcp_msg_cm_of(base);
-	struct tcp_ep *ep = ep_of(base);
+	struct tcp_ep *ep = msg_begin_ep_of(base);
 	int ret = 0;
 
 	wf_ep_srx_lock(&ep->ep);
@@ -79,8 +79,8 @@ static int shut_down(struct wf_cm *base)
 
 const struct wf_cm_ops tcp_msg_ops = {
 	.data_size = TCP_CM_DATA_MAX,
-	.run = run,
-	.connect = start_connecting,
-	.accept = answer,
-	.shutdown = shut_down,
+	.run = msg_begin_run,
+	.connect = msg_begin_start_connecting,
+	.accept = msg_begin_answer,
+	.shutdown = msg_begin_shut_down,
 };

@@ -39,7 +39,7 @@ void tcp_msg_unwatch(struct tcp_ep *ep)
 	(void)tcp_watch_set(ep, &ep->cm->watch, 0);
 }
 
-static void give_up(struct tcp_ep *ep, int err)
+static void msg_cm_give_up(struct tcp_ep *ep, int err)
 {
 	struct tcp_msg_cm *cm = ep->cm;
 	bool is_rejected = cm->cm.state == TCP_CM_REJECTED;
@@ -51,7 +51,7 @@ static void give_up(struct tcp_ep *ep, int err)
 		is_rejected ? cm->cm.msg.data_len : 0);
 }
 
-static void connected(struct tcp_ep *ep)
+static void msg_cm_connected(struct tcp_ep *ep)
 {
 	struct tcp_msg_cm *cm = ep->cm;
 	struct tcp_wire_peer wire = cm->cm.peer;
@@ -82,9 +82,9 @@ void tcp_msg_went_on(struct tcp_ep *ep, int ret)
 	if (!ret)
 		ret = tcp_watch_set(ep, &ep->cm->watch, tcp_cm_events(&ep->cm->cm));
 	if (ret < 0)
-		give_up(ep, -ret);
+		msg_cm_give_up(ep, -ret);
 	else if (ret)
-		connected(ep);
+		msg_cm_connected(ep);
 }
 
 void tcp_msg_ready(struct wf_watch *watch, uint32_t events)

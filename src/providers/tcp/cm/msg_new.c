@@ -7,12 +7,12 @@
 /* Opening and closing of the connection management of FI_EP_MSG endpoints. An endpoint
  * may be opened for a connection request, or for a passive endpoint. */
 
-static int refuse(int err, const char *why)
+static int msg_new_refuse(int err, const char *why)
 {
 	return wf_cm_refuse(&tcp_prov, "fi_endpoint", err, why);
 }
 
-static int take_request(struct tcp_ep *ep, struct fid *handle)
+static int msg_new_take_request(struct tcp_ep *ep, struct fid *handle)
 {
 	struct wf_cm_request *base = wf_cm_request_take(handle, tcp_connreq_reject);
 	struct tcp_msg_cm *cm = ep->cm;
@@ -20,7 +20,7 @@ static int take_request(struct tcp_ep *ep, struct fid *handle)
 	struct tcp_connreq *req;
 
 	if (!base)
-		return refuse(-FI_EINVAL,
+		return msg_new_refuse(-FI_EINVAL,
 			"info->handle is not a connection request that is open");
 	req = tcp_connreq_of(base);
 	cm->base.state = WF_CM_ASKED;
@@ -36,7 +36,7 @@ static int take_request(struct tcp_ep *ep, struct fid *handle)
 
 /* Take the passive endpoint's address and bind to it, so that no other process gets the
  * port before this endpoint connects. */
-static int take_name(struct tcp_ep *ep, struct fid *handle)
+static int msg_new_take_name(struct tcp_ep *ep, struct fid *handle)
 {
 	struct wf_pep *pep;
 	int ret = wf_pep_take(handle, &tcp_pep_ops, ep->name.sa.sa_family, &pep);
@@ -48,7 +48,7 @@ static int take_name(struct tcp_ep *ep, struct fid *handle)
 		ret = tcp_bound_socket(&pep->name, &ep->conf,
 			ep->ep.info->tx_attr->tclass, &ep->cm->watch.fd);
 	if (ret)
-		return refuse(
+		return msg_new_refuse(
 			ret, "the passive endpoint's address cannot be taken over");
 	ep->name = pep->name;
 	return 0;
@@ -65,8 +65,8 @@ int tcp_msg_new(struct tcp_ep *ep, struct fid *handle)
 	cm->watch_ep = ep;
 	cm->watch = (struct wf_watch){ .ready = tcp_msg_ready, .fd = -1 };
 	if (handle)
-		ret = handle->fclass == FI_CLASS_PEP ? take_name(ep, handle)
-						     : take_request(ep, handle);
+		ret = handle->fclass == FI_CLASS_PEP ? msg_new_take_name(ep, handle)
+						     : msg_new_take_request(ep, handle);
 	if (ret) {
 		free(cm);
 		ep->cm = NULL;

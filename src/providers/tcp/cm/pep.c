@@ -11,7 +11,7 @@
 
 /* The bound socket listens at once, so that no other socket gets the port. No
  * connection is accepted before fi_listen. */
-static int pep_bind(struct wf_pep *base)
+static int tcp_pep_bind(struct wf_pep *base)
 {
 	struct tcp_pep *pep = tcp_pep_of(base);
 	int ret;
@@ -30,24 +30,24 @@ static int pep_bind(struct wf_pep *base)
 	return 0;
 }
 
-static void pep_unbind(struct wf_pep *base)
+static void tcp_pep_unbind(struct wf_pep *base)
 {
 	tcp_listener_close(&tcp_pep_of(base)->listener);
 }
 
-static void set_backlog(struct wf_pep *base)
+static void pep_set_backlog(struct wf_pep *base)
 {
 	(void)listen(tcp_pep_of(base)->listener.fd,
 		base->backlog ? base->backlog : TCP_LISTEN_BACKLOG);
 }
 
-static int pep_listen(struct wf_pep *base)
+static int tcp_pep_listen(struct wf_pep *base)
 {
-	set_backlog(base);
+	pep_set_backlog(base);
 	return 0;
 }
 
-static void pep_destroy(struct wf_pep *base)
+static void tcp_pep_destroy(struct wf_pep *base)
 {
 	struct tcp_pep *pep = tcp_pep_of(base);
 
@@ -61,12 +61,12 @@ static void pep_destroy(struct wf_pep *base)
 const struct wf_pep_ops tcp_pep_ops = {
 	.prov = &tcp_prov,
 	.data_size = TCP_CM_DATA_MAX,
-	.bind = pep_bind,
-	.unbind = pep_unbind,
-	.listen = pep_listen,
-	.backlog_changed = set_backlog,
+	.bind = tcp_pep_bind,
+	.unbind = tcp_pep_unbind,
+	.listen = tcp_pep_listen,
+	.backlog_changed = pep_set_backlog,
 	.reject = tcp_connreq_reject,
-	.destroy = pep_destroy,
+	.destroy = tcp_pep_destroy,
 };
 
 int tcp_passive_ep(struct fid_fabric *fabric, struct fi_info *info,

@@ -10,38 +10,38 @@
 
 /* Options of connected sockets, and what the kernel knows about the peer. */
 
-static void set_int(int fd, int level, int name, int value)
+static void sockopt_set_int(int fd, int level, int name, int value)
 {
 	/* Failure is ignored: the kernel's default will do. */
 	(void)setsockopt(fd, level, name, &value, sizeof(value));
 }
 
-static void set_tclass(int fd, int family, uint32_t tclass)
+static void sockopt_set_tclass(int fd, int family, uint32_t tclass)
 {
 	int tos = fi_tc_dscp_get(tclass) << 2;
 
 	if (!(tclass & FI_TC_DSCP))
 		return;
 	if (family == AF_INET6)
-		set_int(fd, IPPROTO_IPV6, IPV6_TCLASS, tos);
+		sockopt_set_int(fd, IPPROTO_IPV6, IPV6_TCLASS, tos);
 	else
-		set_int(fd, IPPROTO_IP, IP_TOS, tos);
+		sockopt_set_int(fd, IPPROTO_IP, IP_TOS, tos);
 }
 
 /* Send the first keep-alive probe after half of the time, and four more in the other
  * half. */
-static void set_keepalive(int fd, int keepalive_ms)
+static void sockopt_set_keepalive(int fd, int keepalive_ms)
 {
 	enum { PROBES = 4 };
 	int seconds = WF_MAX(keepalive_ms / 1000, 2);
 
 	if (!keepalive_ms)
 		return;
-	set_int(fd, IPPROTO_TCP, TCP_KEEPIDLE, WF_MIN(seconds / 2, 32767));
-	set_int(fd, IPPROTO_TCP, TCP_KEEPINTVL,
+	sockopt_set_int(fd, IPPROTO_TCP, TCP_KEEPIDLE, WF_MIN(seconds / 2, 32767));
+	sockopt_set_int(fd, IPPROTO_TCP, TCP_KEEPINTVL,
 		WF_MIN(WF_MAX(seconds / 2 / PROBES, 1), 32767));
-	set_int(fd, IPPROTO_TCP, TCP_KEEPCNT, PROBES);
-	set_int(fd, SOL_SOCKET, SO_KEEPALIVE, 1);
+	sockopt_set_int(fd, IPPROTO_TCP, TCP_KEEPCNT, PROBES);
+	sockopt_set_int(fd, SOL_SOCKET, SO_KEEPALIVE, 1);
 }
 
 void tcp_sock_setup(int fd, int family, const struct tcp_netconf *conf, uint32_t tclass)
@@ -49,9 +49,9 @@ void tcp_sock_setup(int fd, int family, const struct tcp_netconf *conf, uint32_t
 	bool nodelay = conf->nodelay < 0 ? tclass != FI_TC_BULK_DATA : conf->nodelay;
 
 	if (nodelay)
-		set_int(fd, IPPROTO_TCP, TCP_NODELAY, 1);
-	set_keepalive(fd, conf->keepalive_ms);
-	set_tclass(fd, family, tclass);
+		sockopt_set_int(fd, IPPROTO_TCP, TCP_NODELAY, 1);
+	sockopt_set_keepalive(fd, conf->keepalive_ms);
+	sockopt_set_tclass(fd, family, tclass);
 }
 
 /*
@@ -61,7 +61,7 @@ void tcp_sock_setup(int fd, int family, const struct tcp_netconf *conf, uint32_t
  * process may choose it.
  */
 
-static bool is_on_this_host(int fd, const union wf_sockaddr *peer)
+static bool sockopt_is_on_this_host(int fd, const union wf_sockaddr *peer)
 {
 	union wf_sockaddr own = { 0 };
 	socklen_t len = sizeof(own);
@@ -73,7 +73,7 @@ static bool is_on_this_host(int fd, const union wf_sockaddr *peer)
 	       wf_sockaddr_same_host(&own, peer);
 }
 
-static void set_algorithm(int fd)
+static void sockopt_set_algorithm(int fd)
 {
 	static const char name[] = "reno";
 
@@ -82,14 +82,14 @@ static void set_algorithm(int fd)
 
 void tcp_sock_before_connect(int fd, const union wf_sockaddr *dest)
 {
-	if (is_on_this_host(fd, dest))
-		set_algorithm(fd);
+	if (sockopt_is_on_this_host(fd, dest))
+		sockopt_set_algorithm(fd);
 }
 
 void tcp_sock_before_listen(int fd, const union wf_sockaddr *addr)
 {
 	if (wf_sockaddr_is_loopback(addr))
-		set_algorithm(fd);
+		sockopt_set_algorithm(fd);
 }
 
 bool tcp_sock_is_within_host(int fd)
@@ -97,7 +97,7 @@ bool tcp_sock_is_within_host(int fd)
 	union wf_sockaddr peer = { 0 };
 	socklen_t len = sizeof(peer);
 
-	return !getpeername(fd, &peer.sa, &len) && is_on_this_host(fd, &peer);
+	return !getpeername(fd, &peer.sa, &len) && sockopt_is_on_this_host(fd, &peer);
 }
 
 bool tcp_sock_connected(int fd)
@@ -106,14 +106,14 @@ bool tcp_sock_connected(int fd)
 
 	if (!tcp_sock_is_within_host(fd))
 		return false;
-	set_int(fd, SOL_SOCKET, SO_RCVBUF, SAME_HOST_RCVBUF);
-	set_algorithm(fd);
+	sockopt_set_int(fd, SOL_SOCKET, SO_RCVBUF, SAME_HOST_RCVBUF);
+	sockopt_set_algorithm(fd);
 	return true;
 }
 
 void tcp_sock_cork(int fd, bool on)
 {
-	set_int(fd, IPPROTO_TCP, TCP_CORK, on);
+	sockopt_set_int(fd, IPPROTO_TCP, TCP_CORK, on);
 }
 
 bool tcp_sock_owes(int fd, struct tcp_sock_debt *ret)

@@ -27,15 +27,15 @@ static const uint32_t features =
 	TCP_HAVE_OFFER & ~(uint32_t)(TCP_HAVE_LDBL_X87 | TCP_HAVE_LDBL_QUAD |
 				     TCP_HAVE_TAGGED_MSG | TCP_HAVE_LOCAL);
 
-static uint32_t features_of(const struct tcp_ep *ep)
+static uint32_t attempt_features_of(const struct tcp_ep *ep)
 {
 	return features | TCP_HAVE_LDBL_OWN | tcp_local_offer(ep);
 }
 
-static struct tcp_cm_own own_of(const struct tcp_ep *ep)
+static struct tcp_cm_own attempt_own_of(const struct tcp_ep *ep)
 {
 	return (struct tcp_cm_own){
-		.features = features_of(ep),
+		.features = attempt_features_of(ep),
 		.instance = ep->peers->instance,
 		.contexts = (uint16_t)ep->rx_contexts,
 		.timeout_ms = ep->conf.connect_ms,
@@ -68,7 +68,8 @@ void tcp_attempt_end(struct wf_attempt *attempt)
 
 /* An attempt failed with @err, a positive fi_errno. @refused: because no socket listens
  * at the address. */
-static void failed(struct tcp_ep *ep, struct tcp_peer *peer, int err, bool refused)
+static void tcp_attempt_failed(
+	struct tcp_ep *ep, struct tcp_peer *peer, int err, bool refused)
 {
 	struct wf_remotes *remotes = &ep->peers->remotes;
 
@@ -80,7 +81,7 @@ static void failed(struct tcp_ep *ep, struct tcp_peer *peer, int err, bool refus
 
 /* The peer or this end has refused the connection for good: fail the waiting
  * operations. */
-static void denied(struct tcp_attempt *attempt)
+static void attempt_denied(struct tcp_attempt *attempt)
 {
 	wf_remote_denied(&attempt->ep->peers->remotes, &attempt->peer->ip.remote,
 		FI_ECONNREFUSED);
@@ -89,7 +90,7 @@ static void denied(struct tcp_attempt *attempt)
 
 /* The exchange continues with the next event of the socket, or ends at its deadline.
  * Returns 0 or a negative fi_errno: no event will be reported. */
-static int await_event(struct tcp_attempt *attempt)
+static int attempt_await_event(struct tcp_attempt *attempt)
 {
 	attempt->base.deadline_ns = attempt->cm.deadline_ns;
 	return tcp_watch_set(
@@ -97,7 +98,7 @@ static int await_event(struct tcp_attempt *attempt)
 }
 
 /* The exchange succeeded: the socket becomes a connection. */
-static void become_conn(
+static void attempt_become_conn(
 	struct tcp_attempt *attempt, uint32_t have, enum tcp_identity identity)
 {
 	struct tcp_wire_peer wire = attempt->cm.peer;
@@ -111,28 +112,28 @@ static void become_conn(
 	if (tcp_peer_connected(
 		    ep, peer, fd, attempt->cm.msg.ext.instance, &wire, identity)) {
 		tcp_peers_close(ep, fd);
-		failed(ep, peer, FI_ENOMEM, false);
+		tcp_attempt_failed(ep, peer, FI_ENOMEM, false);
 	}
 	tcp_attempt_drop(attempt);
 }
 
-static bool is_unverified(const struct tcp_peer *peer)
+static bool attempt_is_unverified(const struct tcp_peer *peer)
 {
 	return peer->unverified && !peer->unverified->err;
 }
 
 /* Was the request rejected because it crossed the one that is unverified? The peer has
  * read the reply to its own request meanwhile: ask it at once. */
-static bool is_crossed(const struct tcp_attempt *attempt)
+static bool attempt_is_crossed(const struct tcp_attempt *attempt)
 {
 	return attempt->cm.state == TCP_CM_REJECTED && !attempt->verifies &&
 	       attempt->cm.msg.ext.reason == TCP_REASON_CROSSED &&
-	       is_unverified(attempt->peer);
+	       attempt_is_unverified(attempt->peer);
 }
 
 /* ECONNREFUSED after the request was sent is the peer's reject; before, the peer's host
  * refused the connection. */
-static void active_failed(struct tcp_attempt *attempt, int err)
+static void tcp_attempt_active_failed(struct tcp_attempt *attempt, int err)
 {
 	bool refused = err == ECONNREFUSED && !attempt->cm.out_done;
 
@@ -140,22 +141,22 @@ static void active_failed(struct tcp_attempt *attempt, int err)
 		tcp_attempt_drop(attempt);
 	} else if (attempt->cm.state == TCP_CM_REJECTED &&
 		   attempt->cm.msg.ext.reason == TCP_REASON_REFUSED) {
-		denied(attempt);
+		attempt_denied(attempt);
 	} else {
-		failed(attempt->ep, attempt->peer, err, refused);
-		if (is_crossed(attempt))
+		tcp_attempt_failed(attempt->ep, attempt->peer, err, refused);
+		if (attempt_is_crossed(attempt))
 			attempt->peer->ip.remote.retry_ns = 0;
 		tcp_attempt_drop(attempt);
 	}
 }
 
-static void active_ready(struct tcp_attempt *attempt)
+static void tcp_attempt_active_ready(struct tcp_attempt *attempt)
 {
 	struct tcp_rdm_hello hello;
 	int ret = tcp_cm_progress(&attempt->cm);
 
 	if (!ret) {
-		ret = await_event(attempt);
+		ret = attempt_await_event(attempt);
 		if (!ret)
 			return;
 	}
@@ -164,7 +165,7 @@ static void active_ready(struct tcp_attempt *attempt)
 			attempt->cm.msg.data_len, wf_sockaddr_port(&attempt->ep->name),
 			&hello);
 	if (ret < 0) {
-		active_failed(attempt, -ret);
+		tcp_attempt_active_failed(attempt, -ret);
 		return;
 	}
 	(void)tcp_verify_answered(attempt, 0);
@@ -175,17 +176,17 @@ static void active_ready(struct tcp_attempt *attempt)
 	}
 	if (tcp_local_refuses(attempt->cm.peer.have, attempt->base.watch.fd,
 		    &attempt->peer->ip.addr)) {
-		denied(attempt);
+		attempt_denied(attempt);
 		return;
 	}
 	attempt->peer->remote_id = hello.id;
 	attempt->peer->remote_instance = attempt->cm.msg.ext.instance;
-	become_conn(attempt, tcp_rdm_have(&hello), TCP_VERIFIED);
+	attempt_become_conn(attempt, tcp_rdm_have(&hello), TCP_VERIFIED);
 }
 
 /* Does a connection with the peer exist, as far as this end can tell? A connection that
  * has ended is taken down, after the bytes that had arrived were received. */
-static bool stands(struct tcp_conn *conn)
+static bool attempt_stands(struct tcp_conn *conn)
 {
 	if (!conn)
 		return false;
@@ -205,7 +206,7 @@ static bool stands(struct tcp_conn *conn)
 
 /* The same of an unverified connection, which is never read. A process that ended
  * before its identity was verified has sent nothing. */
-static bool unverified_stands(struct tcp_conn *conn)
+static bool attempt_unverified_stands(struct tcp_conn *conn)
 {
 	if (!conn)
 		return false;
@@ -217,14 +218,14 @@ static bool unverified_stands(struct tcp_conn *conn)
 
 /* The reason to reject a request because the connection @conn exists: one that lingers
  * will end soon, so the peer asks again. */
-static enum tcp_cm_reason rejection_by(const struct tcp_conn *conn)
+static enum tcp_cm_reason attempt_rejection_by(const struct tcp_conn *conn)
 {
 	return conn->err ? TCP_REASON_BUSY : TCP_REASON_CONNECTED;
 }
 
 /* Log a request from the address of a live connection: it is from another process, or
  * from a peer that lost the connection and was restarted. */
-static void log_other(
+static void attempt_log_other(
 	const struct tcp_attempt *attempt, const struct tcp_rdm_hello *hello)
 {
 	const struct tcp_peer *peer = attempt->peer;
@@ -245,22 +246,24 @@ static void log_other(
  * the connection that it made for the proven one, and end the other connection with the
  * messages on it.
  */
-static bool answers_own(const struct tcp_attempt *attempt, const struct tcp_peer *peer)
+static bool attempt_answers_own(
+	const struct tcp_attempt *attempt, const struct tcp_peer *peer)
 {
 	return attempt->cm.msg.ext.reason == TCP_REASON_CONNECTED &&
 	       peer->attempt->cm.state == TCP_CM_WAITING;
 }
 
 /* Is this endpoint's own attempt, not @attempt, to become the connection? */
-static bool own_survives(
+static bool attempt_own_survives(
 	const struct tcp_attempt *attempt, const struct tcp_peer *peer, int order)
 {
-	return peer->attempt && (order > 0 || answers_own(attempt, peer));
+	return peer->attempt && (order > 0 || attempt_answers_own(attempt, peer));
 }
 
 /* Is the sender of a request that claims this endpoint's address this endpoint? Its own
  * socket is at the other end of the connection. */
-static bool is_own(const struct tcp_attempt *attempt, const struct tcp_peer *peer)
+static bool attempt_is_own(
+	const struct tcp_attempt *attempt, const struct tcp_peer *peer)
 {
 	union wf_sockaddr far = { 0 }, own = { 0 };
 	socklen_t far_len = sizeof(far), own_len = sizeof(own);
@@ -288,8 +291,8 @@ static struct tcp_conn *conn_for(struct tcp_attempt *attempt, struct tcp_peer *p
 
 /* May the request become a connection, given this endpoint's connections and attempts
  * with the peer? TCP_REASON_NONE: yes. */
-static enum tcp_cm_reason judge(struct tcp_attempt *attempt, struct tcp_peer *peer,
-	const struct tcp_rdm_hello *hello)
+static enum tcp_cm_reason attempt_judge(struct tcp_attempt *attempt,
+	struct tcp_peer *peer, const struct tcp_rdm_hello *hello)
 {
 	union wf_sockaddr own;
 	socklen_t len = sizeof(own);
@@ -304,39 +307,40 @@ static enum tcp_cm_reason judge(struct tcp_attempt *attempt, struct tcp_peer *pe
 	order = tcp_rdm_cross(&own, &peer->ip.addr);
 	attempt->self = !order;
 	if (!order)
-		return is_own(attempt, peer) ? TCP_REASON_NONE : TCP_REASON_REFUSED;
+		return attempt_is_own(attempt, peer) ? TCP_REASON_NONE
+						     : TCP_REASON_REFUSED;
 	conn = conn_for(attempt, peer, &own);
-	if (stands(conn)) {
-		log_other(attempt, hello);
+	if (attempt_stands(conn)) {
+		attempt_log_other(attempt, hello);
 		if (attempt->cm.msg.ext.reason == TCP_REASON_CONNECTED)
 			tcp_conn_confirmed(conn);
-		return rejection_by(conn);
+		return attempt_rejection_by(conn);
 	}
-	if (unverified_stands(peer->unverified)) {
-		log_other(attempt, hello);
+	if (attempt_unverified_stands(peer->unverified)) {
+		attempt_log_other(attempt, hello);
 		wf_verify_contest(&attempt->ep->peers->remotes, &peer->ip.remote);
 		return TCP_REASON_CONNECTED;
 	}
 	/* If the peer's request is used, this endpoint's own request is still answered:
 	 * the answer identifies the sender. */
-	return own_survives(attempt, peer, order) ? TCP_REASON_CROSSED
-						  : TCP_REASON_NONE;
+	return attempt_own_survives(attempt, peer, order) ? TCP_REASON_CROSSED
+							  : TCP_REASON_NONE;
 }
 
-static enum tcp_identity identity_of(const struct tcp_attempt *attempt)
+static enum tcp_identity attempt_identity_of(const struct tcp_attempt *attempt)
 {
 	if (attempt->self)
 		return TCP_SELF;
 	return attempt->extra ? TCP_EXTRA : TCP_UNVERIFIED;
 }
 
-static void passive_finish(struct tcp_attempt *attempt, int ret)
+static void attempt_passive_finish(struct tcp_attempt *attempt, int ret)
 {
 	struct tcp_ep *ep = attempt->ep;
 	struct tcp_rdm_hello hello, answer;
 
 	if (!ret) {
-		ret = await_event(attempt);
+		ret = attempt_await_event(attempt);
 		if (!ret)
 			return;
 	}
@@ -352,10 +356,11 @@ static void passive_finish(struct tcp_attempt *attempt, int ret)
 		return;
 	}
 	tcp_rdm_answer(&hello, &attempt->cm.msg, ep->peers->id, &answer);
-	become_conn(attempt, tcp_rdm_have(&answer), identity_of(attempt));
+	attempt_become_conn(
+		attempt, tcp_rdm_have(&answer), attempt_identity_of(attempt));
 }
 
-static void passive_asked(struct tcp_attempt *attempt)
+static void attempt_passive_asked(struct tcp_attempt *attempt)
 {
 	struct tcp_ep *ep = attempt->ep;
 	struct tcp_rdm_hello hello, answer;
@@ -365,7 +370,7 @@ static void passive_asked(struct tcp_attempt *attempt)
 
 	if (tcp_rdm_decode_request(
 		    tcp_cm_data(&attempt->cm), attempt->cm.msg.data_len, &hello)) {
-		passive_finish(attempt,
+		attempt_passive_finish(attempt,
 			tcp_cm_reject(&attempt->cm, TCP_REASON_PROTOCOL, NULL, 0));
 		return;
 	}
@@ -379,14 +384,14 @@ static void passive_asked(struct tcp_attempt *attempt)
 		 * which verifies that request, is told of the connection. */
 		if (peer->attempt)
 			tcp_attempt_progress(peer->attempt);
-		reason = judge(attempt, peer, &hello);
+		reason = attempt_judge(attempt, peer, &hello);
 		if (reason == TCP_REASON_NONE &&
 			tcp_local_refuses(attempt->cm.peer.have, attempt->base.watch.fd,
 				&attempt->from))
 			reason = TCP_REASON_REFUSED;
 	}
 	if (reason != TCP_REASON_NONE) {
-		passive_finish(
+		attempt_passive_finish(
 			attempt, tcp_cm_reject(&attempt->cm, reason,
 					 tcp_cm_data(&attempt->cm), TCP_RDM_DATA));
 		return;
@@ -395,21 +400,22 @@ static void passive_asked(struct tcp_attempt *attempt)
 	peer->remote_instance = attempt->cm.msg.ext.instance;
 	tcp_rdm_answer(&hello, &attempt->cm.msg, ep->peers->id, &answer);
 	tcp_rdm_encode(data, &answer);
-	passive_finish(attempt,
+	attempt_passive_finish(attempt,
 		tcp_cm_accept(&attempt->cm,
-			attempt->extra ? features_of(ep) & ~(uint32_t)TCP_HAVE_LOCAL
-				       : features_of(ep),
+			attempt->extra
+				? attempt_features_of(ep) & ~(uint32_t)TCP_HAVE_LOCAL
+				: attempt_features_of(ep),
 			data, sizeof(data)));
 }
 
-static void passive_ready(struct tcp_attempt *attempt)
+static void attempt_passive_ready(struct tcp_attempt *attempt)
 {
 	int ret = tcp_cm_progress(&attempt->cm);
 
 	if (ret > 0 && attempt->cm.state == TCP_CM_ASKED)
-		passive_asked(attempt);
+		attempt_passive_asked(attempt);
 	else
-		passive_finish(attempt, ret);
+		attempt_passive_finish(attempt, ret);
 }
 
 static void attempt_ready(struct wf_watch *watch, uint32_t events)
@@ -419,9 +425,9 @@ static void attempt_ready(struct wf_watch *watch, uint32_t events)
 
 	(void)events;
 	if (attempt->passive)
-		passive_ready(attempt);
+		attempt_passive_ready(attempt);
 	else
-		active_ready(attempt);
+		tcp_attempt_active_ready(attempt);
 }
 
 void tcp_attempt_progress(struct tcp_attempt *attempt)
@@ -444,14 +450,15 @@ static struct tcp_attempt *attempt_new(struct tcp_ep *ep, int fd)
 	return attempt;
 }
 
-static bool no_descriptor(int err)
+static bool attempt_no_descriptor(int err)
 {
 	return err == -EMFILE || err == -ENFILE;
 }
 
 /* Unverified connections may have used all descriptors: verify them with the listener's
  * spare one. */
-static int connect_to(struct tcp_ep *ep, const struct tcp_peer *peer, int *ret_fd)
+static int attempt_connect_to(
+	struct tcp_ep *ep, const struct tcp_peer *peer, int *ret_fd)
 {
 	union wf_sockaddr host = ep->name; /* the port is the listener's */
 	uint32_t tclass = ep->ep.info->tx_attr->tclass;
@@ -459,12 +466,12 @@ static int connect_to(struct tcp_ep *ep, const struct tcp_peer *peer, int *ret_f
 	int ret;
 
 	/* The peer knows this endpoint by the address that it connected to. */
-	if (is_unverified(peer) &&
+	if (attempt_is_unverified(peer) &&
 		getsockname(peer->unverified->watch.fd, &host.sa, &len))
 		return -errno;
 	wf_sockaddr_set_port(&host, 0);
 	ret = tcp_connect(&host, &peer->ip.addr, &ep->conf, tclass, ret_fd);
-	if (no_descriptor(ret) && peer->unverified &&
+	if (attempt_no_descriptor(ret) && peer->unverified &&
 		tcp_listener_lend(&ep->peers->listener))
 		ret = tcp_connect(&host, &peer->ip.addr, &ep->conf, tclass, ret_fd);
 	return ret;
@@ -478,25 +485,25 @@ int tcp_attempt_start(struct tcp_ep *ep, struct tcp_peer *peer)
 		.port = wf_sockaddr_port(&ep->name),
 		.id = ep->peers->id,
 	};
-	struct tcp_cm_own own = own_of(ep);
+	struct tcp_cm_own own = attempt_own_of(ep);
 	uint8_t data[TCP_RDM_DATA];
 	struct tcp_attempt *attempt;
 	int fd, ret;
 
-	own.accepted_yours = is_unverified(peer);
+	own.accepted_yours = attempt_is_unverified(peer);
 	if (own.accepted_yours && (!own.timeout_ms || own.timeout_ms > VERIFY_MS))
 		own.timeout_ms = VERIFY_MS;
-	ret = connect_to(ep, peer, &fd);
+	ret = attempt_connect_to(ep, peer, &fd);
 	if (ret && wf_verify_unreachable(&ep->peers->remotes, &peer->ip.remote, -ret))
 		return 0;
 	if (ret) {
-		failed(ep, peer, -ret, ret == -ECONNREFUSED);
+		tcp_attempt_failed(ep, peer, -ret, ret == -ECONNREFUSED);
 		return ret;
 	}
 	attempt = attempt_new(ep, fd);
 	if (!attempt) {
 		(void)wf_sys_close(fd);
-		failed(ep, peer, FI_ENOMEM, false);
+		tcp_attempt_failed(ep, peer, FI_ENOMEM, false);
 		return -FI_ENOMEM;
 	}
 	attempt->peer = peer;
@@ -505,9 +512,9 @@ int tcp_attempt_start(struct tcp_ep *ep, struct tcp_peer *peer)
 	wf_remote_ref(&peer->ip.remote);
 	tcp_rdm_encode(data, &hello);
 	tcp_cm_start_active(&attempt->cm, fd, &own, data, sizeof(data));
-	ret = await_event(attempt);
+	ret = attempt_await_event(attempt);
 	if (ret) {
-		active_failed(attempt, -ret);
+		tcp_attempt_active_failed(attempt, -ret);
 		return ret;
 	}
 	wf_watches_expect(&ep->watches, attempt->base.deadline_ns);
@@ -518,7 +525,7 @@ void tcp_attempt_accept_ready(struct wf_watch *watch, uint32_t events)
 {
 	struct tcp_peers *peers = wf_container_of(watch, struct tcp_peers, watch);
 	struct tcp_ep *ep = peers->ep;
-	struct tcp_cm_own own = own_of(ep);
+	struct tcp_cm_own own = attempt_own_of(ep);
 	union wf_sockaddr from;
 	struct tcp_attempt *attempt;
 	int fd;
@@ -537,11 +544,11 @@ void tcp_attempt_accept_ready(struct wf_watch *watch, uint32_t events)
 		peers->callers++;
 		attempt->from = from;
 		tcp_cm_start_passive(&attempt->cm, fd, &own);
-		passive_ready(attempt);
+		attempt_passive_ready(attempt);
 	}
 }
 
-static void drop_silent(struct tcp_attempt *attempt)
+static void attempt_drop_silent(struct tcp_attempt *attempt)
 {
 	tcp_cm_log_silent(&attempt->cm);
 	tcp_attempt_drop(attempt);
@@ -561,7 +568,7 @@ bool tcp_attempt_free_descriptor(struct tcp_listener *listener)
 			continue;
 		if (!tcp_cm_silent(&attempt->cm, now))
 			break; /* the attempts behind this one are younger */
-		drop_silent(attempt);
+		attempt_drop_silent(attempt);
 		return true;
 	}
 	return false;
@@ -582,6 +589,6 @@ void tcp_attempts_drop_silent(struct tcp_ep *ep, uint64_t now)
 
 		if (now < attempt->base.deadline_ns && attempt->passive &&
 			tcp_cm_silent(&attempt->cm, now))
-			drop_silent(attempt);
+			attempt_drop_silent(attempt);
 	}
 }

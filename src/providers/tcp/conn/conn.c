@@ -14,19 +14,19 @@
 
 /* May another connection be read in each progress call? Beyond the limit the reads
  * would cost more than polls of the epoll set. */
-static bool may_be_hot(const struct tcp_conn *conn)
+static bool conn_may_be_hot(const struct tcp_conn *conn)
 {
 	return conn->ep->hot_count < TCP_HOT_MAX;
 }
 
-static void conn_ready(struct wf_watch *watch, uint32_t events)
+static void tcp_conn_ready(struct wf_watch *watch, uint32_t events)
 {
 	struct tcp_conn *conn = wf_container_of(watch, struct tcp_conn, watch);
 
 	(void)events;
 	if (conn->err)
 		return;
-	if (may_be_hot(conn))
+	if (conn_may_be_hot(conn))
 		tcp_conn_make_hot(conn);
 	(void)tcp_rx_poll(conn);
 	/* The epoll set reports bytes in the socket. Bytes that were read already are
@@ -43,7 +43,7 @@ struct tcp_conn *tcp_conn_new(struct tcp_ep *ep, int fd,
 
 	if (!conn)
 		return NULL;
-	conn->watch = (struct wf_watch){ .ready = conn_ready, .fd = fd };
+	conn->watch = (struct wf_watch){ .ready = tcp_conn_ready, .fd = fd };
 	conn->ep = ep;
 	conn->peer = peer;
 	conn->wire = *wire;
@@ -80,7 +80,7 @@ void tcp_conn_start_reading(struct tcp_conn *conn)
 	struct tcp_ep *ep = conn->ep;
 
 	wf_progress_wake(&ep->ep.progress);
-	if (may_be_hot(conn))
+	if (conn_may_be_hot(conn))
 		tcp_conn_make_hot(conn);
 	else
 		tcp_conn_watch(conn, EPOLLIN);
@@ -97,7 +97,7 @@ void tcp_conn_fail(struct tcp_conn *conn, int err)
 	wf_list_push(&conn->ep->failed, &conn->failed_link);
 }
 
-static void end_tx(struct tcp_conn *conn, struct tcp_tx *tx, int err)
+static void conn_end_tx(struct tcp_conn *conn, struct tcp_tx *tx, int err)
 {
 	if (err)
 		tcp_tx_fail(tx, err, tcp_conn_addr(conn));
@@ -105,22 +105,22 @@ static void end_tx(struct tcp_conn *conn, struct tcp_tx *tx, int err)
 		tcp_tx_free(tx);
 }
 
-static void end_list(struct tcp_conn *conn, struct wf_list *list, int err)
+static void conn_end_list(struct tcp_conn *conn, struct wf_list *list, int err)
 {
 	struct wf_list *link;
 
 	while ((link = wf_list_pop(list)))
-		end_tx(conn, wf_list_entry(link, struct tcp_tx, link), err);
+		conn_end_tx(conn, wf_list_entry(link, struct tcp_tx, link), err);
 }
 
 /* End the operations in the order in which they were posted, as far as it is known. */
-static void end_all_tx(struct tcp_conn *conn, int err)
+static void conn_end_all_tx(struct tcp_conn *conn, int err)
 {
-	end_list(conn, &conn->acks, err);
-	end_list(conn, &conn->resps, err);
-	end_list(conn, &conn->matches, err);
+	conn_end_list(conn, &conn->acks, err);
+	conn_end_list(conn, &conn->resps, err);
+	conn_end_list(conn, &conn->matches, err);
 	if (conn->cur && conn->cur->want != TCP_WANT_CTS)
-		end_tx(conn, conn->cur, err);
+		conn_end_tx(conn, conn->cur, err);
 	conn->cur = NULL;
 	tcp_tx_drop_stage(conn, err);
 	for (unsigned int i = 0; i < conn->rts.capacity; i++) {
@@ -128,11 +128,11 @@ static void end_all_tx(struct tcp_conn *conn, int err)
 
 		/* One with a clear to send is in txq. */
 		if (tx && tx->want == TCP_WANT_CTS)
-			end_tx(conn, tx, err);
+			conn_end_tx(conn, tx, err);
 	}
-	end_list(conn, &conn->answers, 0);
+	conn_end_list(conn, &conn->answers, 0);
 	wf_budget_give(&conn->ep->answers, &conn->answer_bytes, conn->answer_bytes);
-	end_list(conn, &conn->txq, err);
+	conn_end_list(conn, &conn->txq, err);
 }
 
 void tcp_conn_end(struct tcp_conn *conn, int err)
@@ -157,7 +157,7 @@ void tcp_conn_end(struct tcp_conn *conn, int err)
 	wf_list_remove(&conn->held_link);
 	if (err && conn->peer)
 		tcp_unread_keep(conn);
-	end_all_tx(conn, err);
+	conn_end_all_tx(conn, err);
 	tcp_unexp_break(conn, err ? err : FI_ECANCELED, !err);
 	tcp_slots_free(&conn->rts);
 	tcp_slots_free(&conn->rdv);

@@ -22,7 +22,7 @@
  * process reads or not.
  */
 
-static uint64_t period_ns(const struct tcp_ep *ep)
+static uint64_t keepalive_period_ns(const struct tcp_ep *ep)
 {
 	enum { SHORTEST_MS = 10, LONGEST_MS = 1000 };
 	int ms = ep->conf.keepalive_ms / 4;
@@ -32,7 +32,7 @@ static uint64_t period_ns(const struct tcp_ep *ep)
 
 /* Has the peer been silent for too long? @alive_ns is the latest time at which it is
  * known to have been alive. */
-static bool silent(
+static bool keepalive_silent(
 	struct tcp_conn *conn, const struct tcp_sock_debt *debt, uint64_t now)
 {
 	/* The kernel probes a peer whose window is closed, at growing intervals; each
@@ -49,7 +49,7 @@ static bool silent(
 	       (debt->unacked || debt->probes >= PROBES);
 }
 
-static void check(struct tcp_conn *conn, uint64_t now)
+static void keepalive_check(struct tcp_conn *conn, uint64_t now)
 {
 	struct tcp_sock_debt debt;
 
@@ -58,7 +58,7 @@ static void check(struct tcp_conn *conn, uint64_t now)
 	if (!tcp_sock_owes(conn->watch.fd, &debt)) {
 		conn->alive_ns = 0;
 		wf_list_remove(&conn->owing_link);
-	} else if (silent(conn, &debt, now)) {
+	} else if (keepalive_silent(conn, &debt, now)) {
 		tcp_log(FI_LOG_INFO, FI_LOG_EP_DATA,
 			"connection closed: the peer's host has not answered for %d "
 			"ms\n",
@@ -71,10 +71,10 @@ void tcp_keepalive_check(struct tcp_ep *ep, uint64_t now)
 {
 	if (!ep->conf.keepalive_ms || now < ep->keepalive_ns)
 		return;
-	ep->keepalive_ns = now + period_ns(ep);
+	ep->keepalive_ns = now + keepalive_period_ns(ep);
 	wf_list_foreach_safe(link, &ep->owing)
 	{
-		check(wf_list_entry(link, struct tcp_conn, owing_link), now);
+		keepalive_check(wf_list_entry(link, struct tcp_conn, owing_link), now);
 	}
 }
 
@@ -87,7 +87,7 @@ uint64_t tcp_keepalive_deadline(struct tcp_ep *ep)
 	now = wf_now_ns();
 	/* Bytes that have just been sent are checked after a full period. */
 	if (ep->keepalive_ns <= now)
-		ep->keepalive_ns = now + period_ns(ep);
+		ep->keepalive_ns = now + keepalive_period_ns(ep);
 	return ep->keepalive_ns;
 }
 

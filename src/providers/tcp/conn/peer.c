@@ -21,12 +21,12 @@ enum {
 	BACKOFF_MAX_US = 2000000,
 };
 
-static struct wf_remote *make(const void *key)
+static struct wf_remote *tcp_peer_make(const void *key)
 {
 	return wf_ip_remote_new(sizeof(struct tcp_peer), key);
 }
 
-static enum wf_remote_state state(const struct wf_remote *remote)
+static enum wf_remote_state tcp_conn_peer_state(const struct wf_remote *remote)
 {
 	const struct tcp_peer *peer = tcp_peer_of(remote);
 
@@ -37,14 +37,14 @@ static enum wf_remote_state state(const struct wf_remote *remote)
 		peer->conn && !peer->conn->err, peer->conn || peer->attempt);
 }
 
-static void connect_peer(struct wf_remotes *remotes, struct wf_remote *remote)
+static void tcp_peer_connect(struct wf_remotes *remotes, struct wf_remote *remote)
 {
 	(void)tcp_attempt_start(tcp_peers_of(remotes)->ep, tcp_peer_of(remote));
 }
 
 /* Messages that a process left unread wait for the next process at its address as long
  * as an attempt to connect may take, but not while the endpoint is being closed. */
-static bool keeps_waiting(struct wf_remotes *remotes, struct wf_remote *remote,
+static bool tcp_peer_keeps_waiting(struct wf_remotes *remotes, struct wf_remote *remote,
 	const struct wf_list *link)
 {
 	(void)remote;
@@ -52,7 +52,7 @@ static bool keeps_waiting(struct wf_remotes *remotes, struct wf_remote *remote,
 	       !tcp_peers_of(remotes)->ep->ep.flushing;
 }
 
-static void end(struct wf_remotes *remotes, struct wf_remote *remote,
+static void tcp_peer_end(struct wf_remotes *remotes, struct wf_remote *remote,
 	struct wf_list *link, int err)
 {
 	struct tcp_tx *tx = wf_list_entry(link, struct tcp_tx, link);
@@ -64,7 +64,7 @@ static void end(struct wf_remotes *remotes, struct wf_remote *remote,
 		tcp_tx_free(tx);
 }
 
-static void free_peer(struct wf_remotes *remotes, struct wf_remote *remote)
+static void tcp_peer_free(struct wf_remotes *remotes, struct wf_remote *remote)
 {
 	(void)remotes;
 	free(tcp_peer_of(remote));
@@ -72,14 +72,14 @@ static void free_peer(struct wf_remotes *remotes, struct wf_remote *remote)
 
 static const struct wf_remote_ops remote_ops = {
 	.is = wf_ip_remote_is,
-	.make = make,
-	.state = state,
-	.connect = connect_peer,
-	.keeps_waiting = keeps_waiting,
-	.end = end,
+	.make = tcp_peer_make,
+	.state = tcp_conn_peer_state,
+	.connect = tcp_peer_connect,
+	.keeps_waiting = tcp_peer_keeps_waiting,
+	.end = tcp_peer_end,
 	.drop = tcp_attempt_end,
 	.expired = tcp_attempt_expired,
-	.free = free_peer,
+	.free = tcp_peer_free,
 	.verify = &tcp_verify_ops,
 	.prov = &tcp_fi,
 	.name = wf_ip_remote_name,
@@ -87,7 +87,7 @@ static const struct wf_remote_ops remote_ops = {
 	.backoff_max_us = BACKOFF_MAX_US,
 };
 
-static int random_ids(struct tcp_peers *peers)
+static int peer_random_ids(struct tcp_peers *peers)
 {
 	do {
 		if (wf_sys_getrandom(&peers->id, sizeof(peers->id), 0) < 0 ||
@@ -105,7 +105,7 @@ int tcp_peers_new(struct tcp_ep *ep)
 
 	if (!peers)
 		return -FI_ENOMEM;
-	ret = random_ids(peers);
+	ret = peer_random_ids(peers);
 	if (!ret)
 		ret = wf_remotes_init(&peers->remotes, &remote_ops, peers->instance,
 			&ep->ep.progress, &ep->watches);
@@ -173,7 +173,7 @@ struct tcp_peer *tcp_peer_get(struct tcp_ep *ep, const union wf_sockaddr *addr)
 
 /* An operation will wait for a connection: start an attempt, unless the operation can
  * use the connection of a peer behind a firewall. 0 or -FI_EFIREWALLADDR. */
-static int wait_for(struct tcp_ep *ep, struct tcp_peer *peer)
+static int peer_wait_for(struct tcp_ep *ep, struct tcp_peer *peer)
 {
 	if (wf_verify_firewalled(&ep->peers->remotes, &peer->ip.remote))
 		return 0;
@@ -207,7 +207,7 @@ int tcp_peer_route(struct tcp_ep *ep, fi_addr_t addr, struct tcp_conn **ret_conn
 	}
 	*ret_conn = NULL;
 	*ret_wait = &peer->ip.remote.pending;
-	ret = wait_for(ep, peer);
+	ret = peer_wait_for(ep, peer);
 	if (ret)
 		return ret;
 	if (peer->unverified && peer->attempt)
@@ -235,7 +235,7 @@ void tcp_peer_unref(struct tcp_ep *ep, struct tcp_peer *peer)
 /* Read @conn from now on, and begin to find out whether its peer shares memory. Nothing
  * is sent to a peer that may be dead: the reset by its kernel would take the bytes that
  * the kernel still holds for this end. */
-static void open_conn(struct tcp_conn *conn, bool alive)
+static void peer_open_conn(struct tcp_conn *conn, bool alive)
 {
 	tcp_conn_start_reading(conn);
 	if (conn->wire.have & TCP_HAVE_LOCAL)
@@ -243,7 +243,7 @@ static void open_conn(struct tcp_conn *conn, bool alive)
 }
 
 /* Let operations use @conn, first those that waited for a connection. */
-static void use_conn(struct tcp_peer *peer, struct tcp_conn *conn)
+static void peer_use_conn(struct tcp_peer *peer, struct tcp_conn *conn)
 {
 	peer->conn = peer->route = conn;
 	wf_remote_connected(&peer->ip.remote, &conn->txq);
@@ -253,11 +253,11 @@ static void use_conn(struct tcp_peer *peer, struct tcp_conn *conn)
 
 void tcp_peer_use(struct tcp_peer *peer, struct tcp_conn *conn, bool alive)
 {
-	open_conn(conn, alive);
+	peer_open_conn(conn, alive);
 	if (conn->extra && peer->conn && !peer->conn->err)
 		return;
 	conn->extra = false;
-	use_conn(peer, conn);
+	peer_use_conn(peer, conn);
 }
 
 struct tcp_conn *tcp_peer_conn_at(
@@ -278,7 +278,7 @@ struct tcp_conn *tcp_peer_conn_at(
 }
 
 /* A connection of @peer beside the one that operations use; NULL: there is none. */
-static struct tcp_conn *extra_conn(struct tcp_ep *ep, const struct tcp_peer *peer)
+static struct tcp_conn *peer_extra_conn(struct tcp_ep *ep, const struct tcp_peer *peer)
 {
 	if (!wf_sockaddr_is_wildcard(&ep->name))
 		return NULL;
@@ -301,10 +301,10 @@ void tcp_peer_lost(struct tcp_ep *ep, struct tcp_peer *peer, struct tcp_conn *co
 		peer->unverified = NULL;
 	if (peer->conn == conn) {
 		peer->conn = peer->route = NULL;
-		other = extra_conn(ep, peer);
+		other = peer_extra_conn(ep, peer);
 		if (other) {
 			other->extra = false;
-			use_conn(peer, other);
+			peer_use_conn(peer, other);
 		}
 	}
 	tcp_peer_unref(ep, peer);
@@ -318,7 +318,7 @@ void tcp_peer_removed(struct tcp_ep *ep, struct tcp_peer *peer)
 		tcp_conn_fail(peer->conn, FI_ECONNABORTED);
 	if (peer->unverified)
 		tcp_conn_fail(peer->unverified, FI_ECONNABORTED);
-	while ((conn = extra_conn(ep, peer)))
+	while ((conn = peer_extra_conn(ep, peer)))
 		tcp_conn_fail(conn, FI_ECONNABORTED);
 }
 
@@ -335,21 +335,21 @@ int tcp_peer_connected(struct tcp_ep *ep, struct tcp_peer *peer, int fd,
 		tcp_verify_begin(ep, peer, conn);
 		return 0;
 	}
-	open_conn(conn, true);
+	peer_open_conn(conn, true);
 	if (identity == TCP_SELF)
 		return 0;
 	conn->made_ns = wf_now_ns();
 	wf_list_push(&ep->peers->unconfirmed, &conn->unconfirmed_link);
 	/* The peer verifies the connection at this endpoint's listener. */
 	wf_ep_want(&ep->ep);
-	use_conn(peer, conn);
+	peer_use_conn(peer, conn);
 	return 0;
 }
 
 /* Has the peer verified the connection, or is it past the time in which peers do? A
  * peer sends nothing over an unverified connection. One that has connected may not have
  * sent its request yet. */
-static bool is_confirmed(const struct tcp_conn *conn)
+static bool peer_is_confirmed(const struct tcp_conn *conn)
 {
 	enum { LIMIT_NS = 1000000000 };
 
@@ -368,7 +368,7 @@ bool tcp_peers_owe(struct tcp_ep *ep)
 		struct tcp_conn *conn =
 			wf_list_entry(link, struct tcp_conn, unconfirmed_link);
 
-		if (!is_confirmed(conn))
+		if (!peer_is_confirmed(conn))
 			return true;
 		tcp_conn_confirmed(conn);
 	}

@@ -7,14 +7,15 @@
  * the listener at the address answers is told by the rules of docs/tcp-wire.md, 2.2.
  */
 
-static bool is_unverified(const struct wf_remote *remote)
+static bool tcp_verify_is_unverified(const struct wf_remote *remote)
 {
 	const struct tcp_conn *conn = tcp_peer_of(remote)->unverified;
 
 	return conn && !conn->err;
 }
 
-static void use(struct wf_remotes *remotes, struct wf_remote *remote, bool answered)
+static void tcp_verify_use(
+	struct wf_remotes *remotes, struct wf_remote *remote, bool answered)
 {
 	struct tcp_peer *peer = tcp_peer_of(remote);
 	struct tcp_conn *conn = peer->unverified;
@@ -24,20 +25,22 @@ static void use(struct wf_remotes *remotes, struct wf_remote *remote, bool answe
 	tcp_peer_use(peer, conn, answered);
 }
 
-static void refuse(struct wf_remotes *remotes, struct wf_remote *remote)
+static void tcp_verify_refuse(struct wf_remotes *remotes, struct wf_remote *remote)
 {
 	(void)remotes;
 	tcp_conn_fail(tcp_peer_of(remote)->unverified, FI_ECONNABORTED);
 }
 
-static bool is_firewalled(struct wf_remotes *remotes, struct wf_remote *remote)
+static bool tcp_verify_is_firewalled(
+	struct wf_remotes *remotes, struct wf_remote *remote)
 {
 	struct tcp_ep *ep = tcp_peers_of(remotes)->ep;
 
 	return wf_av_firewalled(ep->ep.av, tcp_peer_index(ep, tcp_peer_of(remote)));
 }
 
-static void drop_attempt(struct wf_remotes *remotes, struct wf_remote *remote)
+static void tcp_verify_drop_attempt(
+	struct wf_remotes *remotes, struct wf_remote *remote)
 {
 	struct tcp_attempt *attempt = tcp_peer_of(remote)->attempt;
 
@@ -47,17 +50,17 @@ static void drop_attempt(struct wf_remotes *remotes, struct wf_remote *remote)
 }
 
 const struct wf_verify_ops tcp_verify_ops = {
-	.is_unverified = is_unverified,
-	.use = use,
-	.refuse = refuse,
-	.is_firewalled = is_firewalled,
-	.drop_attempt = drop_attempt,
+	.is_unverified = tcp_verify_is_unverified,
+	.use = tcp_verify_use,
+	.refuse = tcp_verify_refuse,
+	.is_firewalled = tcp_verify_is_firewalled,
+	.drop_attempt = tcp_verify_drop_attempt,
 };
 
 void tcp_verify_begin(struct tcp_ep *ep, struct tcp_peer *peer, struct tcp_conn *conn)
 {
 	/* Another connection was made while the reply to this one was on its way. */
-	if (is_unverified(&peer->ip.remote) ||
+	if (tcp_verify_is_unverified(&peer->ip.remote) ||
 		(!conn->extra && peer->conn && !peer->conn->err)) {
 		tcp_conn_fail(conn, FI_ECONNABORTED);
 		return;
@@ -71,7 +74,7 @@ void tcp_verify_begin(struct tcp_ep *ep, struct tcp_peer *peer, struct tcp_conn 
 }
 
 /* The meaning of a reject for the unverified connection. */
-static enum wf_verify_answer answer_of(
+static enum wf_verify_answer verify_answer_of(
 	const struct tcp_peer *peer, const struct tcp_cm_ext *ext)
 {
 	if (ext->instance != peer->remote_instance)
@@ -89,7 +92,7 @@ static enum wf_verify_answer answer_of(
 /* Does the failure @err of an attempt tell that its host keeps attempts off? Not if one
  * came through before; and a timeout within this machine tells of a full queue of
  * connections, which any process can cause. */
-static bool is_blocked(const struct tcp_peer *peer, int err)
+static bool tcp_verify_is_blocked(const struct tcp_peer *peer, int err)
 {
 	return err != ETIMEDOUT || !(peer->reached || peer->unverified->same_host);
 }
@@ -101,13 +104,13 @@ bool tcp_verify_answered(struct tcp_attempt *attempt, int err)
 	struct wf_remote *remote = &peer->ip.remote;
 
 	peer->reached |= attempt->cm.out_done != 0;
-	if (!is_unverified(remote))
+	if (!tcp_verify_is_unverified(remote))
 		return false;
 	if (!err)
 		return wf_verify_answered(remotes, remote, WF_VERIFY_ACCEPTED);
 	if (attempt->cm.state == TCP_CM_REJECTED)
 		return wf_verify_answered(
-			remotes, remote, answer_of(peer, &attempt->cm.msg.ext));
-	return !attempt->cm.out_done && is_blocked(peer, err) &&
+			remotes, remote, verify_answer_of(peer, &attempt->cm.msg.ext));
+	return !attempt->cm.out_done && tcp_verify_is_blocked(peer, err) &&
 	       wf_verify_unreachable(remotes, remote, err);
 }

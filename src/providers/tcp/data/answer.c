@@ -9,7 +9,7 @@
  * waits for is a protocol error. An error record can replace either.
  */
 
-static struct tcp_tx *pop(struct wf_list *list)
+static struct tcp_tx *answer_pop(struct wf_list *list)
 {
 	struct wf_list *link = wf_list_pop(list);
 
@@ -17,7 +17,7 @@ static struct tcp_tx *pop(struct wf_list *list)
 }
 
 /* An operation ended: operations behind a fence may be sent now. */
-static void ended(struct tcp_conn *conn)
+static void answer_ended(struct tcp_conn *conn)
 {
 	if (!wf_list_empty(&conn->txq))
 		tcp_tx_dirty(conn);
@@ -61,12 +61,12 @@ int tcp_answer_error(struct tcp_conn *conn, enum tcp_answer row, int err)
 
 int tcp_ack_head(struct tcp_conn *conn)
 {
-	struct tcp_tx *tx = pop(&conn->acks);
+	struct tcp_tx *tx = answer_pop(&conn->acks);
 
 	if (!tx)
 		return -FI_EPROTO;
 	tcp_tx_complete(tx);
-	ended(conn);
+	answer_ended(conn);
 	return 0;
 }
 
@@ -74,14 +74,14 @@ int tcp_error_head(struct tcp_conn *conn)
 {
 	const struct tcp_record *rec = &conn->rx.rec;
 	bool ack = rec->answer == TCP_ANSWER_ACK;
-	struct tcp_tx *tx = pop(ack ? &conn->acks : &conn->resps);
+	struct tcp_tx *tx = answer_pop(ack ? &conn->acks : &conn->resps);
 
 	if (!tx)
 		return -FI_EPROTO;
 	if (!ack)
 		conn->asked_bytes -= tcp_asked_cost(tx);
 	tcp_tx_fail(tx, rec->err, tcp_conn_addr(conn));
-	ended(conn);
+	answer_ended(conn);
 	return 0;
 }
 
@@ -95,7 +95,7 @@ int tcp_matched_head(struct tcp_conn *conn)
 			continue;
 		wf_list_remove(&tx->link);
 		tcp_tx_complete(tx);
-		ended(conn);
+		answer_ended(conn);
 		return 0;
 	}
 	return -FI_EPROTO;
@@ -164,6 +164,6 @@ int tcp_resp_done(struct tcp_conn *conn)
 
 	conn->asked_bytes -= tcp_asked_cost(tx);
 	tcp_tx_complete(tx);
-	ended(conn);
+	answer_ended(conn);
 	return 0;
 }

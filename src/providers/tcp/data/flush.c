@@ -22,7 +22,7 @@ enum {
 };
 
 /* The unsent payload of the current record, as iovecs. */
-static size_t rest(const struct tcp_tx *tx, struct iovec *to)
+static size_t flush_rest(const struct tcp_tx *tx, struct iovec *to)
 {
 	uint64_t skip = tx->done > tx->hdr_len ? tx->done - tx->hdr_len : 0;
 	size_t n = 0;
@@ -45,8 +45,8 @@ static size_t rest(const struct tcp_tx *tx, struct iovec *to)
 
 /* The same for a payload in registered memory; after a return of 0 the lock of the
  * region map is held. */
-static int mr_rest(struct tcp_conn *conn, const struct tcp_tx *tx, struct iovec *to,
-	size_t *ret_count)
+static int flush_mr_rest(struct tcp_conn *conn, const struct tcp_tx *tx,
+	struct iovec *to, size_t *ret_count)
 {
 	uint64_t skip = tx->done > tx->hdr_len ? tx->done - tx->hdr_len : 0;
 
@@ -54,7 +54,7 @@ static int mr_rest(struct tcp_conn *conn, const struct tcp_tx *tx, struct iovec 
 		conn->ep, &tx->rec, skip, FI_REMOTE_READ, to, TCP_IOV_LIMIT, ret_count);
 }
 
-static ssize_t write_iov(int fd, struct iovec *iov, size_t count, int flags)
+static ssize_t flush_write_iov(int fd, struct iovec *iov, size_t count, int flags)
 {
 	struct msghdr msg = { .msg_iov = iov, .msg_iovlen = count };
 
@@ -64,7 +64,7 @@ static ssize_t write_iov(int fd, struct iovec *iov, size_t count, int flags)
 	return wf_sys_sendmsg(fd, &msg, MSG_NOSIGNAL | flags);
 }
 
-static void advance(struct tcp_conn *conn, size_t n)
+static void flush_advance(struct tcp_conn *conn, size_t n)
 {
 	size_t staged = WF_MIN(n, conn->staged - conn->flushed);
 	struct tcp_tx *tx = conn->cur;
@@ -82,7 +82,7 @@ static void advance(struct tcp_conn *conn, size_t n)
 }
 
 /* One system call. False: the socket takes no more now, or it failed. */
-static bool write_some(struct tcp_conn *conn)
+static bool flush_write_some(struct tcp_conn *conn)
 {
 	struct iovec iov[SEND_IOV];
 	struct tcp_tx *tx = conn->cur;
@@ -100,7 +100,7 @@ static bool write_some(struct tcp_conn *conn)
 		iov[count++].iov_len = tx->hdr_len - tx->done;
 	}
 	if (tx && tx->from_mr) {
-		err = mr_rest(conn, tx, iov + count, &pieces);
+		err = flush_mr_rest(conn, tx, iov + count, &pieces);
 		if (err) {
 			tcp_conn_fail(conn, -err);
 			return false;
@@ -108,11 +108,11 @@ static bool write_some(struct tcp_conn *conn)
 		locked = true;
 		count += pieces;
 	} else if (tx) {
-		count += rest(tx, iov + count);
+		count += flush_rest(tx, iov + count);
 	}
 	for (size_t i = 0; i < count; i++)
 		want += iov[i].iov_len;
-	n = write_iov(conn->watch.fd, iov, count, MSG_DONTWAIT);
+	n = flush_write_iov(conn->watch.fd, iov, count, MSG_DONTWAIT);
 	err = errno;
 	if (locked)
 		tcp_mr_release(conn->ep);
@@ -125,11 +125,11 @@ static bool write_some(struct tcp_conn *conn)
 	}
 	tcp_conn_owes(conn);
 	conn->sent += (size_t)n;
-	advance(conn, (size_t)n);
+	flush_advance(conn, (size_t)n);
 	return (size_t)n == want;
 }
 
-static void add_dirty(struct tcp_conn *conn)
+static void flush_add_dirty(struct tcp_conn *conn)
 {
 	wf_progress_wake(&conn->ep->ep.progress);
 	wf_ep_want(&conn->ep->ep);
@@ -139,24 +139,24 @@ static void add_dirty(struct tcp_conn *conn)
 
 void tcp_tx_dirty(struct tcp_conn *conn)
 {
-	add_dirty(conn);
+	flush_add_dirty(conn);
 	tcp_wake_sleepers(conn->ep);
 }
 
 /* The next progress call tries again; sleeping threads wake when the socket has space.
  */
-static void blocked(struct tcp_conn *conn)
+static void flush_blocked(struct tcp_conn *conn)
 {
 	struct tcp_ep *ep = conn->ep;
 
-	add_dirty(conn);
+	flush_add_dirty(conn);
 	if (!ep->manual || ep->watches.sleepers)
 		tcp_conn_watch(conn, tcp_conn_events(conn));
 }
 
 /* Cork the socket, so that the end of one record and the beginning of the next go in
  * one segment, if segments are large and each has a cost. */
-static bool cork(struct tcp_conn *conn)
+static bool flush_cork(struct tcp_conn *conn)
 {
 	if (!conn->same_host || !conn->cur ||
 		(wf_list_empty(&conn->answers) && wf_list_empty(&conn->txq)))
@@ -167,7 +167,7 @@ static bool cork(struct tcp_conn *conn)
 
 /* Write until all is sent (true), or the socket is full or there is no memory for
  * acknowledgements (false). */
-static bool write_all(struct tcp_conn *conn, bool *ret_corked)
+static bool flush_write_all(struct tcp_conn *conn, bool *ret_corked)
 {
 	while (!conn->err) {
 		if (!conn->cur)
@@ -175,8 +175,8 @@ static bool write_all(struct tcp_conn *conn, bool *ret_corked)
 		if (!conn->cur && conn->staged == conn->flushed)
 			return !conn->acks_due;
 		if (!*ret_corked)
-			*ret_corked = cork(conn);
-		if (!write_some(conn))
+			*ret_corked = flush_cork(conn);
+		if (!flush_write_some(conn))
 			return false;
 	}
 	return true;
@@ -184,14 +184,14 @@ static bool write_all(struct tcp_conn *conn, bool *ret_corked)
 
 void tcp_tx_flush(struct tcp_conn *conn)
 {
-	bool corked = false, all = write_all(conn, &corked);
+	bool corked = false, all = flush_write_all(conn, &corked);
 
 	/* Uncork in any case, because it is unknown when the next call comes. */
 	if (corked)
 		tcp_sock_cork(conn->watch.fd, false);
 	if (!all) {
 		if (!tcp_tx_idle(conn) && !conn->err)
-			blocked(conn);
+			flush_blocked(conn);
 		return;
 	}
 	if (conn->stage && conn->staged == conn->flushed)
@@ -202,17 +202,17 @@ void tcp_tx_flush(struct tcp_conn *conn)
 }
 
 /* Is the operation's completion reported? */
-static bool is_reported(const struct wf_list *link)
+static bool flush_is_reported(const struct wf_list *link)
 {
 	return wf_op_is_reported(wf_list_entry(link, struct tcp_tx, link)->op_flags);
 }
 
 /* Does the application wait for a completion of this connection? Then it makes progress
  * calls. */
-static bool will_be_asked_for(const struct tcp_conn *conn)
+static bool flush_will_be_asked_for(const struct tcp_conn *conn)
 {
 	return conn->cur ||
-	       (!wf_list_empty(&conn->txq) && is_reported(conn->txq.next)) ||
+	       (!wf_list_empty(&conn->txq) && flush_is_reported(conn->txq.next)) ||
 	       (conn->stage && conn->stage->mark_head != conn->stage->mark_tail);
 }
 
@@ -221,13 +221,14 @@ static bool will_be_asked_for(const struct tcp_conn *conn)
  * not make progress calls: so its first AT_ONCE messages are sent at once, and further
  * ones as well unless it made a progress call between two of them.
  */
-static bool may_wait(const struct tcp_conn *conn)
+static bool flush_may_wait(const struct tcp_conn *conn)
 {
 	return conn->sent_epoch == conn->ep->epoch &&
-	       (will_be_asked_for(conn) || (conn->polled && conn->at_once >= AT_ONCE));
+	       (flush_will_be_asked_for(conn) ||
+		       (conn->polled && conn->at_once >= AT_ONCE));
 }
 
-static void count_at_once(struct tcp_conn *conn)
+static void flush_count_at_once(struct tcp_conn *conn)
 {
 	if (conn->sent_epoch != conn->ep->epoch) {
 		conn->polled = conn->at_once > 0;
@@ -246,11 +247,11 @@ void tcp_tx_kick(struct tcp_conn *conn, bool more)
 		return;
 	/* An answer is likely to arrive: this endpoint has to make progress. */
 	wf_progress_wake(&ep->ep.progress);
-	if (ep->manual && (more || may_wait(conn))) {
+	if (ep->manual && (more || flush_may_wait(conn))) {
 		tcp_tx_dirty(conn);
 		return;
 	}
-	count_at_once(conn);
+	flush_count_at_once(conn);
 	if (wf_unlikely(conn->local && conn->local->out == TCP_OUT_WAITS))
 		tcp_switch_behind(conn);
 	tcp_tx_flush(conn);

@@ -9,20 +9,20 @@
  */
 
 /* The completion level needs an acknowledgement. */
-static void want_ack(struct tcp_tx *tx)
+static void prepare_want_ack(struct tcp_tx *tx)
 {
 	tx->rec.flags |= TCP_FLAG_ACK;
 	tx->want = TCP_WANT_ACK;
 }
 
-static bool wants_ack(const struct tcp_tx *tx)
+static bool prepare_wants_ack(const struct tcp_tx *tx)
 {
 	return tx->op_flags & (FI_TRANSMIT_COMPLETE | FI_DELIVERY_COMPLETE);
 }
 
 /* A free index for a request to send, or 0. The table grows before it is nearly full.
  */
-static unsigned int rts_index(struct tcp_conn *conn)
+static unsigned int prepare_rts_index(struct tcp_conn *conn)
 {
 	unsigned int max = tcp_wire_rdv_max(&conn->wire), capacity = conn->rts.capacity;
 	unsigned int last = capacity > max ? max : capacity ? capacity - 1 : 0;
@@ -39,7 +39,7 @@ static unsigned int rts_index(struct tcp_conn *conn)
 
 static int prepare_rts(struct tcp_conn *conn, struct tcp_tx *tx)
 {
-	unsigned int index = rts_index(conn);
+	unsigned int index = prepare_rts_index(conn);
 
 	if (!index)
 		return -FI_EAGAIN;
@@ -47,7 +47,7 @@ static int prepare_rts(struct tcp_conn *conn, struct tcp_tx *tx)
 		return -FI_ENOMEM;
 	/* Without an acknowledgement the completion would only mean that the payload
 	 * was sent. */
-	if (wants_ack(tx) || tx->op_flags & FI_MATCH_COMPLETE)
+	if (prepare_wants_ack(tx) || tx->op_flags & FI_MATCH_COMPLETE)
 		tx->rec.flags |= TCP_FLAG_ACK;
 	tx->rec.kind = tx->op == WF_OP_TSEND ? TCP_REC_RTS : TCP_REC_MSG_RTS;
 	tx->rec.index = (uint16_t)index;
@@ -59,7 +59,8 @@ static int prepare_rts(struct tcp_conn *conn, struct tcp_tx *tx)
 	return 0;
 }
 
-static bool waits_for_match(const struct tcp_conn *conn, const struct tcp_tx *tx)
+static bool prepare_waits_for_match(
+	const struct tcp_conn *conn, const struct tcp_tx *tx)
 {
 	const struct tcp_params *p = &tcp_params;
 	uint32_t need = tx->op == WF_OP_TSEND ? TCP_HAVE_RDV : TCP_HAVE_RDV_MSG;
@@ -82,7 +83,7 @@ static int prepare_send(struct tcp_conn *conn, struct tcp_tx *tx)
 	}
 	if (tx->op_flags & FI_REMOTE_CQ_DATA)
 		tx->rec.flags |= TCP_FLAG_DATA;
-	if (waits_for_match(conn, tx))
+	if (prepare_waits_for_match(conn, tx))
 		return prepare_rts(conn, tx);
 	tx->rec.kind = tx->op == WF_OP_TSEND ? TCP_REC_TAGGED : TCP_REC_MSG;
 	tx->rec.payload_len = tx->len;
@@ -95,8 +96,8 @@ static int prepare_send(struct tcp_conn *conn, struct tcp_tx *tx)
 		tx->rec.flags |= TCP_FLAG_MATCH;
 		tx->rec.id = ++conn->match_id;
 		tx->want = TCP_WANT_MATCHED;
-	} else if (wants_ack(tx)) {
-		want_ack(tx);
+	} else if (prepare_wants_ack(tx)) {
+		prepare_want_ack(tx);
 	}
 	return 0;
 }
@@ -111,9 +112,9 @@ static int prepare_write(struct tcp_conn *conn, struct tcp_tx *tx)
 		tx->rec.flags |= TCP_FLAG_DATA;
 	if (tx->op_flags & FI_COMMIT_COMPLETE)
 		tx->rec.flags |= TCP_FLAG_COMMIT;
-	if (tx->op_flags & (FI_COMMIT_COMPLETE | FI_MATCH_COMPLETE) || wants_ack(tx) ||
-		conn->wire.have & TCP_HAVE_ERROR)
-		want_ack(tx);
+	if (tx->op_flags & (FI_COMMIT_COMPLETE | FI_MATCH_COMPLETE) ||
+		prepare_wants_ack(tx) || conn->wire.have & TCP_HAVE_ERROR)
+		prepare_want_ack(tx);
 	return 0;
 }
 
@@ -123,7 +124,7 @@ size_t tcp_asked_cost(const struct tcp_tx *tx)
 }
 
 /* The operation needs a response: it waits until the peer has memory for it. */
-static int want_response(struct tcp_conn *conn, struct tcp_tx *tx)
+static int prepare_want_response(struct tcp_conn *conn, struct tcp_tx *tx)
 {
 	size_t cost = tcp_asked_cost(tx);
 
@@ -137,7 +138,7 @@ static int want_response(struct tcp_conn *conn, struct tcp_tx *tx)
 static int prepare_read(struct tcp_conn *conn, struct tcp_tx *tx)
 {
 	tx->rec.kind = TCP_REC_READ;
-	return want_response(conn, tx);
+	return prepare_want_response(conn, tx);
 }
 
 static int prepare_atomic(struct tcp_conn *conn, struct tcp_tx *tx)
@@ -161,8 +162,8 @@ static int prepare_atomic(struct tcp_conn *conn, struct tcp_tx *tx)
 	if (tx->op_flags & FI_REMOTE_CQ_DATA)
 		tx->rec.flags |= TCP_FLAG_DATA;
 	if (tx->op != WF_OP_ATOMIC)
-		return want_response(conn, tx);
-	want_ack(tx);
+		return prepare_want_response(conn, tx);
+	prepare_want_ack(tx);
 	return 0;
 }
 

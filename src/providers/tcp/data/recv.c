@@ -43,14 +43,15 @@ void tcp_recv_matched(struct tcp_conn *conn, uint16_t flags, uint64_t id)
 }
 
 /* Is the record for a receive context that was closed? */
-static bool is_for_nobody(const struct tcp_conn *conn)
+static bool tcp_recv_is_for_nobody(const struct tcp_conn *conn)
 {
 	return wf_unlikely(!wf_ep_srx_at(&conn->ep->ep, conn->rx.rec.context));
 }
 
 /* Match a message. Returns 0: @entry is a posted receive; -FI_ENOENT: @entry is for an
  * unexpected message; or another negative fi_errno. */
-static int match(struct tcp_conn *conn, uint64_t len, struct fi_peer_rx_entry **entry)
+static int tcp_recv_match(
+	struct tcp_conn *conn, uint64_t len, struct fi_peer_rx_entry **entry)
 {
 	const struct tcp_record *rec = &conn->rx.rec;
 	bool tagged = rec->kind == TCP_REC_TAGGED || rec->kind == TCP_REC_RTS;
@@ -65,7 +66,7 @@ static int match(struct tcp_conn *conn, uint64_t len, struct fi_peer_rx_entry **
 		      : wf_srx_get_msg(srx, &attr, entry);
 }
 
-static int no_memory(struct tcp_conn *conn, struct fi_peer_rx_entry *entry)
+static int tcp_recv_no_memory(struct tcp_conn *conn, struct fi_peer_rx_entry *entry)
 {
 	if (entry)
 		wf_srx_free_entry(entry);
@@ -78,35 +79,35 @@ static int no_memory(struct tcp_conn *conn, struct fi_peer_rx_entry *entry)
 enum { KEEP_MSG = 64 << 20 };
 
 /* Bytes behind the payload of an unexpected message: the id for the answer. */
-static size_t id_len(const struct tcp_rx *rx)
+static size_t recv_id_len(const struct tcp_rx *rx)
 {
 	return rx->rec.flags & TCP_FLAG_MATCH ? sizeof(rx->rec.id) : 0;
 }
 
 /* The payload arrives in the payload memory of @unexp. */
-static void store_in(struct tcp_conn *conn, struct wf_srx_unexpected *unexp)
+static void recv_store_in(struct tcp_conn *conn, struct wf_srx_unexpected *unexp)
 {
 	struct tcp_rx *rx = &conn->rx;
 	struct iovec iov = { wf_srx_payload(unexp), rx->rec.payload_len };
 
-	memcpy((uint8_t *)iov.iov_base + iov.iov_len, &rx->rec.id, id_len(rx));
-	unexp->note = TCP_UNEXP_ARRIVING | (id_len(rx) ? WF_UNEXP_MATCH : 0);
+	memcpy((uint8_t *)iov.iov_base + iov.iov_len, &rx->rec.id, recv_id_len(rx));
+	unexp->note = TCP_UNEXP_ARRIVING | (recv_id_len(rx) ? WF_UNEXP_MATCH : 0);
 	tcp_rx_sink(conn, &iov, 1);
 }
 
 /* Save the payload of an unexpected message in payload memory. */
-static struct wf_srx_unexpected *keep(
+static struct wf_srx_unexpected *tcp_recv_keep(
 	struct tcp_conn *conn, struct fi_peer_rx_entry *entry)
 {
-	size_t len = conn->rx.rec.payload_len + id_len(&conn->rx);
+	size_t len = conn->rx.rec.payload_len + recv_id_len(&conn->rx);
 	struct wf_srx_unexpected *unexp = tcp_unexp_new(conn, entry, len);
 
 	if (unexp)
-		store_in(conn, unexp);
+		recv_store_in(conn, unexp);
 	return unexp;
 }
 
-static void memory_given(struct wf_budget *budget)
+static void recv_memory_given(struct wf_budget *budget)
 {
 	struct tcp_ep *ep = wf_container_of(budget, struct tcp_ep, unexp.budget);
 
@@ -116,7 +117,7 @@ static void memory_given(struct wf_budget *budget)
 }
 
 /* The message has memory for its payload when tcp_held_resume finds some. */
-static struct wf_srx_unexpected *hold(
+static struct wf_srx_unexpected *recv_hold(
 	struct tcp_conn *conn, struct fi_peer_rx_entry *entry)
 {
 	struct wf_srx_unexpected *unexp =
@@ -127,12 +128,12 @@ static struct wf_srx_unexpected *hold(
 	unexp->note = TCP_UNEXP_HELD;
 	conn->rx.sink = TCP_SINK_HOLD;
 	wf_list_push(&conn->ep->held, &conn->held_link);
-	conn->ep->unexp.budget.given = memory_given;
+	conn->ep->unexp.budget.given = recv_memory_given;
 	return unexp;
 }
 
 /* May @len bytes be saved? */
-static bool may_keep(const struct tcp_conn *conn, uint64_t len)
+static bool recv_may_keep(const struct tcp_conn *conn, uint64_t len)
 {
 	return len <= KEEP_MSG &&
 	       wf_unexp_admits(&conn->ep->unexp, &conn->unexp,
@@ -147,11 +148,12 @@ void tcp_held_resume(struct tcp_ep *ep)
 		struct tcp_conn *conn = wf_list_entry(link, struct tcp_conn, held_link);
 		struct tcp_rx *rx = &conn->rx;
 
-		if (conn->err || !may_keep(conn, rx->rec.payload_len) ||
+		if (conn->err || !recv_may_keep(conn, rx->rec.payload_len) ||
 			!wf_unexp_enlarge(&ep->unexp, &conn->unexp, rx->unexp,
-				WF_SRX_ENLARGE_MIN, rx->rec.payload_len + id_len(rx)))
+				WF_SRX_ENLARGE_MIN,
+				rx->rec.payload_len + recv_id_len(rx)))
 			continue;
-		store_in(conn, rx->unexp);
+		recv_store_in(conn, rx->unexp);
 		tcp_rx_resumed(conn);
 	}
 	if (wf_list_empty(&ep->held))
@@ -161,15 +163,15 @@ void tcp_held_resume(struct tcp_ep *ep)
 /* No receive was posted for the message. If it would take too much memory, it stays in
  * the socket, with everything behind it, until a receive matches it or there is memory.
  */
-static int unexpected(struct tcp_conn *conn, struct fi_peer_rx_entry *entry)
+static int tcp_recv_unexpected(struct tcp_conn *conn, struct fi_peer_rx_entry *entry)
 {
 	struct tcp_rx *rx = &conn->rx;
 
-	if (may_keep(conn, rx->rec.payload_len))
-		rx->unexp = keep(conn, entry);
+	if (recv_may_keep(conn, rx->rec.payload_len))
+		rx->unexp = tcp_recv_keep(conn, entry);
 	if (!rx->unexp)
-		rx->unexp = hold(conn, entry);
-	return rx->unexp ? 0 : no_memory(conn, entry);
+		rx->unexp = recv_hold(conn, entry);
+	return rx->unexp ? 0 : tcp_recv_no_memory(conn, entry);
 }
 
 int tcp_msg_head(struct tcp_conn *conn)
@@ -180,19 +182,19 @@ int tcp_msg_head(struct tcp_conn *conn)
 
 	rx->entry = NULL;
 	rx->unexp = NULL;
-	if (is_for_nobody(conn)) {
+	if (tcp_recv_is_for_nobody(conn)) {
 		tcp_recv_matched(conn, rx->rec.flags, rx->rec.id);
 		return 0;
 	}
-	ret = match(conn, rx->rec.payload_len, &entry);
+	ret = tcp_recv_match(conn, rx->rec.payload_len, &entry);
 	if (wf_likely(!ret)) {
 		rx->entry = entry;
 		tcp_rx_sink(conn, entry->iov, entry->count);
 		return 0;
 	}
 	if (ret == -FI_ENOENT)
-		return unexpected(conn, entry);
-	return no_memory(conn, NULL);
+		return tcp_recv_unexpected(conn, entry);
+	return tcp_recv_no_memory(conn, NULL);
 }
 
 int tcp_msg_done(struct tcp_conn *conn)
@@ -216,7 +218,7 @@ int tcp_msg_done(struct tcp_conn *conn)
 	return 0;
 }
 
-static struct tcp_rdv *rdv_new(struct tcp_conn *conn)
+static struct tcp_rdv *recv_rdv_new(struct tcp_conn *conn)
 {
 	const struct tcp_record *rec = &conn->rx.rec;
 	struct tcp_rdv *rdv = malloc(sizeof(*rdv));
@@ -234,7 +236,7 @@ static struct tcp_rdv *rdv_new(struct tcp_conn *conn)
 	return NULL;
 }
 
-static void rdv_free(struct tcp_conn *conn, struct tcp_rdv *rdv)
+static void recv_rdv_free(struct tcp_conn *conn, struct tcp_rdv *rdv)
 {
 	(void)tcp_slot_set(&conn->rdv, rdv->index, NULL);
 	free(rdv);
@@ -250,12 +252,13 @@ int tcp_rts_head(struct tcp_conn *conn)
 
 	if (tcp_slot(&conn->rdv, rec->index))
 		return -FI_EPROTO;
-	ret = is_for_nobody(conn) ? 0 : match(conn, rec->msg_len, &entry);
+	ret = tcp_recv_is_for_nobody(conn) ? 0
+					   : tcp_recv_match(conn, rec->msg_len, &entry);
 	if (ret && ret != -FI_ENOENT)
-		return no_memory(conn, NULL);
-	rdv = rdv_new(conn);
+		return tcp_recv_no_memory(conn, NULL);
+	rdv = recv_rdv_new(conn);
 	if (!rdv)
-		return no_memory(conn, entry);
+		return tcp_recv_no_memory(conn, entry);
 	if (!ret) {
 		if (entry)
 			entry->cq_data = rec->data;
@@ -264,8 +267,8 @@ int tcp_rts_head(struct tcp_conn *conn)
 	}
 	rdv->unexp = tcp_unexp_new(conn, entry, sizeof(struct tcp_rdv *));
 	if (!rdv->unexp) {
-		rdv_free(conn, rdv);
-		return no_memory(conn, entry);
+		recv_rdv_free(conn, rdv);
+		return tcp_recv_no_memory(conn, entry);
 	}
 	memcpy(wf_srx_payload(rdv->unexp), &rdv, sizeof(struct tcp_rdv *));
 	rdv->unexp->note = TCP_UNEXP_RTS;
@@ -296,6 +299,6 @@ int tcp_rdv_done(struct tcp_conn *conn)
 	if (rdv->entry)
 		tcp_recv_done(conn->ep, conn->peer, rdv->entry, rdv->flags, rdv->len,
 			rdv->entry->cq_data);
-	rdv_free(conn, rdv);
+	recv_rdv_free(conn, rdv);
 	return ack ? tcp_answer_ack(conn) : 0;
 }

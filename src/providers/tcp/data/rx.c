@@ -71,7 +71,7 @@ void tcp_rx_drop(struct tcp_conn *conn)
 }
 
 /* @n bytes of the sink's buffers were filled. */
-static void iov_advance(struct tcp_rx *rx, size_t n)
+static void rx_iov_advance(struct tcp_rx *rx, size_t n)
 {
 	while (n) {
 		size_t step = WF_MIN(n, rx->iov->iov_len);
@@ -87,13 +87,13 @@ static void iov_advance(struct tcp_rx *rx, size_t n)
 }
 
 /* @n bytes of the payload were stored in the sink. */
-static void sink_advance(struct tcp_rx *rx, size_t n)
+static void rx_sink_advance(struct tcp_rx *rx, size_t n)
 {
 	rx->capacity -= n;
 	if (rx->sink == TCP_SINK_MR)
 		rx->offset += n;
 	else
-		iov_advance(rx, n);
+		rx_iov_advance(rx, n);
 }
 
 void tcp_rx_move(struct tcp_conn *conn, const struct iovec *iov, size_t count,
@@ -105,17 +105,17 @@ void tcp_rx_move(struct tcp_conn *conn, const struct iovec *iov, size_t count,
 	tcp_rx_sink(conn, iov, count);
 	moved = wf_iov_scatter(iov, count, from, done);
 	rx->capacity = WF_MIN(wf_iov_len(iov, count) - moved, rx->left);
-	iov_advance(rx, moved);
+	rx_iov_advance(rx, moved);
 }
 
 /* A region was closed while the payload arrived: drop the rest. */
-static void mr_gone(struct tcp_rx *rx, int ret)
+static void rx_mr_gone(struct tcp_rx *rx, int ret)
 {
 	rx->err = -ret;
 	rx->capacity = 0;
 }
 
-static void to_mr(struct tcp_conn *conn, const uint8_t *p, size_t n)
+static void rx_to_mr(struct tcp_conn *conn, const uint8_t *p, size_t n)
 {
 	struct tcp_rx *rx = &conn->rx;
 	struct iovec iov[SINK_PIECES];
@@ -127,33 +127,33 @@ static void to_mr(struct tcp_conn *conn, const uint8_t *p, size_t n)
 		ret = tcp_mr_pieces(conn->ep, &rx->rec, rx->offset, FI_REMOTE_WRITE,
 			iov, SINK_PIECES, &count);
 		if (ret) {
-			mr_gone(rx, ret);
+			rx_mr_gone(rx, ret);
 			return;
 		}
 		step = wf_iov_scatter(iov, count, p, n);
 		tcp_mr_release(conn->ep);
-		sink_advance(rx, step);
+		rx_sink_advance(rx, step);
 		p += step;
 		n -= step;
 	}
 }
 
 /* Handle @n bytes of payload at @p. */
-static void payload(struct tcp_conn *conn, const uint8_t *p, size_t n)
+static void rx_payload(struct tcp_conn *conn, const uint8_t *p, size_t n)
 {
 	struct tcp_rx *rx = &conn->rx;
 	size_t fit = WF_MIN(n, rx->capacity);
 
 	rx->left -= n;
 	if (rx->sink == TCP_SINK_MR) {
-		to_mr(conn, p, n);
+		rx_to_mr(conn, p, n);
 		return;
 	}
 	(void)wf_iov_scatter(rx->iov, rx->iov_count, p, fit);
-	sink_advance(rx, fit);
+	rx_sink_advance(rx, fit);
 }
 
-static int body_done(struct tcp_conn *conn)
+static int rx_body_done(struct tcp_conn *conn)
 {
 	const struct tcp_handler *handler = &handlers[conn->rx.rec.kind];
 
@@ -161,7 +161,7 @@ static int body_done(struct tcp_conn *conn)
 	return handler->done ? handler->done(conn) : 0;
 }
 
-static void protocol_error(struct tcp_conn *conn, const char *what)
+static void rx_protocol_error(struct tcp_conn *conn, const char *what)
 {
 	tcp_log(FI_LOG_WARN, FI_LOG_EP_DATA,
 		"connection closed: bad record from the peer: %s\n", what);
@@ -170,7 +170,7 @@ static void protocol_error(struct tcp_conn *conn, const char *what)
 
 /* A record arrives at an endpoint with an inbox; @n bytes behind its header are at @p.
  * False: it is no message, or the message is passed. */
-static bool to_inbox(struct tcp_conn *conn, const uint8_t *p, size_t n)
+static bool rx_to_inbox(struct tcp_conn *conn, const uint8_t *p, size_t n)
 {
 	struct wf_inbox_feed *feed = conn->ep->ep.inbox;
 	const struct tcp_record *rec = &conn->rx.rec;
@@ -193,7 +193,7 @@ static bool to_inbox(struct tcp_conn *conn, const uint8_t *p, size_t n)
 
 /* Handle a record that begins at @p. Returns the bytes used, or 0 if its header is
  * incomplete or the connection failed. */
-static size_t head(struct tcp_conn *conn, const uint8_t *p, size_t n)
+static size_t tcp_rx_head(struct tcp_conn *conn, const uint8_t *p, size_t n)
 {
 	struct tcp_rx *rx = &conn->rx;
 	int ret = tcp_record_decode(p, n, &conn->wire, &rx->rec);
@@ -201,7 +201,7 @@ static size_t head(struct tcp_conn *conn, const uint8_t *p, size_t n)
 
 	if (wf_unlikely(ret)) {
 		if (ret < 0) {
-			protocol_error(conn, tcp_fault_text(-ret));
+			rx_protocol_error(conn, tcp_fault_text(-ret));
 			return 0;
 		}
 		memcpy(rx->carry, p, n);
@@ -209,11 +209,11 @@ static size_t head(struct tcp_conn *conn, const uint8_t *p, size_t n)
 		return 0;
 	}
 	if (wf_unlikely(rx->rec.context && rx->rec.context >= conn->ep->rx_contexts)) {
-		protocol_error(conn, "receive context that is not there");
+		rx_protocol_error(conn, "receive context that is not there");
 		return 0;
 	}
 	used = rx->rec.hdr_len;
-	if (conn->ep->ep.inbox && to_inbox(conn, p + used, n - used))
+	if (conn->ep->ep.inbox && rx_to_inbox(conn, p + used, n - used))
 		return used + rx->rec.payload_len;
 	rx->left = rx->rec.payload_len;
 	rx->body = true;
@@ -221,15 +221,15 @@ static size_t head(struct tcp_conn *conn, const uint8_t *p, size_t n)
 	tcp_rx_drop(conn);
 	ret = handlers[rx->rec.kind].head(conn);
 	if (!ret && !rx->left && rx->sink != TCP_SINK_HOLD)
-		ret = body_done(conn);
+		ret = rx_body_done(conn);
 	if (wf_unlikely(ret)) {
-		protocol_error(conn, tcp_rec_kind_text(rx->rec.kind));
+		rx_protocol_error(conn, tcp_rec_kind_text(rx->rec.kind));
 		return 0;
 	}
 	return used;
 }
 
-static void hold(struct tcp_conn *conn, const uint8_t *p, size_t n)
+static void rx_hold(struct tcp_conn *conn, const uint8_t *p, size_t n)
 {
 	struct tcp_rx *rx = &conn->rx;
 
@@ -244,24 +244,25 @@ static void hold(struct tcp_conn *conn, const uint8_t *p, size_t n)
 
 /* Handle the @n bytes at @p, until the connection fails, the sink becomes
  * TCP_SINK_HOLD, or there are too many answers. */
-static void parse(struct tcp_conn *conn, const uint8_t *p, size_t n)
+static void rx_parse(struct tcp_conn *conn, const uint8_t *p, size_t n)
 {
 	struct tcp_rx *rx = &conn->rx;
 	size_t used;
 
 	while (n && !conn->err) {
 		if (!rx->body) {
-			used = head(conn, p, n);
+			used = tcp_rx_head(conn, p, n);
 			if (!used)
 				return;
 		} else if (wf_unlikely(rx->sink == TCP_SINK_HOLD)) {
-			hold(conn, p, n);
+			rx_hold(conn, p, n);
 			return;
 		} else {
 			used = WF_MIN(n, rx->left);
-			payload(conn, p, used);
-			if (!rx->left && body_done(conn)) {
-				protocol_error(conn, tcp_rec_kind_text(rx->rec.kind));
+			rx_payload(conn, p, used);
+			if (!rx->left && rx_body_done(conn)) {
+				rx_protocol_error(
+					conn, tcp_rec_kind_text(rx->rec.kind));
 				return;
 			}
 		}
@@ -269,7 +270,7 @@ static void parse(struct tcp_conn *conn, const uint8_t *p, size_t n)
 		n -= used;
 		if (wf_unlikely(conn->answer_bytes) && n && !rx->body && !conn->err &&
 			tcp_answers_full(conn)) {
-			hold(conn, p, n);
+			rx_hold(conn, p, n);
 			return;
 		}
 	}
@@ -278,7 +279,7 @@ static void parse(struct tcp_conn *conn, const uint8_t *p, size_t n)
 /* Continue with the bytes that were read behind a held message, which a receive has
  * matched now, or behind the last record; or complete the held message if it is empty.
  */
-static void replay(struct tcp_conn *conn)
+static void rx_replay(struct tcp_conn *conn)
 {
 	uint8_t *held = conn->rx.held;
 	size_t len = conn->rx.held_len;
@@ -286,15 +287,15 @@ static void replay(struct tcp_conn *conn)
 	conn->rx.held = NULL;
 	conn->rx.held_len = 0;
 	if (len)
-		parse(conn, held, len);
-	else if (body_done(conn))
-		protocol_error(conn, tcp_rec_kind_text(conn->rx.rec.kind));
+		rx_parse(conn, held, len);
+	else if (rx_body_done(conn))
+		rx_protocol_error(conn, tcp_rec_kind_text(conn->rx.rec.kind));
 	free(held);
 }
 
 /* The buffers for the next read: the sink for the rest of a payload, then the
  * endpoint's buffer. If *@ret_locked is set, the lock of the region map is held. */
-static size_t read_iov(
+static size_t rx_read_iov(
 	struct tcp_conn *conn, struct iovec *iov, size_t *ret_direct, bool *ret_locked)
 {
 	struct tcp_ep *ep = conn->ep;
@@ -308,7 +309,7 @@ static size_t read_iov(
 		ret = tcp_mr_pieces(ep, &rx->rec, rx->offset, FI_REMOTE_WRITE, iov,
 			SINK_PIECES, &count);
 		if (ret)
-			mr_gone(rx, ret);
+			rx_mr_gone(rx, ret);
 		else
 			*ret_locked = true;
 	} else if (rx->body && rx->capacity) {
@@ -332,7 +333,7 @@ static size_t read_iov(
 }
 
 /* A read returned @n, which is not positive, with errno @err. */
-static void read_failed(struct tcp_conn *conn, ssize_t n, int err)
+static void rx_read_failed(struct tcp_conn *conn, ssize_t n, int err)
 {
 	if (!n)
 		tcp_conn_fail(conn, FI_ECONNRESET);
@@ -341,8 +342,8 @@ static void read_failed(struct tcp_conn *conn, ssize_t n, int err)
 }
 
 /* Read the rest of a payload or of a header, and what is behind it. Results as
- * read_once. */
-static __attribute__((noinline)) bool read_rest(struct tcp_conn *conn, bool *ret_any)
+ * rx_read_once. */
+static __attribute__((noinline)) bool rx_read_rest(struct tcp_conn *conn, bool *ret_any)
 {
 	struct iovec iov[SINK_PIECES + 1];
 	struct tcp_rx *rx = &conn->rx;
@@ -351,7 +352,7 @@ static __attribute__((noinline)) bool read_rest(struct tcp_conn *conn, bool *ret
 	ssize_t n;
 	int err;
 
-	count = read_iov(conn, iov, &direct, &locked);
+	count = rx_read_iov(conn, iov, &direct, &locked);
 	capacity = wf_iov_len(iov, count);
 	n = count == 1
 		    ? wf_sys_recv(conn->watch.fd, iov->iov_base, capacity, MSG_DONTWAIT)
@@ -360,43 +361,43 @@ static __attribute__((noinline)) bool read_rest(struct tcp_conn *conn, bool *ret
 	if (locked)
 		tcp_mr_release(conn->ep);
 	if (n <= 0) {
-		read_failed(conn, n, err);
+		rx_read_failed(conn, n, err);
 		return false;
 	}
 	*ret_any = true;
 	conn->received += (size_t)n;
 	got = WF_MIN((size_t)n, direct);
 	if (got) {
-		sink_advance(rx, got);
+		rx_sink_advance(rx, got);
 		rx->left -= got;
-		if (!rx->left && body_done(conn)) {
-			protocol_error(conn, tcp_rec_kind_text(rx->rec.kind));
+		if (!rx->left && rx_body_done(conn)) {
+			rx_protocol_error(conn, tcp_rec_kind_text(rx->rec.kind));
 			return false;
 		}
 	}
 	if ((size_t)n > got) {
 		rx->carry_len = 0;
-		parse(conn, conn->ep->rbuf, carry + (size_t)n - got);
+		rx_parse(conn, conn->ep->rbuf, carry + (size_t)n - got);
 	}
 	return (size_t)n == capacity;
 }
 
 /* Read once. False: the socket had fewer bytes than there was space for. */
-static inline bool read_once(struct tcp_conn *conn, bool *ret_any)
+static inline bool rx_read_once(struct tcp_conn *conn, bool *ret_any)
 {
 	struct tcp_ep *ep = conn->ep;
 	ssize_t n;
 
 	if (wf_unlikely(conn->rx.body || conn->rx.carry_len))
-		return read_rest(conn, ret_any);
+		return rx_read_rest(conn, ret_any);
 	n = wf_sys_recv(conn->watch.fd, ep->rbuf, ep->rbuf_size, MSG_DONTWAIT);
 	if (n <= 0) {
-		read_failed(conn, n, errno);
+		rx_read_failed(conn, n, errno);
 		return false;
 	}
 	*ret_any = true;
 	conn->received += (size_t)n;
-	parse(conn, ep->rbuf, (size_t)n);
+	rx_parse(conn, ep->rbuf, (size_t)n);
 	return (size_t)n == ep->rbuf_size;
 }
 
@@ -405,14 +406,14 @@ bool tcp_rx_poll(struct tcp_conn *conn)
 	bool any = false;
 
 	if (wf_unlikely(tcp_rx_goes_on(&conn->rx)) && !tcp_rx_is_stopped(conn)) {
-		replay(conn);
+		rx_replay(conn);
 		any = true;
 	}
 	for (int i = 0; i < READS_PER_POLL && !conn->err; i++) {
 		if ((conn->rx.body && conn->rx.sink == TCP_SINK_HOLD) ||
 			tcp_rx_is_stopped(conn) || wf_unlikely(conn->rx.held != NULL))
 			break;
-		if (!read_once(conn, &any))
+		if (!rx_read_once(conn, &any))
 			break;
 	}
 	/* The peer's marker may be for the bytes that were just read. */

@@ -12,7 +12,7 @@
 
 /* Starting of operations that were posted. */
 
-static void set_segs(struct tcp_tx *tx, const struct wf_op *op)
+static void send_set_segs(struct tcp_tx *tx, const struct wf_op *op)
 {
 	tx->rec.seg_count = (uint8_t)op->rma_count;
 	for (size_t i = 0; i < op->rma_count; i++)
@@ -20,7 +20,7 @@ static void set_segs(struct tcp_tx *tx, const struct wf_op *op)
 }
 
 /* Comparands follow the operands: in the copy if the operands are in it. */
-static void set_compare(struct tcp_tx *tx, const struct wf_op *op)
+static void send_set_compare(struct tcp_tx *tx, const struct wf_op *op)
 {
 	const struct wf_op_atomic *atomic = op->atomic;
 	uint8_t *to = tx->copy + op->len;
@@ -42,14 +42,14 @@ static void set_compare(struct tcp_tx *tx, const struct wf_op *op)
 }
 
 /* Set the operands and the buffers for the results. */
-static void set_atomic(struct tcp_tx *tx, const struct wf_op *op)
+static void send_set_atomic(struct tcp_tx *tx, const struct wf_op *op)
 {
 	const struct wf_op_atomic *atomic = op->atomic;
 
 	tx->rec.atomic_op = (uint8_t)atomic->op;
 	tx->rec.datatype = (uint8_t)atomic->datatype;
 	tx->rec.payload_len = op->len;
-	set_compare(tx, op);
+	send_set_compare(tx, op);
 	tx->result_count = (uint8_t)atomic->result_count;
 	for (size_t i = 0; i < atomic->result_count; i++)
 		tx->result[i] = atomic->result[i];
@@ -57,7 +57,7 @@ static void set_atomic(struct tcp_tx *tx, const struct wf_op *op)
 }
 
 /* Create the record of an operation that cannot be sent at once. */
-static struct tcp_tx *new_tx(
+static struct tcp_tx *send_new_tx(
 	struct tcp_ep *ep, struct tcp_source *from, const struct wf_op *op)
 {
 	struct tcp_tx *tx = tcp_tx_new(from, op);
@@ -66,20 +66,20 @@ static struct tcp_tx *new_tx(
 		return NULL;
 	tx->rec.context = tcp_context_of(ep, op->addr);
 	if (op->rma_count || op->kind == WF_OP_READ || op->kind == WF_OP_WRITE)
-		set_segs(tx, op);
+		send_set_segs(tx, op);
 	if (op->atomic)
-		set_atomic(tx, op);
+		send_set_atomic(tx, op);
 	return tx;
 }
 
-static bool is_send(const struct wf_op *op)
+static bool send_is_send(const struct wf_op *op)
 {
 	return op->kind == WF_OP_SEND || op->kind == WF_OP_TSEND;
 }
 
 /* Called before -FI_EAGAIN is returned: send what is queued, so that it does not wait
  * for a progress call while the application only repeats its call. */
-static ssize_t try_again(struct tcp_ep *ep)
+static ssize_t send_try_again(struct tcp_ep *ep)
 {
 	wf_list_foreach_safe(link, &ep->dirty)
 	{
@@ -88,14 +88,14 @@ static ssize_t try_again(struct tcp_ep *ep)
 	return -FI_EAGAIN;
 }
 
-static ssize_t queue(struct tcp_ep *ep, struct tcp_source *from, struct wf_list *list,
-	const struct wf_op *op)
+static ssize_t tcp_send_queue(struct tcp_ep *ep, struct tcp_source *from,
+	struct wf_list *list, const struct wf_op *op)
 {
 	struct tcp_tx *tx;
 
 	if (from->pending >= from->size)
-		return try_again(ep);
-	tx = new_tx(ep, from, op);
+		return send_try_again(ep);
+	tx = send_new_tx(ep, from, op);
 	if (!tx)
 		return -FI_ENOMEM;
 	wf_list_push(list, &tx->link);
@@ -103,22 +103,23 @@ static ssize_t queue(struct tcp_ep *ep, struct tcp_source *from, struct wf_list 
 }
 
 /* Queue an operation that waits for a connection. */
-static ssize_t queue_unconnected(struct tcp_ep *ep, struct tcp_source *from,
+static ssize_t tcp_send_queue_unconnected(struct tcp_ep *ep, struct tcp_source *from,
 	struct wf_list *list, const struct wf_op *op)
 {
 	wf_ep_want(&ep->ep);
-	return queue(ep, from, list, op);
+	return tcp_send_queue(ep, from, list, op);
 }
 
 /* The peer has ended: queue the operation for the next process at its address. */
-static ssize_t wait_for_next(
+static ssize_t send_wait_for_next(
 	struct tcp_conn *conn, struct tcp_source *from, const struct wf_op *op)
 {
 	tcp_peer_schedule(conn->ep, conn->peer);
-	return queue_unconnected(conn->ep, from, &conn->peer->ip.remote.pending, op);
+	return tcp_send_queue_unconnected(
+		conn->ep, from, &conn->peer->ip.remote.pending, op);
 }
 
-static ssize_t start_on(
+static ssize_t send_start_on(
 	struct tcp_conn *conn, struct tcp_source *from, const struct wf_op *op)
 {
 	uint64_t before = conn->staged;
@@ -126,12 +127,12 @@ static ssize_t start_on(
 	ssize_t ret = 0;
 
 	if (conn->sent_epoch != conn->ep->epoch && conn->peer && tcp_conn_gone(conn))
-		return wait_for_next(conn, from, op);
-	if (is_send(op) &&
+		return send_wait_for_next(conn, from, op);
+	if (send_is_send(op) &&
 		(op->kind != WF_OP_TSEND || conn->wire.have & TCP_HAVE_TAGGED))
 		small = tcp_tx_small(conn, from, op);
 	if (!small)
-		ret = queue(conn->ep, from, &conn->txq, op);
+		ret = tcp_send_queue(conn->ep, from, &conn->txq, op);
 	if (!ret)
 		tcp_tx_kick(conn, more);
 	/* A restarted peer is noticed by the first message to it, and that message is
@@ -139,20 +140,21 @@ static ssize_t start_on(
 	 * fails with the connection. */
 	if (wf_unlikely(conn->err && conn->peer) && small &&
 		tcp_tx_take_back(conn, before))
-		ret = wait_for_next(conn, from, op);
+		ret = send_wait_for_next(conn, from, op);
 	return ret;
 }
 
 /* Start an operation to a peer that is reached through memory. That the peer has ended
  * is noticed by its socket. */
-static ssize_t start_below(
+static ssize_t send_start_below(
 	struct tcp_conn *conn, struct tcp_source *from, struct wf_op *op)
 {
 	ssize_t ret = -FI_ENOTCONN;
 
 	if (wf_likely(!conn->err && !tcp_conn_gone(conn)))
 		ret = tcp_switch_start(conn, op);
-	return wf_unlikely(ret == -FI_ENOTCONN) ? wait_for_next(conn, from, op) : ret;
+	return wf_unlikely(ret == -FI_ENOTCONN) ? send_wait_for_next(conn, from, op)
+						: ret;
 }
 
 ssize_t tcp_post(struct tcp_ep *ep, struct tcp_source *from, struct wf_op *op)
@@ -165,10 +167,11 @@ ssize_t tcp_post(struct tcp_ep *ep, struct tcp_source *from, struct wf_op *op)
 	ret = ep->peers ? tcp_peer_route(ep, op->addr, &conn, &wait)
 			: tcp_msg_route(ep, &conn, &wait);
 	if (wf_likely(!ret))
-		ret = wf_likely(conn != NULL) ? start_on(conn, from, op)
-					      : queue_unconnected(ep, from, wait, op);
+		ret = wf_likely(conn != NULL)
+			      ? send_start_on(conn, from, op)
+			      : tcp_send_queue_unconnected(ep, from, wait, op);
 	else if (ret == TCP_ROUTE_BELOW)
-		ret = start_below(conn, from, op);
+		ret = send_start_below(conn, from, op);
 	wf_unlock(&ep->ep.lock);
 	return ret;
 }

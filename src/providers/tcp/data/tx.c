@@ -16,7 +16,7 @@
 
 enum { FEW_MARKS = 16, FEW_BYTES = 1024, MANY_MARKS = 256 };
 
-static struct tcp_stage *stage_new(uint32_t marks, size_t size)
+static struct tcp_stage *tx_stage_new(uint32_t marks, size_t size)
 {
 	size_t marks_size = marks * sizeof(struct tcp_mark);
 	struct tcp_stage *stage = malloc(sizeof(*stage) + marks_size + size);
@@ -31,27 +31,27 @@ static struct tcp_stage *stage_new(uint32_t marks, size_t size)
 	return stage;
 }
 
-static bool is_small(const struct tcp_stage *stage)
+static bool tx_is_small(const struct tcp_stage *stage)
 {
 	return stage->mark_mask != MANY_MARKS - 1;
 }
 
-static bool stage_get(struct tcp_conn *conn)
+static bool tx_stage_get(struct tcp_conn *conn)
 {
 	struct tcp_ep *ep = conn->ep;
 
 	conn->stage = ep->spare_stage;
 	ep->spare_stage = NULL;
 	if (!conn->stage)
-		conn->stage = stage_new(FEW_MARKS, FEW_BYTES);
+		conn->stage = tx_stage_new(FEW_MARKS, FEW_BYTES);
 	return conn->stage != NULL;
 }
 
 /* Keep the larger one of two empty stages for the endpoint's connections, and free the
  * other: idle connections have none. */
-static void spare(struct tcp_ep *ep, struct tcp_stage *stage)
+static void tx_spare(struct tcp_ep *ep, struct tcp_stage *stage)
 {
-	if (ep->spare_stage && (is_small(stage) || !is_small(ep->spare_stage))) {
+	if (ep->spare_stage && (tx_is_small(stage) || !tx_is_small(ep->spare_stage))) {
 		free(stage);
 		return;
 	}
@@ -63,22 +63,22 @@ static void spare(struct tcp_ep *ep, struct tcp_stage *stage)
 
 void tcp_stage_put(struct tcp_conn *conn)
 {
-	spare(conn->ep, conn->stage);
+	tx_spare(conn->ep, conn->stage);
 	conn->stage = NULL;
 }
 
 /* Replace a small stage by a full-sized one. False: it is full-sized already, or no
  * memory. */
-static bool stage_grow(struct tcp_conn *conn)
+static bool tx_stage_grow(struct tcp_conn *conn)
 {
 	struct tcp_stage *old = conn->stage, *stage;
 	struct tcp_ep *ep = conn->ep;
 
-	if (!is_small(old))
+	if (!tx_is_small(old))
 		return false;
-	stage = ep->spare_stage && !is_small(ep->spare_stage)
+	stage = ep->spare_stage && !tx_is_small(ep->spare_stage)
 			? ep->spare_stage
-			: stage_new(MANY_MARKS, ep->stage_size);
+			: tx_stage_new(MANY_MARKS, ep->stage_size);
 	if (!stage)
 		return false;
 	if (stage == ep->spare_stage)
@@ -90,24 +90,24 @@ static bool stage_grow(struct tcp_conn *conn)
 	for (uint32_t i = old->mark_tail; i != old->mark_head; i++)
 		stage->marks[i & stage->mark_mask] = old->marks[i & old->mark_mask];
 	conn->stage = stage;
-	spare(ep, old);
+	tx_spare(ep, old);
 	return true;
 }
 
 /* Space for the next @len bytes; NULL: none. */
-static inline uint8_t *stage_space(struct tcp_conn *conn, size_t len)
+static inline uint8_t *tx_stage_space(struct tcp_conn *conn, size_t len)
 {
 	struct tcp_stage *stage = conn->stage;
 
 	if (!stage) {
-		if (!stage_get(conn))
+		if (!tx_stage_get(conn))
 			return NULL;
 		stage = conn->stage;
 	}
 	if (stage->head == stage->tail)
 		stage->head = stage->tail = 0;
 	if (wf_unlikely(len > stage->size - stage->tail)) {
-		if (!stage_grow(conn))
+		if (!tx_stage_grow(conn))
 			return NULL;
 		stage = conn->stage;
 		if (len > stage->size - stage->tail)
@@ -116,7 +116,7 @@ static inline uint8_t *stage_space(struct tcp_conn *conn, size_t len)
 	return stage->bytes + stage->tail;
 }
 
-static inline void stage_add(struct tcp_conn *conn, size_t len)
+static inline void tx_stage_add(struct tcp_conn *conn, size_t len)
 {
 	conn->stage->tail += len;
 	conn->staged += len;
@@ -143,8 +143,9 @@ void tcp_stage_sent(struct tcp_conn *conn, size_t len)
 }
 
 /* wf_ip_op_fail. A connected endpoint's peer has no fi_addr_t. */
-static void report_failed(const struct tcp_source *from, unsigned int op, void *context,
-	uint64_t op_flags, fi_addr_t addr, int err, const union wf_sockaddr *peer)
+static void tx_report_failed(const struct tcp_source *from, unsigned int op,
+	void *context, uint64_t op_flags, fi_addr_t addr, int err,
+	const union wf_sockaddr *peer)
 {
 	if (from->ep)
 		wf_ip_op_fail(from->ep, (enum wf_op_kind)op, context, op_flags,
@@ -162,7 +163,7 @@ void tcp_tx_drop_stage(struct tcp_conn *conn, int err)
 		const struct tcp_mark *mark =
 			&stage->marks[stage->mark_tail & stage->mark_mask];
 
-		report_failed(mark->from, mark->op, mark->context, mark->op_flags,
+		tx_report_failed(mark->from, mark->op, mark->context, mark->op_flags,
 			mark->addr, err, tcp_conn_addr(conn));
 	}
 	conn->flushed = conn->staged;
@@ -260,7 +261,7 @@ void tcp_tx_complete(struct tcp_tx *tx)
 void tcp_tx_fail(struct tcp_tx *tx, int err, const union wf_sockaddr *peer)
 {
 	if (tx->from)
-		report_failed(tx->from, tx->op, tx->context, tx->op_flags, tx->addr,
+		tx_report_failed(tx->from, tx->op, tx->context, tx->op_flags, tx->addr,
 			err, peer);
 	tcp_tx_free(tx);
 }
@@ -294,7 +295,7 @@ void tcp_tx_sent(struct tcp_conn *conn, struct tcp_tx *tx)
 
 /* For FI_FENCE: have all earlier operations ended? Messages in the stream that need no
  * answer count as ended, because the peer handles them first. */
-static bool settled(const struct tcp_conn *conn)
+static bool tx_settled(const struct tcp_conn *conn)
 {
 	return wf_list_empty(&conn->acks) && wf_list_empty(&conn->resps) &&
 	       wf_list_empty(&conn->matches) && !conn->rts_count && !conn->cleared;
@@ -303,7 +304,7 @@ static bool settled(const struct tcp_conn *conn)
 /* The payload of a rendezvous may be sent before a fence, because its operation was
  * posted before the fence, and before an operation that waits for an index, which the
  * payload gives back. */
-static struct tcp_tx *first_cleared(const struct tcp_conn *conn)
+static struct tcp_tx *tx_first_cleared(const struct tcp_conn *conn)
 {
 	wf_list_foreach(link, &conn->txq)
 	{
@@ -315,7 +316,7 @@ static struct tcp_tx *first_cleared(const struct tcp_conn *conn)
 	return NULL;
 }
 
-static struct tcp_tx *take_cleared(struct tcp_conn *conn, struct tcp_tx *tx)
+static struct tcp_tx *tx_take_cleared(struct tcp_conn *conn, struct tcp_tx *tx)
 {
 	wf_list_remove(&tx->link);
 	conn->cleared--;
@@ -325,20 +326,20 @@ static struct tcp_tx *take_cleared(struct tcp_conn *conn, struct tcp_tx *tx)
 }
 
 /* The next operation to send; NULL: none can be sent now. */
-static struct tcp_tx *next_op(struct tcp_conn *conn)
+static struct tcp_tx *tx_next_op(struct tcp_conn *conn)
 {
 	while (!wf_list_empty(&conn->txq)) {
 		struct tcp_tx *tx = wf_list_entry(conn->txq.next, struct tcp_tx, link);
 		int ret;
 
 		if (tx->rendezvous)
-			return take_cleared(conn, tx);
-		ret = tx->op_flags & FI_FENCE && !settled(conn)
+			return tx_take_cleared(conn, tx);
+		ret = tx->op_flags & FI_FENCE && !tx_settled(conn)
 			      ? -FI_EAGAIN
 			      : tcp_tx_prepare(conn, tx);
 		if (ret == -FI_EAGAIN) {
-			tx = conn->cleared ? first_cleared(conn) : NULL;
-			return tx ? take_cleared(conn, tx) : NULL;
+			tx = conn->cleared ? tx_first_cleared(conn) : NULL;
+			return tx ? tx_take_cleared(conn, tx) : NULL;
 		}
 		wf_list_remove(&tx->link);
 		if (!ret)
@@ -350,7 +351,7 @@ static struct tcp_tx *next_op(struct tcp_conn *conn)
 
 /* A region may have been closed since the read was requested: then the answer is an
  * error. */
-static void recheck(struct tcp_conn *conn, struct tcp_tx *tx)
+static void tx_recheck(struct tcp_conn *conn, struct tcp_tx *tx)
 {
 	int ret = tcp_mr_check(conn->ep, &tx->rec, FI_REMOTE_READ);
 
@@ -362,32 +363,32 @@ static void recheck(struct tcp_conn *conn, struct tcp_tx *tx)
 	};
 }
 
-static struct tcp_tx *next(struct tcp_conn *conn)
+static struct tcp_tx *tx_next(struct tcp_conn *conn)
 {
 	struct wf_list *answer = wf_list_pop(&conn->answers);
 	struct tcp_tx *tx =
-		answer ? wf_list_entry(answer, struct tcp_tx, link) : next_op(conn);
+		answer ? wf_list_entry(answer, struct tcp_tx, link) : tx_next_op(conn);
 
 	if (!tx)
 		return NULL;
 	if (answer)
 		tcp_answer_taken(conn, tx);
 	if (tx->from_mr)
-		recheck(conn, tx);
+		tx_recheck(conn, tx);
 	tx->hdr_len = (uint8_t)tcp_record_encode(tx->hdr, &conn->wire, &tx->rec);
 	tcp_record_stamp(tx->hdr, &conn->number);
 	tx->done = 0;
 	return tx;
 }
 
-static bool stage_acks(struct tcp_conn *conn)
+static bool tx_stage_acks(struct tcp_conn *conn)
 {
 	while (conn->acks_due) {
-		uint8_t *to = stage_space(conn, TCP_WIRE_BASE);
+		uint8_t *to = tx_stage_space(conn, TCP_WIRE_BASE);
 
 		if (!to)
 			return false;
-		stage_add(conn, tcp_put_ack(to, &conn->wire));
+		tx_stage_add(conn, tcp_put_ack(to, &conn->wire));
 		tcp_record_stamp(to, &conn->number);
 		conn->acks_due--;
 	}
@@ -395,7 +396,7 @@ static bool stage_acks(struct tcp_conn *conn)
 }
 
 /* Copy the payload of a read response into the stage. 0, or the error of the region. */
-static int stage_mr(struct tcp_conn *conn, struct tcp_tx *tx, uint8_t *to)
+static int tx_stage_mr(struct tcp_conn *conn, struct tcp_tx *tx, uint8_t *to)
 {
 	struct iovec iov[TCP_IOV_LIMIT];
 	uint64_t offset = 0;
@@ -414,22 +415,22 @@ static int stage_mr(struct tcp_conn *conn, struct tcp_tx *tx, uint8_t *to)
 }
 
 /* Copy a whole record into the stage; false: it does not fit. */
-static bool stage_record(struct tcp_conn *conn, struct tcp_tx *tx)
+static bool tx_stage_record(struct tcp_conn *conn, struct tcp_tx *tx)
 {
 	size_t len = tx->hdr_len + tx->rec.payload_len;
 	uint8_t *to;
 
 	if (tx->rec.payload_len > TCP_COPY_MAX)
 		return false;
-	to = stage_space(conn, len);
+	to = tx_stage_space(conn, len);
 	if (!to)
 		return false;
 	memcpy(to, tx->hdr, tx->hdr_len);
 	if (!tx->from_mr && tx->rec.payload_len)
 		(void)wf_iov_gather(to + tx->hdr_len, tx->iov, tx->iov_count);
-	else if (tx->from_mr && stage_mr(conn, tx, to + tx->hdr_len))
+	else if (tx->from_mr && tx_stage_mr(conn, tx, to + tx->hdr_len))
 		return false;
-	stage_add(conn, len);
+	tx_stage_add(conn, len);
 	return true;
 }
 
@@ -437,10 +438,10 @@ void tcp_tx_fill(struct tcp_conn *conn)
 {
 	struct tcp_tx *tx;
 
-	if (!stage_acks(conn))
+	if (!tx_stage_acks(conn))
 		return;
-	while ((tx = next(conn))) {
-		if (!stage_record(conn, tx)) {
+	while ((tx = tx_next(conn))) {
+		if (!tx_stage_record(conn, tx)) {
 			conn->cur = tx;
 			return;
 		}
@@ -463,7 +464,8 @@ bool tcp_tx_take_back(struct tcp_conn *conn, uint64_t before)
 	return true;
 }
 
-static void mark(struct tcp_conn *conn, struct tcp_source *from, const struct wf_op *op)
+static void tx_mark(
+	struct tcp_conn *conn, struct tcp_source *from, const struct wf_op *op)
 {
 	struct tcp_stage *stage = conn->stage;
 
@@ -478,19 +480,19 @@ static void mark(struct tcp_conn *conn, struct tcp_source *from, const struct wf
 	};
 }
 
-static bool marks_full(const struct tcp_stage *stage)
+static bool tx_marks_full(const struct tcp_stage *stage)
 {
 	return stage->mark_head - stage->mark_tail == stage->mark_mask + 1;
 }
 
 /* Space in the stage for a message and its mark; NULL: none. */
-static uint8_t *small_space(struct tcp_conn *conn, size_t len)
+static uint8_t *tx_small_space(struct tcp_conn *conn, size_t len)
 {
-	uint8_t *to = stage_space(conn, len);
+	uint8_t *to = tx_stage_space(conn, len);
 
-	if (!to || wf_likely(!marks_full(conn->stage)))
+	if (!to || wf_likely(!tx_marks_full(conn->stage)))
 		return to;
-	return stage_grow(conn) ? stage_space(conn, len) : NULL;
+	return tx_stage_grow(conn) ? tx_stage_space(conn, len) : NULL;
 }
 
 bool tcp_tx_small(
@@ -505,10 +507,10 @@ bool tcp_tx_small(
 	if (op->flags & slow || op->addr & conn->ep->context_bits ||
 		op->len > TCP_COPY_MAX || conn->cur || !wf_list_empty(&conn->txq))
 		return false;
-	to = small_space(conn, capacity);
+	to = tx_small_space(conn, capacity);
 	if (wf_unlikely(!to)) {
 		tcp_tx_flush(conn);
-		to = conn->cur || conn->err ? NULL : small_space(conn, capacity);
+		to = conn->cur || conn->err ? NULL : tx_small_space(conn, capacity);
 		if (!to)
 			return false;
 	}
@@ -517,9 +519,9 @@ bool tcp_tx_small(
 				to, &conn->wire, flags, op->data, op->tag, op->len)
 		      : tcp_put_msg(to, &conn->wire, flags, op->data, op->len);
 	tcp_record_stamp(to, &conn->number);
-	stage_add(conn, hdr + wf_iov_gather(to + hdr, op->iov, op->iov_count));
+	tx_stage_add(conn, hdr + wf_iov_gather(to + hdr, op->iov, op->iov_count));
 	if (op->flags & FI_COMPLETION || wf_ep_counts(from->ep, WF_CNTR_SEND) ||
 		op->flags & WF_OP_WORK)
-		mark(conn, from, op);
+		tx_mark(conn, from, op);
 	return true;
 }

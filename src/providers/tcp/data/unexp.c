@@ -8,7 +8,7 @@
 
 /* Unexpected messages whose payload is incomplete; see objects/conn/unexp.h. */
 
-static struct tcp_conn *conn_of(struct wf_unexp_conn *unexp)
+static struct tcp_conn *tcp_unexp_conn_of(struct wf_unexp_conn *unexp)
 {
 	return wf_container_of(unexp, struct tcp_conn, unexp);
 }
@@ -41,14 +41,14 @@ void tcp_rdv_clear(
 	tcp_tx_dirty(conn);
 }
 
-static struct tcp_rdv *rdv_of(struct wf_srx_unexpected *unexp)
+static struct tcp_rdv *unexp_rdv_of(struct wf_srx_unexpected *unexp)
 {
 	return *(struct tcp_rdv **)wf_srx_payload(unexp);
 }
 
 /* Copy the bytes that have arrived to @entry's buffers, where the rest will be stored;
  * NULL: drop all of them. */
-static void move_on(struct tcp_conn *conn, struct wf_srx_unexpected *unexp,
+static void unexp_move_on(struct tcp_conn *conn, struct wf_srx_unexpected *unexp,
 	struct fi_peer_rx_entry *entry)
 {
 	struct tcp_rx *rx = &conn->rx;
@@ -75,7 +75,7 @@ void tcp_rx_resumed(struct tcp_conn *conn)
 }
 
 /* The connection was not read until a receive matched this message: continue. */
-static void let_go_on(struct tcp_conn *conn, struct fi_peer_rx_entry *entry)
+static void unexp_let_go_on(struct tcp_conn *conn, struct fi_peer_rx_entry *entry)
 {
 	struct tcp_rx *rx = &conn->rx;
 
@@ -90,20 +90,20 @@ static void let_go_on(struct tcp_conn *conn, struct fi_peer_rx_entry *entry)
 	tcp_rx_resumed(conn);
 }
 
-static int start(struct wf_unexp_conn *unexp, struct wf_srx_unexpected *saved,
+static int tcp_unexp_start(struct wf_unexp_conn *unexp, struct wf_srx_unexpected *saved,
 	struct fi_peer_rx_entry *entry)
 {
-	struct tcp_conn *conn = conn_of(unexp);
+	struct tcp_conn *conn = tcp_unexp_conn_of(unexp);
 
 	switch (wf_unexp_state(saved)) {
 	case TCP_UNEXP_ARRIVING:
-		move_on(conn, saved, entry);
+		unexp_move_on(conn, saved, entry);
 		break;
 	case TCP_UNEXP_HELD:
-		let_go_on(conn, entry);
+		unexp_let_go_on(conn, entry);
 		break;
 	default:
-		tcp_rdv_clear(conn, rdv_of(saved), entry);
+		tcp_rdv_clear(conn, unexp_rdv_of(saved), entry);
 		break;
 	}
 	return 0;
@@ -111,12 +111,13 @@ static int start(struct wf_unexp_conn *unexp, struct wf_srx_unexpected *saved,
 
 /* Discard a rendezvous message: only a clear to send lets the sender end its operation.
  */
-static void discard(struct wf_unexp_conn *unexp, struct wf_srx_unexpected *saved)
+static void tcp_unexp_discard(
+	struct wf_unexp_conn *unexp, struct wf_srx_unexpected *saved)
 {
-	(void)start(unexp, saved, NULL);
+	(void)tcp_unexp_start(unexp, saved, NULL);
 }
 
-static size_t size_of(const struct wf_srx_unexpected *saved)
+static size_t tcp_unexp_size_of(const struct wf_srx_unexpected *saved)
 {
 	switch (wf_unexp_state(saved)) {
 	case TCP_UNEXP_ARRIVING:
@@ -129,28 +130,28 @@ static size_t size_of(const struct wf_srx_unexpected *saved)
 	}
 }
 
-static void matched(struct wf_unexp_conn *unexp, uint64_t id)
+static void tcp_unexp_matched(struct wf_unexp_conn *unexp, uint64_t id)
 {
-	tcp_recv_matched(conn_of(unexp), TCP_FLAG_MATCH, id);
+	tcp_recv_matched(tcp_unexp_conn_of(unexp), TCP_FLAG_MATCH, id);
 }
 
-static void flush(struct wf_unexp_conn *unexp)
+static void tcp_unexp_flush(struct wf_unexp_conn *unexp)
 {
-	tcp_tx_flush(conn_of(unexp));
+	tcp_tx_flush(tcp_unexp_conn_of(unexp));
 }
 
 const struct wf_unexp_ops tcp_unexp_ops = {
 	.index = wf_ip_remote_unexp_index,
 	.name = wf_ip_remote_unexp_name,
-	.size = size_of,
-	.matched = matched,
-	.start = start,
-	.discard = discard,
-	.flush = flush,
+	.size = tcp_unexp_size_of,
+	.matched = tcp_unexp_matched,
+	.start = tcp_unexp_start,
+	.discard = tcp_unexp_discard,
+	.flush = tcp_unexp_flush,
 };
 
 /* End a matched message whose connection was lost. */
-static void end_matched(
+static void unexp_end_matched(
 	struct tcp_ep *ep, struct fi_peer_rx_entry *entry, int err, bool quiet)
 {
 	if (quiet)
@@ -161,10 +162,10 @@ static void end_matched(
 }
 
 /* An unexpected message stays in the queue, and fails the receive that matches it. */
-static void break_rdv(struct tcp_ep *ep, struct tcp_rdv *rdv, int err, bool quiet)
+static void unexp_break_rdv(struct tcp_ep *ep, struct tcp_rdv *rdv, int err, bool quiet)
 {
 	if (!rdv->unexp && rdv->entry)
-		end_matched(ep, rdv->entry, err, quiet);
+		unexp_end_matched(ep, rdv->entry, err, quiet);
 	free(rdv);
 }
 
@@ -174,12 +175,12 @@ void tcp_unexp_break(struct tcp_conn *conn, int err, bool quiet)
 	struct tcp_rx *rx = &conn->rx;
 
 	if (rx->entry)
-		end_matched(ep, rx->entry, err, quiet);
+		unexp_end_matched(ep, rx->entry, err, quiet);
 	rx->entry = NULL;
 	rx->unexp = NULL;
 	rx->rdv = NULL;
 	for (unsigned int i = 0; i < conn->rdv.capacity; i++)
 		if (conn->rdv.at[i])
-			break_rdv(ep, conn->rdv.at[i], err, quiet);
+			unexp_break_rdv(ep, conn->rdv.at[i], err, quiet);
 	wf_unexp_break(&conn->unexp, err);
 }

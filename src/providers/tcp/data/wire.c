@@ -151,7 +151,7 @@ static const uint8_t kind_of_op[TCP_OP_CARD + 1] = {
 	[TCP_OP_CARD] = TCP_REC_CARD + 1,
 };
 
-static uint64_t get64(const uint8_t *p, const struct tcp_wire_peer *peer)
+static uint64_t wire_get64(const uint8_t *p, const struct tcp_wire_peer *peer)
 {
 	uint64_t value;
 
@@ -159,7 +159,7 @@ static uint64_t get64(const uint8_t *p, const struct tcp_wire_peer *peer)
 	return peer->swap ? __builtin_bswap64(value) : value;
 }
 
-static struct tcp_wire_base get_base(
+static struct tcp_wire_base wire_get_base(
 	const uint8_t *buf, const struct tcp_wire_peer *peer)
 {
 	struct tcp_wire_base base;
@@ -173,7 +173,7 @@ static struct tcp_wire_base get_base(
 }
 
 /* The flags of this kind of record that are valid on this connection. */
-static uint16_t flags_in_force(
+static uint16_t wire_flags_in_force(
 	const struct row *row, uint16_t flags, const struct tcp_wire_peer *peer)
 {
 	flags &= row->flags;
@@ -184,7 +184,7 @@ static uint16_t flags_in_force(
 	return flags;
 }
 
-static size_t hdr_len_of(const struct row *row, uint16_t flags, size_t seg_count)
+static size_t wire_hdr_len_of(const struct row *row, uint16_t flags, size_t seg_count)
 {
 	return TCP_WIRE_BASE + (flags & TCP_FLAG_DATA ? 8 : 0) + (row->tag ? 8 : 0) +
 	       (row->word ? 8 : 0) + (flags & TCP_FLAG_MATCH ? 8 : 0) +
@@ -194,7 +194,7 @@ static size_t hdr_len_of(const struct row *row, uint16_t flags, size_t seg_count
 
 /* The upper byte of an index is in seg_count, which older peers leave uninitialised in
  * these records. */
-static unsigned int get_index(
+static unsigned int wire_get_index(
 	const struct tcp_wire_base *base, const struct tcp_wire_peer *peer)
 {
 	unsigned int upper =
@@ -203,14 +203,14 @@ static unsigned int get_index(
 	return upper + base->op_data;
 }
 
-static bool index_fits(unsigned int index, const struct tcp_wire_peer *peer)
+static bool wire_index_fits(unsigned int index, const struct tcp_wire_peer *peer)
 {
 	return index >= TCP_WIRE_RDV_MIN && index <= tcp_wire_rdv_max(peer);
 }
 
 /* Check the first 16 bytes before the rest of the header has arrived. Returns the kind,
  * or minus an enum tcp_fault. */
-static int check_base(
+static int wire_check_base(
 	const struct tcp_wire_base *base, const struct tcp_wire_peer *peer)
 {
 	unsigned int kind;
@@ -228,7 +228,8 @@ static int check_base(
 	if (row->segs && base->seg_count > TCP_WIRE_SEGS_MAX)
 		return -TCP_FAULT_SEGS;
 
-	min = hdr_len_of(row, flags_in_force(row, base->flags, peer), base->seg_count);
+	min = wire_hdr_len_of(
+		row, wire_flags_in_force(row, base->flags, peer), base->seg_count);
 	max = peer->have & TCP_HAVE_CONTEXTS ? TCP_WIRE_HDR_MAX : TCP_WIRE_HDR_OLD;
 	if (base->hdr_len < min || base->hdr_len > max || base->hdr_len % 8 ||
 		(row->exact && base->hdr_len != min))
@@ -238,7 +239,8 @@ static int check_base(
 		return -TCP_FAULT_TOTAL;
 	if (row->payload == PAYLOAD_NONE && base->total != base->hdr_len)
 		return -TCP_FAULT_PAYLOAD;
-	if (row->op_data == OP_DATA_INDEX && !index_fits(get_index(base, peer), peer))
+	if (row->op_data == OP_DATA_INDEX &&
+		!wire_index_fits(wire_get_index(base, peer), peer))
 		return -TCP_FAULT_INDEX;
 	if (row->op_data == OP_DATA_ANSWER && base->op_data != TCP_ANSWER_ACK &&
 		base->op_data != TCP_ANSWER_RESP)
@@ -246,7 +248,7 @@ static int check_base(
 	return (int)kind;
 }
 
-static int get_word(struct tcp_record *rec, enum word word, uint64_t value)
+static int wire_get_word(struct tcp_record *rec, enum word word, uint64_t value)
 {
 	switch (word) {
 	case WORD_NONE:
@@ -268,15 +270,15 @@ static int get_word(struct tcp_record *rec, enum word word, uint64_t value)
 	return 0;
 }
 
-static int get_segs(
+static int wire_get_segs(
 	struct tcp_record *rec, const uint8_t *p, const struct tcp_wire_peer *peer)
 {
 	for (unsigned int i = 0; i < rec->seg_count; i++, p += TCP_WIRE_SEG) {
 		struct fi_rma_iov *seg = &rec->seg[i];
 
-		seg->addr = get64(p, peer);
-		seg->len = get64(p + 8, peer);
-		seg->key = get64(p + 16, peer);
+		seg->addr = wire_get64(p, peer);
+		seg->len = wire_get64(p + 8, peer);
+		seg->key = wire_get64(p + 16, peer);
 		if (seg->len > TCP_WIRE_PAYLOAD_MAX - rec->span)
 			return -TCP_FAULT_SEGS;
 		rec->span += seg->len;
@@ -284,7 +286,7 @@ static int get_segs(
 	return 0;
 }
 
-static bool payload_fits(const struct tcp_record *rec, enum payload payload)
+static bool tcp_wire_payload_fits(const struct tcp_record *rec, enum payload payload)
 {
 	switch (payload) {
 	case PAYLOAD_NONE:
@@ -308,31 +310,31 @@ static bool payload_fits(const struct tcp_record *rec, enum payload payload)
 }
 
 /* Decode the header after the base; @rec has the fields of the base. */
-static int get_rest(struct tcp_record *rec, const struct row *row, const uint8_t *p,
-	const struct tcp_wire_peer *peer)
+static int wire_get_rest(struct tcp_record *rec, const struct row *row,
+	const uint8_t *p, const struct tcp_wire_peer *peer)
 {
 	int ret;
 
 	if (rec->flags & TCP_FLAG_DATA) {
-		rec->data = get64(p, peer);
+		rec->data = wire_get64(p, peer);
 		p += 8;
 	}
 	if (row->tag) {
-		rec->tag = get64(p, peer);
+		rec->tag = wire_get64(p, peer);
 		p += 8;
 	}
 	if (row->word) {
-		ret = get_word(rec, row->word, get64(p, peer));
+		ret = wire_get_word(rec, row->word, wire_get64(p, peer));
 		if (ret)
 			return ret;
 		p += 8;
 	}
 	if (rec->flags & TCP_FLAG_MATCH) {
-		rec->id = get64(p, peer);
+		rec->id = wire_get64(p, peer);
 		p += 8;
 	}
 	if (rec->flags & TCP_FLAG_CONTEXT) {
-		uint64_t context = get64(p, peer);
+		uint64_t context = wire_get64(p, peer);
 
 		if (context >= TCP_WIRE_CONTEXTS_MAX)
 			return -TCP_FAULT_CONTEXT;
@@ -340,7 +342,7 @@ static int get_rest(struct tcp_record *rec, const struct row *row, const uint8_t
 		p += 8;
 	}
 	if (row->segs) {
-		ret = get_segs(rec, p, peer);
+		ret = wire_get_segs(rec, p, peer);
 		if (ret)
 			return ret;
 	}
@@ -349,14 +351,14 @@ static int get_rest(struct tcp_record *rec, const struct row *row, const uint8_t
 		if (ret)
 			return ret;
 	}
-	return payload_fits(rec, row->payload) ? 0 : -TCP_FAULT_PAYLOAD;
+	return tcp_wire_payload_fits(rec, row->payload) ? 0 : -TCP_FAULT_PAYLOAD;
 }
 
 /*
  * Fast path for messages between machines of the same byte order, which are nearly all
  * records: the same checks without the table. False: decode with the table.
  */
-static inline bool decode_message(const uint8_t *buf, size_t len,
+static inline bool tcp_wire_decode_message(const uint8_t *buf, size_t len,
 	const struct tcp_wire_peer *peer, struct tcp_record *ret)
 {
 	const uint16_t table_flags = TCP_FLAG_COMMIT | TCP_FLAG_MATCH |
@@ -394,7 +396,7 @@ static inline bool decode_message(const uint8_t *buf, size_t len,
 	return true;
 }
 
-static bool is_raw_tagged(
+static bool wire_is_raw_tagged(
 	const struct tcp_wire_base *base, const struct tcp_wire_peer *peer)
 {
 	return wf_unlikely(base->flags & TCP_FLAG_RAW_TAGGED) &&
@@ -413,16 +415,16 @@ int tcp_record_decode(const uint8_t *buf, size_t len, const struct tcp_wire_peer
 
 	if (len < TCP_WIRE_BASE)
 		return TCP_WIRE_BASE;
-	if (wf_likely(decode_message(buf, len, peer, ret)))
+	if (wf_likely(tcp_wire_decode_message(buf, len, peer, ret)))
 		return 0;
-	base = get_base(buf, peer);
-	if (is_raw_tagged(&base, peer)) {
+	base = wire_get_base(buf, peer);
+	if (wire_is_raw_tagged(&base, peer)) {
 		base.op = TCP_OP_TAGGED;
 		tagged = *peer;
 		tagged.have |= TCP_HAVE_TAGGED;
 		peer = &tagged;
 	}
-	kind = check_base(&base, peer);
+	kind = wire_check_base(&base, peer);
 	if (kind < 0)
 		return kind;
 	if (len < base.hdr_len)
@@ -435,7 +437,7 @@ int tcp_record_decode(const uint8_t *buf, size_t len, const struct tcp_wire_peer
 	rec.kind = (uint8_t)kind;
 	rec.hdr_len = base.hdr_len;
 	rec.number = base.number;
-	rec.flags = flags_in_force(row, base.flags, peer);
+	rec.flags = wire_flags_in_force(row, base.flags, peer);
 	rec.payload_len = base.total - base.hdr_len;
 	/* In other kinds of record this byte is uninitialised. */
 	rec.seg_count = row->segs ? base.seg_count : 0;
@@ -443,7 +445,7 @@ int tcp_record_decode(const uint8_t *buf, size_t len, const struct tcp_wire_peer
 	case OP_DATA_NONE:
 		break;
 	case OP_DATA_INDEX:
-		rec.index = (uint16_t)get_index(&base, peer);
+		rec.index = (uint16_t)wire_get_index(&base, peer);
 		break;
 	case OP_DATA_ATOMIC:
 		rec.atomic_op = base.op_data;
@@ -453,7 +455,7 @@ int tcp_record_decode(const uint8_t *buf, size_t len, const struct tcp_wire_peer
 		rec.answer = base.op_data;
 		break;
 	}
-	fault = get_rest(&rec, row, buf + TCP_WIRE_BASE, peer);
+	fault = wire_get_rest(&rec, row, buf + TCP_WIRE_BASE, peer);
 	if (fault)
 		return fault;
 	memcpy(ret, &rec,
@@ -461,7 +463,7 @@ int tcp_record_decode(const uint8_t *buf, size_t len, const struct tcp_wire_peer
 	return 0;
 }
 
-static uint64_t word_of(const struct tcp_record *rec, enum word word)
+static uint64_t wire_word_of(const struct tcp_record *rec, enum word word)
 {
 	switch (word) {
 	case WORD_NONE:
@@ -476,7 +478,7 @@ static uint64_t word_of(const struct tcp_record *rec, enum word word)
 	return 0;
 }
 
-static uint8_t op_data_of(const struct tcp_record *rec, enum op_data op_data)
+static uint8_t wire_op_data_of(const struct tcp_record *rec, enum op_data op_data)
 {
 	switch (op_data) {
 	case OP_DATA_NONE:
@@ -495,12 +497,12 @@ size_t tcp_record_encode(
 	uint8_t *buf, const struct tcp_wire_peer *peer, const struct tcp_record *rec)
 {
 	const struct row *row = &rows[rec->kind];
-	uint16_t flags = flags_in_force(row, rec->flags, peer);
+	uint16_t flags = wire_flags_in_force(row, rec->flags, peer);
 	uint8_t *p = buf + TCP_WIRE_BASE;
 
 	assert(rec->kind < TCP_REC_KINDS && rec->seg_count <= TCP_WIRE_SEGS_MAX);
 	assert((peer->have & row->need) == row->need);
-	assert(row->op_data != OP_DATA_INDEX || index_fits(rec->index, peer));
+	assert(row->op_data != OP_DATA_INDEX || wire_index_fits(rec->index, peer));
 	if (flags & TCP_FLAG_DATA) {
 		tcp_put64(p, rec->data, peer);
 		p += 8;
@@ -510,7 +512,7 @@ size_t tcp_record_encode(
 		p += 8;
 	}
 	if (row->word) {
-		tcp_put64(p, word_of(rec, row->word), peer);
+		tcp_put64(p, wire_word_of(rec, row->word), peer);
 		p += 8;
 	}
 	if (flags & TCP_FLAG_MATCH) {
@@ -529,7 +531,7 @@ size_t tcp_record_encode(
 	}
 	if (row->op_data == OP_DATA_ATOMIC)
 		flags |= (uint16_t)(rec->datatype << 8);
-	tcp_put_base(buf, peer, row->op, flags, op_data_of(rec, row->op_data),
+	tcp_put_base(buf, peer, row->op, flags, wire_op_data_of(rec, row->op_data),
 		(size_t)(p - buf), rec->payload_len);
 	if (row->segs)
 		buf[offsetof(struct tcp_wire_base, seg_count)] = rec->seg_count;

@@ -17,14 +17,15 @@ enum wf_op_kind tcp_atomic_kind(unsigned int rec_kind)
 }
 
 /* A data type whose size or format differs between the ends cannot be sent. */
-static bool datatype_agreed(unsigned int datatype, const struct tcp_wire_peer *peer)
+static bool wire_atomic_datatype_agreed(
+	unsigned int datatype, const struct tcp_wire_peer *peer)
 {
 	return (datatype != FI_LONG_DOUBLE && datatype != FI_LONG_DOUBLE_COMPLEX) ||
 	       peer->have & TCP_HAVE_LDBL_OWN;
 }
 
 /* Not every operation is defined on every data type. */
-static bool operation_exists(const struct tcp_record *rec)
+static bool wire_atomic_operation_exists(const struct tcp_record *rec)
 {
 	size_t count;
 
@@ -37,8 +38,9 @@ int tcp_record_check_atomic(
 {
 	size_t size;
 
-	if (!datatype_agreed(rec->datatype, peer) || !operation_exists(rec) ||
-		!rec->span || rec->span > TCP_WIRE_ATOMIC_MAX)
+	if (!wire_atomic_datatype_agreed(rec->datatype, peer) ||
+		!wire_atomic_operation_exists(rec) || !rec->span ||
+		rec->span > TCP_WIRE_ATOMIC_MAX)
 		return -TCP_FAULT_ATOMIC;
 	size = wf_atomic_size(rec->datatype);
 	for (unsigned int i = 0; i < rec->seg_count; i++)

@@ -23,29 +23,29 @@ void tcp_domain_done(struct wf_domain *domain)
 	free(domain->prov_data);
 }
 
-static struct tcp_ep *ep_of_item(struct wf_progress *item)
+static struct tcp_ep *tcp_below_ep_of_item(struct wf_progress *item)
 {
 	return tcp_ep_of(wf_container_of(item, struct wf_ep, progress));
 }
 
-static struct wf_fds *wait_fds(struct wf_progress *item)
+static struct wf_fds *below_wait_fds(struct wf_progress *item)
 {
-	return &ep_of_item(item)->below_fds;
+	return &tcp_below_ep_of_item(item)->below_fds;
 }
 
-static void run(struct wf_progress *item)
+static void tcp_below_run(struct wf_progress *item)
 {
-	wf_local_run(ep_of_item(item)->below);
+	wf_local_run(tcp_below_ep_of_item(item)->below);
 }
 
 /* wf_progress.moved: partial progress calls do not count what they find. */
-static bool moved(struct wf_progress *item)
+static bool tcp_below_moved(struct wf_progress *item)
 {
-	return wf_local_moved(ep_of_item(item)->below);
+	return wf_local_moved(tcp_below_ep_of_item(item)->below);
 }
 
 /* Sleeping threads wait for both endpoints. */
-static int watch(struct tcp_ep *ep)
+static int below_watch(struct tcp_ep *ep)
 {
 	int ret;
 
@@ -58,7 +58,7 @@ static int watch(struct tcp_ep *ep)
 	if (ret)
 		wf_fds_done(&ep->below_fds);
 	else
-		wf_ep_set_wait_fds(&ep->ep, wait_fds);
+		wf_ep_set_wait_fds(&ep->ep, below_wait_fds);
 	return ret;
 }
 
@@ -72,7 +72,7 @@ int tcp_below_open(struct tcp_ep *ep)
 		&ep->ep, ep->ep.domain->prov_data, ep->memory_forbidden, &ep->below);
 	if (ret)
 		return ret;
-	ret = watch(ep);
+	ret = below_watch(ep);
 	if (ret) {
 		tcp_log(FI_LOG_INFO, FI_LOG_EP_CTRL,
 			"all peers are reached by sockets: no descriptor: %s\n",
@@ -80,8 +80,8 @@ int tcp_below_open(struct tcp_ep *ep)
 		wf_local_close(&ep->below);
 		return ret;
 	}
-	wf_ep_set_run(&ep->ep, run);
-	wf_ep_set_moved(&ep->ep, moved);
+	wf_ep_set_run(&ep->ep, tcp_below_run);
+	wf_ep_set_moved(&ep->ep, tcp_below_moved);
 	return 0;
 }
 

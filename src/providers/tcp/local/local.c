@@ -15,7 +15,7 @@ uint32_t tcp_local_offer(const struct tcp_ep *ep)
 
 /* Memory failed for this instance of the peer: send a card that the peer refuses, and
  * do not read the peer's. */
-static bool is_barred(const struct tcp_conn *conn)
+static bool local_is_barred(const struct tcp_conn *conn)
 {
 	return conn->peer && conn->peer->barred_instance == conn->local->instance;
 }
@@ -44,7 +44,7 @@ void tcp_local_begin(struct tcp_conn *conn, uint64_t instance, bool tell)
 	if (!tx)
 		return;
 	memset(tx->copy, 0, TCP_WIRE_CARD);
-	if (is_barred(conn))
+	if (local_is_barred(conn))
 		local->unreached = WF_UNREACHED_FAILED;
 	err = local->unreached ? 0
 			       : wf_proof_make(&local->proof, conn->ep->peers->instance,
@@ -58,7 +58,7 @@ void tcp_local_begin(struct tcp_conn *conn, uint64_t instance, bool tell)
 	tcp_tx_flush(conn);
 }
 
-static void log_refusal(const union wf_sockaddr *addr, const char *why)
+static void local_log_refusal(const union wf_sockaddr *addr, const char *why)
 {
 	char text[WF_SOCKADDR_STRLEN];
 
@@ -72,13 +72,13 @@ bool tcp_local_refuses(uint32_t agreed, int fd, const union wf_sockaddr *addr)
 	if (wf_local_mode != WF_LOCAL_ONLY || agreed & TCP_HAVE_LOCAL ||
 		!tcp_sock_is_within_host(fd))
 		return false;
-	log_refusal(addr, "not both ends offer to share memory");
+	local_log_refusal(addr, "not both ends offer to share memory");
 	return true;
 }
 
 /* Is the peer a process of this machine, according to its card or else to its socket?
  */
-static bool is_on_this_host(const struct tcp_conn *conn)
+static bool local_is_on_this_host(const struct tcp_conn *conn)
 {
 	switch (conn->local->unreached) {
 	case WF_UNREACHED_MACHINE:
@@ -91,9 +91,10 @@ static bool is_on_this_host(const struct tcp_conn *conn)
 	}
 }
 
-static void refuse(struct tcp_conn *conn)
+static void local_refuse(struct tcp_conn *conn)
 {
-	log_refusal(tcp_conn_addr(conn), wf_unreached_text(conn->local->unreached));
+	local_log_refusal(
+		tcp_conn_addr(conn), wf_unreached_text(conn->local->unreached));
 	tcp_conn_fail(conn, FI_ECONNREFUSED);
 }
 
@@ -115,7 +116,7 @@ void tcp_local_end(struct tcp_conn *conn, int err)
 /* Write one log line for each peer, when both directions were examined. An end that
  * refuses knows it at once; it knows its peer's answer from the page, or because there
  * is no page any more. */
-static void settle(struct tcp_conn *conn)
+static void local_settle(struct tcp_conn *conn)
 {
 	struct tcp_local *local = conn->local;
 	char text[WF_SOCKADDR_STRLEN];
@@ -132,11 +133,11 @@ static void settle(struct tcp_conn *conn)
 	}
 	wf_list_remove(&local->link);
 	wf_proof_done(&local->proof);
-	if (wf_local_mode == WF_LOCAL_ONLY && is_on_this_host(conn))
-		refuse(conn);
+	if (wf_local_mode == WF_LOCAL_ONLY && local_is_on_this_host(conn))
+		local_refuse(conn);
 }
 
-static void poll_proof(struct tcp_conn *conn)
+static void local_poll_proof(struct tcp_conn *conn)
 {
 	struct tcp_local *local = conn->local;
 	enum wf_verdict verdict = wf_proof_verdict(&local->proof);
@@ -149,7 +150,7 @@ static void poll_proof(struct tcp_conn *conn)
 	local->has_verdict = true;
 	if (verdict != WF_VERDICT_PROOF)
 		local->unreached = WF_UNREACHED_REFUSED;
-	settle(conn);
+	local_settle(conn);
 }
 
 void tcp_local_poll(struct tcp_conn *conn)
@@ -160,7 +161,7 @@ void tcp_local_poll(struct tcp_conn *conn)
 		wf_local_is_inherited(conn->ep->below))
 		return;
 	if (!local->has_verdict)
-		poll_proof(conn);
+		local_poll_proof(conn);
 	/* The page is still read: a direction may switch. */
 	if (local->has_verdict && !wf_list_empty(&local->link))
 		tcp_switch_poll(conn);
@@ -207,7 +208,7 @@ int tcp_card_done(struct tcp_conn *conn)
 		local->unreached = wf_proof_read(
 			&local->proof, local->card, local->instance, local->name);
 	if (local->unreached) {
-		settle(conn);
+		local_settle(conn);
 		return 0;
 	}
 	wf_list_push(&conn->ep->switching, &local->link);

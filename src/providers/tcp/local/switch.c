@@ -22,7 +22,7 @@ enum {
 #define REACH_NS UINT64_C(30000000000)
 
 /* Decide the own direction for good, or let it wait for the next marker. */
-static void set_out(struct tcp_local *local, enum tcp_out out)
+static void switch_set_out(struct tcp_local *local, enum tcp_out out)
 {
 	local->out = (uint8_t)out;
 	if (out == TCP_OUT_SOCKET || out == TCP_OUT_MEMORY)
@@ -30,7 +30,7 @@ static void set_out(struct tcp_local *local, enum tcp_out out)
 }
 
 /* The pages are not needed any more. */
-static void stop_polling(struct tcp_local *local)
+static void switch_stop_polling(struct tcp_local *local)
 {
 	wf_list_remove(&local->link);
 	wf_proof_done(&local->proof);
@@ -41,11 +41,11 @@ void tcp_switch_begin(struct tcp_conn *conn)
 	struct tcp_local *local = conn->local;
 
 	if (!conn->peer || !local->name[0] || !wf_local_name(conn->ep->below)) {
-		stop_polling(local);
+		switch_stop_polling(local);
 		return;
 	}
 	local->next_epoch = conn->ep->epoch;
-	set_out(local, TCP_OUT_WAITS);
+	switch_set_out(local, TCP_OUT_WAITS);
 	wf_progress_wake(&conn->ep->ep.progress);
 }
 
@@ -63,7 +63,7 @@ void tcp_switch_end(struct tcp_conn *conn, int err)
 }
 
 /* Has the peer closed the socket? */
-static bool is_closed(const struct tcp_conn *conn)
+static bool switch_is_closed(const struct tcp_conn *conn)
 {
 	return conn->err == FI_ECONNRESET || conn->err == EPIPE;
 }
@@ -72,14 +72,14 @@ bool tcp_switch_lingers(struct tcp_conn *conn)
 {
 	struct tcp_local *local = conn->local;
 
-	return local && local->out == TCP_OUT_MEMORY && is_closed(conn) &&
+	return local && local->out == TCP_OUT_MEMORY && switch_is_closed(conn) &&
 	       wf_local_lingers(conn->ep->below, local->below, &local->linger_ns);
 }
 
 /* Make the endpoint below know the peer, whose messages get the source @index. 0;
  * -FI_EAGAIN: the peer is not in the AV; another negative fi_errno: it is not possible.
  */
-static int know(struct tcp_conn *conn)
+static int switch_know(struct tcp_conn *conn)
 {
 	struct tcp_ep *ep = conn->ep;
 	struct tcp_local *local = conn->local;
@@ -98,25 +98,25 @@ static int know(struct tcp_conn *conn)
 	return ret;
 }
 
-static bool awaits_nothing(const struct tcp_conn *conn)
+static bool switch_awaits_nothing(const struct tcp_conn *conn)
 {
 	return wf_list_empty(&conn->acks) && wf_list_empty(&conn->resps) &&
 	       wf_list_empty(&conn->matches) && !conn->rts_count && !conn->cleared;
 }
 
 /* Have all operations ended that were sent to the peer? */
-static bool is_idle(const struct tcp_conn *conn)
+static bool switch_is_idle(const struct tcp_conn *conn)
 {
-	return tcp_tx_idle(conn) && awaits_nothing(conn);
+	return tcp_tx_idle(conn) && switch_awaits_nothing(conn);
 }
 
-static bool is_due(const struct tcp_local *local)
+static bool switch_is_due(const struct tcp_local *local)
 {
 	return (int32_t)(local->conn->ep->epoch - local->next_epoch) >= 0;
 }
 
 /* A marker without a message comes later than one behind a message could. */
-static bool is_due_alone(const struct tcp_local *local)
+static bool switch_is_due_alone(const struct tcp_local *local)
 {
 	uint32_t calls = local->tries ? ALONE_CALLS : 0;
 
@@ -125,13 +125,13 @@ static bool is_due_alone(const struct tcp_local *local)
 
 /* Operations use the connection or, if it was accepted, will use it when the identity
  * of the peer is proven. */
-static bool is_used(const struct tcp_conn *conn)
+static bool switch_is_used(const struct tcp_conn *conn)
 {
 	return !conn->err && conn->peer->conn == conn;
 }
 
 /* The last marker was refused, or is void: its answer is ignored. */
-static void wait_again(struct tcp_local *local)
+static void switch_wait_again(struct tcp_local *local)
 {
 	struct tcp_conn *conn = local->conn;
 
@@ -140,18 +140,18 @@ static void wait_again(struct tcp_local *local)
 	if (local->tries < TRIES_MAX)
 		local->tries++;
 	local->next_epoch = conn->ep->epoch + (1u << local->tries);
-	set_out(local, TCP_OUT_WAITS);
+	switch_set_out(local, TCP_OUT_WAITS);
 }
 
 /* Send a marker behind all operations that were posted. */
-static void ask(struct tcp_conn *conn)
+static void switch_ask(struct tcp_conn *conn)
 {
 	struct tcp_local *local = conn->local;
 
 	wf_page_mark(local->proof.own, ++local->asked,
 		conn->sent + conn->staged - conn->flushed);
 	conn->peer->route = NULL;
-	set_out(local, TCP_OUT_ASKED);
+	switch_set_out(local, TCP_OUT_ASKED);
 }
 
 void tcp_switch_behind(struct tcp_conn *conn)
@@ -159,16 +159,16 @@ void tcp_switch_behind(struct tcp_conn *conn)
 	struct tcp_local *local = conn->local;
 
 	if (local->reached && !wf_local_is_inherited(conn->ep->below) &&
-		is_due(local) && is_used(conn) && !conn->cur && !conn->acks_due &&
-		wf_list_empty(&conn->answers) && wf_list_empty(&conn->txq) &&
-		awaits_nothing(conn))
-		ask(conn);
+		switch_is_due(local) && switch_is_used(conn) && !conn->cur &&
+		!conn->acks_due && wf_list_empty(&conn->answers) &&
+		wf_list_empty(&conn->txq) && switch_awaits_nothing(conn))
+		switch_ask(conn);
 }
 
 /* Connect below, so that later operations are in the peer's memory at once, whether or
  * not the peer makes progress then. 0; -FI_EAGAIN: not connected yet; another negative
  * fi_errno: it takes too long, or is not possible. */
-static int reach(struct tcp_conn *conn)
+static int switch_reach(struct tcp_conn *conn)
 {
 	struct tcp_local *local = conn->local;
 	uint64_t now;
@@ -190,63 +190,64 @@ void tcp_switch_tick(struct tcp_conn *conn)
 	struct tcp_local *local = conn->local;
 	int ret;
 
-	if (local->out != TCP_OUT_WAITS || !is_due_alone(local) || !is_used(conn))
+	if (local->out != TCP_OUT_WAITS || !switch_is_due_alone(local) ||
+		!switch_is_used(conn))
 		return;
-	ret = know(conn);
+	ret = switch_know(conn);
 	if (ret == -FI_EAGAIN) {
-		wait_again(local);
+		switch_wait_again(local);
 		return;
 	}
 	if (!ret)
-		ret = reach(conn);
+		ret = switch_reach(conn);
 	if (!ret) {
-		if (is_idle(conn))
-			ask(conn);
+		if (switch_is_idle(conn))
+			switch_ask(conn);
 	} else if (ret != -FI_EAGAIN) {
 		tcp_log(FI_LOG_INFO, FI_LOG_EP_CTRL,
 			"a peer on this machine is reached by its socket: %s\n",
 			fi_strerror(-ret));
-		set_out(local, TCP_OUT_SOCKET);
+		switch_set_out(local, TCP_OUT_SOCKET);
 	}
 }
 
 /* Have all bytes before the offset @at, the end of a record, been handled? A message
  * that waits for its receive is a body that has not ended, with everything behind it.
  */
-static bool has_handled(const struct tcp_conn *conn, uint64_t at)
+static bool switch_has_handled(const struct tcp_conn *conn, uint64_t at)
 {
 	return !conn->rx.body && conn->received >= at;
 }
 
 /* The sender of a marker has got all answers to its earlier operations. */
-static void poll_marker(struct tcp_conn *conn)
+static void switch_poll_marker(struct tcp_conn *conn)
 {
 	struct tcp_local *local = conn->local;
 	bool used_memory = tcp_switch_uses_memory(conn);
 	uint64_t at, marker = wf_page_marker(local->proof.peer, &at);
 
-	if (marker == local->answered || !has_handled(conn, at))
+	if (marker == local->answered || !switch_has_handled(conn, at))
 		return;
 	local->answered = marker;
 	if (marker == WF_PAGE_OVER)
 		return;
-	local->in = !know(conn) || local->in;
+	local->in = !switch_know(conn) || local->in;
 	conn->ep->memory_conns += tcp_switch_uses_memory(conn) && !used_memory;
 	wf_page_answer(local->proof.own, marker, local->in);
 }
 
-static void go_below(struct tcp_conn *conn)
+static void switch_go_below(struct tcp_conn *conn)
 {
 	char text[WF_SOCKADDR_STRLEN];
 
 	conn->ep->memory_conns += !tcp_switch_uses_memory(conn);
-	set_out(conn->local, TCP_OUT_MEMORY);
+	switch_set_out(conn->local, TCP_OUT_MEMORY);
 	tcp_log(FI_LOG_INFO, FI_LOG_EP_CTRL,
 		"%s is reached by shared memory from now on\n",
 		wf_sockaddr_uri(tcp_conn_addr(conn), text, sizeof(text)));
 }
 
-static void poll_answer(struct tcp_conn *conn)
+static void switch_poll_answer(struct tcp_conn *conn)
 {
 	struct tcp_local *local = conn->local;
 	bool yes;
@@ -255,20 +256,20 @@ static void poll_answer(struct tcp_conn *conn)
 		!wf_page_answers(local->proof.peer, local->asked, &yes))
 		return;
 	if (yes)
-		go_below(conn);
+		switch_go_below(conn);
 	else
-		wait_again(local);
+		switch_wait_again(local);
 }
 
 void tcp_switch_poll(struct tcp_conn *conn)
 {
 	struct tcp_local *local = conn->local;
 
-	poll_marker(conn);
-	poll_answer(conn);
+	switch_poll_marker(conn);
+	switch_poll_answer(conn);
 	if (local->answered == WF_PAGE_OVER &&
 		(local->out == TCP_OUT_MEMORY || local->out == TCP_OUT_SOCKET))
-		stop_polling(local);
+		switch_stop_polling(local);
 }
 
 bool tcp_switch_goes_below(struct tcp_conn *conn)
@@ -279,9 +280,9 @@ bool tcp_switch_goes_below(struct tcp_conn *conn)
 	if (wf_likely(local->out == TCP_OUT_MEMORY) ||
 		wf_local_is_inherited(conn->ep->below))
 		return true;
-	poll_answer(conn);
+	switch_poll_answer(conn);
 	if (local->out == TCP_OUT_ASKED)
-		wait_again(local);
+		switch_wait_again(local);
 	return local->out == TCP_OUT_MEMORY;
 }
 

@@ -3,12 +3,12 @@
 #include "providers/tcp/conn/peer.h"
 #include "providers/tcp/local/unread.h"
 
-static bool is_left(const struct wf_list *link)
+static bool tcp_unread_is_left(const struct wf_list *link)
 {
 	return wf_list_entry(link, struct tcp_tx, link)->left;
 }
 
-static struct wf_list *keep(struct wf_ep *ep, const struct wf_op *op)
+static struct wf_list *tcp_local_unread_keep(struct wf_ep *ep, const struct wf_op *op)
 {
 	struct tcp_tx *tx = tcp_tx_new(&tcp_ep_of(ep)->closed, op);
 
@@ -18,7 +18,7 @@ static struct wf_list *keep(struct wf_ep *ep, const struct wf_op *op)
 	return &tx->link;
 }
 
-static const struct wf_local_left left = { is_left, keep };
+static const struct wf_local_left left = { tcp_unread_is_left, tcp_local_unread_keep };
 
 void tcp_unread_take_over(struct tcp_conn *conn, fi_addr_t below, int err)
 {

@@ -11,7 +11,7 @@ static struct verbs_async *async_of(struct wf_progress *item)
 	return wf_container_of(item, struct verbs_async, item);
 }
 
-static void report(struct wf_eq *eq, struct fid *fid, int err)
+static void async_report(struct wf_eq *eq, struct fid *fid, int err)
 {
 	struct fi_eq_err_entry entry = {
 		.fid = fid,
@@ -24,7 +24,7 @@ static void report(struct wf_eq *eq, struct fid *fid, int err)
 		(void)wf_eq_write_err(eq, &entry);
 }
 
-static struct wf_eq *eq_of_domain(struct wf_domain *domain)
+static struct wf_eq *async_eq_of_domain(struct wf_domain *domain)
 {
 	struct wf_eq *eq;
 
@@ -36,15 +36,15 @@ static struct wf_eq *eq_of_domain(struct wf_domain *domain)
 
 /* The device does not destroy a queue pair before its events are acknowledged, so the
  * endpoint exists. */
-static void queue_pair_failed(const struct ibv_async_event *event)
+static void async_queue_pair_failed(const struct ibv_async_event *event)
 {
 	struct verbs_ep *ep = event->element.qp->qp_context;
 
-	report(wf_ep_eq(&ep->ep), &ep->ep.fid.fid, FI_EIO);
+	async_report(wf_ep_eq(&ep->ep), &ep->ep.fid.fid, FI_EIO);
 	verbs_cm_broken(ep);
 }
 
-static enum fi_log_level level_of(enum ibv_event_type type)
+static enum fi_log_level async_level_of(enum ibv_event_type type)
 {
 	switch (type) {
 	case IBV_EVENT_COMM_EST:
@@ -64,27 +64,28 @@ static enum fi_log_level level_of(enum ibv_event_type type)
 	}
 }
 
-static void handle(struct verbs_async *async, const struct ibv_async_event *event)
+static void async_handle(struct verbs_async *async, const struct ibv_async_event *event)
 {
 	struct wf_domain *domain = async->domain->wf;
 
-	verbs_log(level_of(event->event_type), FI_LOG_DOMAIN, "device of %s: %s\n",
-		domain->name, VERBS_IBV(event_type_str(event->event_type)));
+	verbs_log(async_level_of(event->event_type), FI_LOG_DOMAIN,
+		"device of %s: %s\n", domain->name,
+		VERBS_IBV(event_type_str(event->event_type)));
 	switch (event->event_type) {
 	case IBV_EVENT_QP_FATAL:
 	case IBV_EVENT_QP_REQ_ERR:
 	case IBV_EVENT_QP_ACCESS_ERR:
-		queue_pair_failed(event);
+		async_queue_pair_failed(event);
 		break;
 	case IBV_EVENT_DEVICE_FATAL:
-		report(eq_of_domain(domain), &domain->fid.fid, FI_ENODEV);
+		async_report(async_eq_of_domain(domain), &domain->fid.fid, FI_ENODEV);
 		break;
 	case IBV_EVENT_PORT_ERR:
-		report(eq_of_domain(domain), &domain->fid.fid, FI_ENETDOWN);
+		async_report(async_eq_of_domain(domain), &domain->fid.fid, FI_ENETDOWN);
 		break;
 	case IBV_EVENT_CQ_ERR:
 	case IBV_EVENT_SRQ_ERR:
-		report(eq_of_domain(domain), &domain->fid.fid, FI_EIO);
+		async_report(async_eq_of_domain(domain), &domain->fid.fid, FI_EIO);
 		break;
 	default:
 		break;
@@ -114,7 +115,7 @@ void verbs_cm_lost(struct verbs_ep *ep)
 		wf_wait_signal(&eq->wait);
 }
 
-static bool end_lost(struct verbs_async *async)
+static bool async_end_lost(struct verbs_async *async)
 {
 	if (!atomic_exchange_explicit(&async->lost, false, memory_order_acquire))
 		return false;
@@ -128,13 +129,13 @@ static bool end_lost(struct verbs_async *async)
 	return true;
 }
 
-static bool arm(struct wf_progress *item)
+static bool async_arm(struct wf_progress *item)
 {
 	atomic_thread_fence(memory_order_seq_cst);
 	return !atomic_load_explicit(&async_of(item)->lost, memory_order_relaxed);
 }
 
-static void run(struct wf_progress *item)
+static void verbs_async_run(struct wf_progress *item)
 {
 	struct verbs_async *async = async_of(item);
 	struct ibv_async_event event;
@@ -143,18 +144,18 @@ static void run(struct wf_progress *item)
 
 	if (!wf_trylock(&async->lock))
 		return;
-	any = end_lost(async);
+	any = async_end_lost(async);
 	for (i = 0; i < EVENTS_PER_RUN; i++) {
 		if (VERBS_IBV(get_async_event(async->domain->context, &event)))
 			break;
-		handle(async, &event);
+		async_handle(async, &event);
 		VERBS_IBV(ack_async_event(&event));
 	}
 	wf_progress_found(item, any || i > 0);
 	wf_unlock(&async->lock);
 }
 
-static int wait_fd(struct wf_progress *item)
+static int async_wait_fd(struct wf_progress *item)
 {
 	return async_of(item)->domain->context->async_fd;
 }
@@ -175,8 +176,9 @@ int verbs_async_open(struct verbs_domain *domain)
 	}
 	async->domain = domain;
 	wf_list_init(&async->cms);
-	async->item =
-		(struct wf_progress){ .run = run, .wait_fd = wait_fd, .arm = arm };
+	async->item = (struct wf_progress){
+		.run = verbs_async_run, .wait_fd = async_wait_fd, .arm = async_arm
+	};
 	err = wf_domain_progress_add(domain->wf, &async->item);
 	if (err) {
 		wf_lock_done(&async->lock);

@@ -9,7 +9,7 @@ enum { ADDRESS_MS = 4000 };
 
 /* Let the readers of @eq and the domain's thread drive the exchange, and report events
  * of the device. */
-static int run(struct wf_cm *base, struct wf_eq *eq)
+static int calls_run(struct wf_cm *base, struct wf_eq *eq)
 {
 	struct verbs_cm *cm = verbs_cm_of(base);
 	struct verbs_async *async = cm->ep->domain->async;
@@ -36,7 +36,7 @@ err_domain:
 	return err;
 }
 
-static int start_connecting(struct wf_cm *base, const void *data, size_t len)
+static int calls_start_connecting(struct wf_cm *base, const void *data, size_t len)
 {
 	struct verbs_cm *cm = verbs_cm_of(base);
 	bool any = wf_sockaddr_is_wildcard(&cm->own);
@@ -52,7 +52,7 @@ static int start_connecting(struct wf_cm *base, const void *data, size_t len)
 
 /* The peer may send as soon as it has the answer, so the queue pair must be ready
  * before. */
-static int answer(struct wf_cm *base, const void *data, size_t len)
+static int calls_answer(struct wf_cm *base, const void *data, size_t len)
 {
 	struct verbs_cm *cm = verbs_cm_of(base);
 	struct rdma_conn_param param;
@@ -67,7 +67,7 @@ static int answer(struct wf_cm *base, const void *data, size_t len)
 	return VERBS_RDMA(accept(cm->id, &param)) ? verbs_cm_errno("rdma_accept") : 0;
 }
 
-static int shut_down(struct wf_cm *base)
+static int calls_shut_down(struct wf_cm *base)
 {
 	int ret = 0;
 
@@ -82,14 +82,14 @@ static int shut_down(struct wf_cm *base)
 
 const struct wf_cm_ops verbs_cm_ops = {
 	.data_size = VERBS_CM_DATA_SIZE,
-	.run = run,
-	.connect = start_connecting,
-	.accept = answer,
-	.shutdown = shut_down,
+	.run = calls_run,
+	.connect = calls_start_connecting,
+	.accept = calls_answer,
+	.shutdown = calls_shut_down,
 };
 
 /* Bind to @name instead of the endpoint's address. @cm->lock is held. */
-static int rebind(struct verbs_cm *cm, const union wf_sockaddr *name)
+static int calls_rebind(struct verbs_cm *cm, const union wf_sockaddr *name)
 {
 	struct rdma_cm_id *id;
 	int err = verbs_channel_bind(cm->channel, name, &id);
@@ -113,7 +113,7 @@ int verbs_cm_setname(struct verbs_ep *ep, const void *addr, size_t len)
 		return ret;
 	wf_lock(&cm->lock);
 	if (cm->base.state == WF_CM_NEW)
-		ret = rebind(cm, &name);
+		ret = calls_rebind(cm, &name);
 	else
 		ret = wf_cm_refuse(&verbs_prov, "fi_setname", -FI_EOPBADSTATE,
 			"the endpoint has the address of its request");

@@ -12,7 +12,7 @@ int verbs_cm_errno(const char *call)
 }
 
 /* Each endpoint has a channel, so many endpoints need a higher limit of descriptors. */
-static struct rdma_event_channel *create_channel(void)
+static struct rdma_event_channel *channel_create(void)
 {
 	struct rdma_event_channel *channel = VERBS_RDMA(create_event_channel());
 
@@ -33,7 +33,7 @@ int verbs_channel_open(struct rdma_event_channel **ret)
 			"connections need librdmacm, which cannot be loaded\n");
 		return -FI_ENODATA;
 	}
-	channel = create_channel();
+	channel = channel_create();
 	if (!channel)
 		return verbs_cm_errno("rdma_create_event_channel");
 	flags = fcntl(channel->fd, F_GETFL);
@@ -79,7 +79,8 @@ int verbs_channel_bind(struct rdma_event_channel *channel, const union wf_sockad
 	return 0;
 }
 
-static void take_addr(const struct sockaddr_storage *addr, union wf_sockaddr *ret)
+static void channel_take_addr(
+	const struct sockaddr_storage *addr, union wf_sockaddr *ret)
 {
 	if (wf_sockaddr_read(addr, sizeof(*addr), ret))
 		memset(ret, 0, sizeof(*ret));
@@ -87,10 +88,10 @@ static void take_addr(const struct sockaddr_storage *addr, union wf_sockaddr *re
 
 void verbs_id_own(const struct rdma_cm_id *id, union wf_sockaddr *ret)
 {
-	take_addr(&id->route.addr.src_storage, ret);
+	channel_take_addr(&id->route.addr.src_storage, ret);
 }
 
 void verbs_id_peer(const struct rdma_cm_id *id, union wf_sockaddr *ret)
 {
-	take_addr(&id->route.addr.dst_storage, ret);
+	channel_take_addr(&id->route.addr.dst_storage, ret);
 }

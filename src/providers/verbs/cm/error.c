@@ -3,7 +3,7 @@
 
 /* Convert a status, which is a negative errno or a number of the transport, to a
  * positive errno. */
-static int from_status(int status, int otherwise)
+static int error_from_status(int status, int otherwise)
 {
 	return status < 0 ? -status : otherwise;
 }
@@ -15,12 +15,12 @@ int verbs_cm_error(enum rdma_cm_event_type event, int status)
 		return FI_ECONNREFUSED;
 	case RDMA_CM_EVENT_UNREACHABLE:
 	case RDMA_CM_EVENT_ROUTE_ERROR:
-		return from_status(status, FI_EHOSTUNREACH);
+		return error_from_status(status, FI_EHOSTUNREACH);
 	case RDMA_CM_EVENT_ADDR_ERROR:
-		return from_status(status, FI_EADDRNOTAVAIL);
+		return error_from_status(status, FI_EADDRNOTAVAIL);
 	case RDMA_CM_EVENT_DEVICE_REMOVAL:
 		return FI_ENODEV;
 	default:
-		return from_status(status, FI_ECONNABORTED);
+		return error_from_status(status, FI_ECONNABORTED);
 	}
 }

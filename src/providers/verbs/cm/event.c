@@ -36,7 +36,7 @@ void verbs_cm_down(struct verbs_cm *cm)
 	wf_cm_tell(&cm->base, FI_SHUTDOWN, NULL, 0);
 }
 
-static void fail(
+static void event_fail(
 	struct verbs_cm *cm, int err, int status, const struct verbs_cm_data *data)
 {
 	verbs_log(FI_LOG_INFO, FI_LOG_EP_CTRL, "not connected: %s (status %d)\n",
@@ -45,30 +45,30 @@ static void fail(
 		data ? data->bytes : NULL, data ? data->len : 0);
 }
 
-static void fail_errno(struct verbs_cm *cm, int err)
+static void event_fail_errno(struct verbs_cm *cm, int err)
 {
-	fail(cm, -err, err, NULL);
+	event_fail(cm, -err, err, NULL);
 }
 
-static void resolve_route(struct verbs_cm *cm)
+static void event_resolve_route(struct verbs_cm *cm)
 {
 	int err = verbs_cm_same_device(cm->ep->domain, cm->id);
 
 	if (!err && VERBS_RDMA(resolve_route(cm->id, ROUTE_MS)))
 		err = verbs_cm_errno("rdma_resolve_route");
 	if (err)
-		fail_errno(cm, err);
+		event_fail_errno(cm, err);
 }
 
-static void ask(struct verbs_cm *cm)
+static void event_ask(struct verbs_cm *cm)
 {
 	struct rdma_conn_param param = verbs_cm_param(cm, &cm->data);
 
 	if (VERBS_RDMA(connect(cm->id, &param)))
-		fail_errno(cm, verbs_cm_errno("rdma_connect"));
+		event_fail_errno(cm, verbs_cm_errno("rdma_connect"));
 }
 
-static void answered(struct verbs_cm *cm, const struct verbs_cm_data *data)
+static void event_answered(struct verbs_cm *cm, const struct verbs_cm_data *data)
 {
 	int err = verbs_cm_qp_connect(cm);
 
@@ -79,20 +79,21 @@ static void answered(struct verbs_cm *cm, const struct verbs_cm_data *data)
 		return;
 	}
 	(void)VERBS_RDMA(reject(cm->id, NULL, 0));
-	fail_errno(cm, err);
+	event_fail_errno(cm, err);
 }
 
 /* Both ends may notice the end of a connection; its second event is ignored. */
-static void ended(struct verbs_cm *cm, const struct rdma_cm_event *event)
+static void event_ended(struct verbs_cm *cm, const struct rdma_cm_event *event)
 {
 	if (cm->base.state == WF_CM_CONNECTED)
 		verbs_cm_down(cm);
 	else if (cm->base.state == WF_CM_CONNECTING)
-		fail(cm, verbs_cm_error(event->event, event->status), event->status,
-			NULL);
+		event_fail(cm, verbs_cm_error(event->event, event->status),
+			event->status, NULL);
 }
 
-static void handle_connecting(struct verbs_cm *cm, const struct rdma_cm_event *event)
+static void event_handle_connecting(
+	struct verbs_cm *cm, const struct rdma_cm_event *event)
 {
 	struct verbs_cm_data data;
 
@@ -100,13 +101,13 @@ static void handle_connecting(struct verbs_cm *cm, const struct rdma_cm_event *e
 		event->param.conn.private_data_len);
 	switch (event->event) {
 	case RDMA_CM_EVENT_ADDR_RESOLVED:
-		resolve_route(cm);
+		event_resolve_route(cm);
 		break;
 	case RDMA_CM_EVENT_ROUTE_RESOLVED:
-		ask(cm);
+		event_ask(cm);
 		break;
 	case RDMA_CM_EVENT_CONNECT_RESPONSE:
-		answered(cm, &data);
+		event_answered(cm, &data);
 		break;
 	case RDMA_CM_EVENT_ESTABLISHED:
 		verbs_cm_up(cm, cm->base.active ? &data : NULL);
@@ -116,24 +117,24 @@ static void handle_connecting(struct verbs_cm *cm, const struct rdma_cm_event *e
 	case RDMA_CM_EVENT_ADDR_ERROR:
 	case RDMA_CM_EVENT_ROUTE_ERROR:
 	case RDMA_CM_EVENT_CONNECT_ERROR:
-		fail(cm, verbs_cm_error(event->event, event->status), event->status,
-			&data);
+		event_fail(cm, verbs_cm_error(event->event, event->status),
+			event->status, &data);
 		break;
 	default:
 		break;
 	}
 }
 
-static void handle(struct verbs_cm *cm, const struct rdma_cm_event *event)
+static void event_handle(struct verbs_cm *cm, const struct rdma_cm_event *event)
 {
 	switch (event->event) {
 	case RDMA_CM_EVENT_DISCONNECTED:
 	case RDMA_CM_EVENT_DEVICE_REMOVAL:
-		ended(cm, event);
+		event_ended(cm, event);
 		break;
 	default:
 		if (cm->base.state == WF_CM_CONNECTING)
-			handle_connecting(cm, event);
+			event_handle_connecting(cm, event);
 	}
 }
 
@@ -148,7 +149,7 @@ bool verbs_cm_events(struct verbs_cm *cm)
 			break;
 		any = true;
 		if (event->id == cm->id)
-			handle(cm, event);
+			event_handle(cm, event);
 		(void)VERBS_RDMA(ack_cm_event(event));
 	}
 	return any;

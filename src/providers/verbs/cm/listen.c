@@ -7,12 +7,12 @@
 
 enum { EVENTS_PER_RUN = 64 };
 
-static struct verbs_pep *pep_of_item(struct wf_progress *item)
+static struct verbs_pep *listen_pep_of_item(struct wf_progress *item)
 {
 	return wf_container_of(item, struct verbs_pep, base.item);
 }
 
-static void reject(struct rdma_cm_id *id, const struct verbs_cm_data *data)
+static void listen_reject(struct rdma_cm_id *id, const struct verbs_cm_data *data)
 {
 	/* The failure is ignored: a peer that has given up cannot be reached. */
 	(void)VERBS_RDMA(
@@ -28,11 +28,11 @@ void verbs_connreq_reject(struct wf_cm_request *base, enum wf_cm_reason reason,
 
 	(void)reason; /* the transport has no field for the reason */
 	verbs_cm_data_set(&wire_data, data, len);
-	reject(req->id, len ? &wire_data : NULL);
+	listen_reject(req->id, len ? &wire_data : NULL);
 	free(req);
 }
 
-static void report(
+static void listen_report(
 	struct verbs_pep *pep, struct rdma_cm_id *id, const struct verbs_cm_data *data)
 {
 	struct verbs_connreq *req = calloc(1, sizeof(*req));
@@ -41,7 +41,7 @@ static void report(
 	if (!req) {
 		verbs_log(FI_LOG_WARN, FI_LOG_EP_CTRL,
 			"a connection request is rejected: no memory\n");
-		reject(id, NULL);
+		listen_reject(id, NULL);
 		return;
 	}
 	req->id = id;
@@ -53,7 +53,7 @@ static void report(
 
 /* Take a connection request. The event is acknowledged before an identifier is
  * destroyed, because destroying waits for that. */
-static void take_request(struct verbs_pep *pep, struct rdma_cm_event *event)
+static void listen_take_request(struct verbs_pep *pep, struct rdma_cm_event *event)
 {
 	struct rdma_cm_id *id = event->id;
 	struct verbs_cm_data data;
@@ -61,10 +61,10 @@ static void take_request(struct verbs_pep *pep, struct rdma_cm_event *event)
 	verbs_cm_data_read(&data, event->param.conn.private_data,
 		event->param.conn.private_data_len);
 	(void)VERBS_RDMA(ack_cm_event(event));
-	report(pep, id, &data);
+	listen_report(pep, id, &data);
 }
 
-static void listener_lost(struct wf_pep *pep)
+static void listen_listener_lost(struct wf_pep *pep)
 {
 	struct fi_eq_err_entry entry = {
 		.fid = &pep->fid.fid,
@@ -79,23 +79,23 @@ static void listener_lost(struct wf_pep *pep)
 }
 
 /* Other events concern waiting requests: fi_accept will return their error. */
-static void handle(struct verbs_pep *pep, struct rdma_cm_event *event)
+static void listen_handle(struct verbs_pep *pep, struct rdma_cm_event *event)
 {
 	bool removed =
 		event->event == RDMA_CM_EVENT_DEVICE_REMOVAL && event->id == pep->id;
 
 	if (event->event == RDMA_CM_EVENT_CONNECT_REQUEST) {
-		take_request(pep, event);
+		listen_take_request(pep, event);
 		return;
 	}
 	(void)VERBS_RDMA(ack_cm_event(event));
 	if (removed)
-		listener_lost(&pep->base);
+		listen_listener_lost(&pep->base);
 }
 
 void verbs_pep_run(struct wf_progress *item)
 {
-	struct verbs_pep *pep = pep_of_item(item);
+	struct verbs_pep *pep = listen_pep_of_item(item);
 	struct rdma_cm_event *event;
 	int i;
 
@@ -105,7 +105,7 @@ void verbs_pep_run(struct wf_progress *item)
 		event = verbs_channel_next(pep->channel);
 		if (!event)
 			break;
-		handle(pep, event);
+		listen_handle(pep, event);
 	}
 	wf_progress_found(item, i > 0);
 	wf_unlock(&pep->base.lock);
@@ -120,5 +120,5 @@ bool verbs_pep_arm(struct wf_progress *item)
 
 int verbs_pep_wait_fd(struct wf_progress *item)
 {
-	return pep_of_item(item)->channel->fd;
+	return listen_pep_of_item(item)->channel->fd;
 }

@@ -14,7 +14,7 @@ static struct verbs_cm *cm_of_item(struct wf_progress *item)
 	return wf_container_of(item, struct verbs_cm, item);
 }
 
-static void run(struct wf_progress *item)
+static void new_run(struct wf_progress *item)
 {
 	struct verbs_cm *cm = cm_of_item(item);
 
@@ -24,13 +24,13 @@ static void run(struct wf_progress *item)
 	wf_unlock(&cm->lock);
 }
 
-static int wait_fd(struct wf_progress *item)
+static int new_wait_fd(struct wf_progress *item)
 {
 	return cm_of_item(item)->channel->fd;
 }
 
 /* The descriptor is readable while there are events. */
-static bool arm(struct wf_progress *item)
+static bool new_arm(struct wf_progress *item)
 {
 	(void)item;
 	return true;
@@ -38,7 +38,7 @@ static bool arm(struct wf_progress *item)
 
 /* Move @id to the endpoint's own channel; blocks until the reader of the old channel
  * has acknowledged its events. */
-static int adopt(struct verbs_cm *cm, struct rdma_cm_id *id)
+static int new_adopt(struct verbs_cm *cm, struct rdma_cm_id *id)
 {
 	if (VERBS_RDMA(migrate_id(id, cm->channel)))
 		return verbs_cm_errno("rdma_migrate_id");
@@ -46,7 +46,7 @@ static int adopt(struct verbs_cm *cm, struct rdma_cm_id *id)
 	return 0;
 }
 
-static int take_request(struct verbs_cm *cm, const struct fid *handle)
+static int new_take_request(struct verbs_cm *cm, const struct fid *handle)
 {
 	struct wf_cm_request *base = wf_cm_request_take(handle, verbs_connreq_reject);
 	struct verbs_connreq *req;
@@ -58,7 +58,7 @@ static int take_request(struct verbs_cm *cm, const struct fid *handle)
 	req = verbs_connreq_of(base);
 	err = verbs_cm_same_device(cm->ep->domain, req->id);
 	if (!err)
-		err = adopt(cm, req->id);
+		err = new_adopt(cm, req->id);
 	if (err) {
 		verbs_connreq_reject(base, WF_CM_REFUSED, NULL, 0);
 		return err;
@@ -70,7 +70,7 @@ static int take_request(struct verbs_cm *cm, const struct fid *handle)
 	return 0;
 }
 
-static int take_name(struct verbs_cm *cm, struct fid *handle)
+static int new_take_name(struct verbs_cm *cm, struct fid *handle)
 {
 	struct wf_pep *base;
 	struct verbs_pep *pep;
@@ -80,14 +80,14 @@ static int take_name(struct verbs_cm *cm, struct fid *handle)
 		return err;
 	pep = verbs_pep_of(base);
 	cm->own = base->name;
-	err = pep->id ? adopt(cm, pep->id) : 0;
+	err = pep->id ? new_adopt(cm, pep->id) : 0;
 	/* If the identifier could not be moved, the passive endpoint keeps it. */
 	if (!err)
 		pep->id = NULL;
 	return err;
 }
 
-static int init(struct verbs_cm *cm, struct fid *handle)
+static int new_init(struct verbs_cm *cm, struct fid *handle)
 {
 	const struct fi_info *info = cm->ep->ep.info;
 	int err = wf_name_first(&verbs_prov, info, "fi_endpoint", &cm->own);
@@ -95,8 +95,8 @@ static int init(struct verbs_cm *cm, struct fid *handle)
 	if (!err)
 		err = verbs_channel_open(&cm->channel);
 	if (!err && handle)
-		err = handle->fclass == FI_CLASS_PEP ? take_name(cm, handle)
-						     : take_request(cm, handle);
+		err = handle->fclass == FI_CLASS_PEP ? new_take_name(cm, handle)
+						     : new_take_request(cm, handle);
 	return err;
 }
 
@@ -108,14 +108,16 @@ int verbs_cm_new(struct verbs_ep *ep, struct fid *handle)
 	if (!cm)
 		return -FI_ENOMEM;
 	cm->ep = ep;
-	cm->item = (struct wf_progress){ .run = run, .wait_fd = wait_fd, .arm = arm };
+	cm->item = (struct wf_progress){
+		.run = new_run, .wait_fd = new_wait_fd, .arm = new_arm
+	};
 	err = wf_lock_init(&cm->lock, WF_LOCK_MUTEX);
 	if (err) {
 		free(cm);
 		return err;
 	}
 	ep->cm = cm;
-	err = init(cm, handle);
+	err = new_init(cm, handle);
 	if (err)
 		verbs_cm_free(ep);
 	else
@@ -124,7 +126,7 @@ int verbs_cm_new(struct verbs_ep *ep, struct fid *handle)
 	return err;
 }
 
-static void stop(struct verbs_cm *cm)
+static void new_stop(struct verbs_cm *cm)
 {
 	struct wf_progress *async = &cm->ep->domain->async->item;
 
@@ -141,7 +143,7 @@ void verbs_cm_free(struct verbs_ep *ep)
 	if (!cm)
 		return;
 	if (cm->base.eq)
-		stop(cm);
+		new_stop(cm);
 	/* From now on no event of the queue pair finds the connection management. */
 	wf_lock(&async->lock);
 	ep->cm = NULL;

@@ -6,7 +6,7 @@
 
 /* Passive endpoints: an identifier of librdmacm that is bound, then listens. */
 
-static int pep_bind(struct wf_pep *base)
+static int verbs_pep_bind(struct wf_pep *base)
 {
 	struct verbs_pep *pep = verbs_pep_of(base);
 	int ret;
@@ -19,7 +19,7 @@ static int pep_bind(struct wf_pep *base)
 	return ret;
 }
 
-static void pep_unbind(struct wf_pep *base)
+static void verbs_pep_unbind(struct wf_pep *base)
 {
 	struct verbs_pep *pep = verbs_pep_of(base);
 
@@ -28,7 +28,7 @@ static void pep_unbind(struct wf_pep *base)
 	pep->id = NULL;
 }
 
-static int pep_listen(struct wf_pep *base)
+static int verbs_pep_listen(struct wf_pep *base)
 {
 	struct verbs_pep *pep = verbs_pep_of(base);
 
@@ -40,16 +40,16 @@ static int pep_listen(struct wf_pep *base)
 
 /* One passive endpoint gets requests over all devices: set the domain name of the
  * device over which this request arrived. */
-static int complete_info(const struct wf_cm_request *req, struct fi_info *info)
+static int pep_complete_info(const struct wf_cm_request *req, struct fi_info *info)
 {
 	return verbs_cm_name_domain(verbs_connreq_of(req)->id, info);
 }
 
-static void pep_destroy(struct wf_pep *base)
+static void verbs_pep_destroy(struct wf_pep *base)
 {
 	struct verbs_pep *pep = verbs_pep_of(base);
 
-	pep_unbind(base);
+	verbs_pep_unbind(base);
 	verbs_channel_close(pep->channel);
 	wf_pep_done(base);
 	free(pep);
@@ -58,12 +58,12 @@ static void pep_destroy(struct wf_pep *base)
 const struct wf_pep_ops verbs_pep_ops = {
 	.prov = &verbs_prov,
 	.data_size = VERBS_CM_DATA_SIZE,
-	.bind = pep_bind,
-	.unbind = pep_unbind,
-	.listen = pep_listen,
+	.bind = verbs_pep_bind,
+	.unbind = verbs_pep_unbind,
+	.listen = verbs_pep_listen,
 	.reject = verbs_connreq_reject,
-	.complete_info = complete_info,
-	.destroy = pep_destroy,
+	.complete_info = pep_complete_info,
+	.destroy = verbs_pep_destroy,
 };
 
 int verbs_passive_ep(struct fid_fabric *fabric, struct fi_info *info,
@@ -81,7 +81,7 @@ int verbs_passive_ep(struct fid_fabric *fabric, struct fi_info *info,
 	}
 	ret = verbs_channel_open(&pep->channel);
 	if (ret) {
-		pep_destroy(&pep->base);
+		verbs_pep_destroy(&pep->base);
 		return ret;
 	}
 	pep->base.item = (struct wf_progress){

@@ -15,7 +15,7 @@ enum {
 	RNR_RETRIES = 7,
 };
 
-static int access_flags(const struct verbs_device *device)
+static int verbs_qp_access_flags(const struct verbs_device *device)
 {
 	return device->attr.atomic_cap == IBV_ATOMIC_NONE
 		       ? REMOTE_ACCESS
@@ -23,12 +23,12 @@ static int access_flags(const struct verbs_device *device)
 }
 
 /* The number of outstanding reads: the peer asks for it, and the device limits it. */
-static uint8_t within(uint8_t asked, int limit)
+static uint8_t qp_within(uint8_t asked, int limit)
 {
 	return (uint8_t)WF_MIN((int)asked, WF_MAX(limit, 0));
 }
 
-static int move(struct verbs_cm *cm, enum ibv_qp_state state)
+static int qp_move(struct verbs_cm *cm, enum ibv_qp_state state)
 {
 	const struct verbs_device *device = cm->ep->domain->device;
 	struct ibv_qp_attr attr = { .qp_state = state };
@@ -37,25 +37,25 @@ static int move(struct verbs_cm *cm, enum ibv_qp_state state)
 	if (VERBS_RDMA(init_qp_attr(cm->id, &attr, &mask)))
 		return verbs_cm_errno("rdma_init_qp_attr");
 	if (mask & IBV_QP_ACCESS_FLAGS)
-		attr.qp_access_flags = (unsigned int)access_flags(device);
+		attr.qp_access_flags = (unsigned int)verbs_qp_access_flags(device);
 	if (mask & IBV_QP_MIN_RNR_TIMER)
 		attr.min_rnr_timer = (uint8_t)verbs_params.min_rnr_timer;
 	if (mask & IBV_QP_MAX_DEST_RD_ATOMIC)
 		attr.max_dest_rd_atomic =
-			within(attr.max_dest_rd_atomic, device->attr.max_qp_rd_atom);
+			qp_within(attr.max_dest_rd_atomic, device->attr.max_qp_rd_atom);
 	if (mask & IBV_QP_MAX_QP_RD_ATOMIC)
 		attr.max_rd_atomic =
-			within(attr.max_rd_atomic, device->attr.max_qp_init_rd_atom);
+			qp_within(attr.max_rd_atomic, device->attr.max_qp_init_rd_atom);
 	return verbs_qp_modify(cm->ep, &attr, mask);
 }
 
 int verbs_cm_qp_connect(struct verbs_cm *cm)
 {
-	int ret = move(cm, IBV_QPS_INIT);
+	int ret = qp_move(cm, IBV_QPS_INIT);
 
 	if (!ret)
-		ret = move(cm, IBV_QPS_RTR);
-	return ret ? ret : move(cm, IBV_QPS_RTS);
+		ret = qp_move(cm, IBV_QPS_RTR);
+	return ret ? ret : qp_move(cm, IBV_QPS_RTS);
 }
 
 struct rdma_conn_param verbs_cm_param(

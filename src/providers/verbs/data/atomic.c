@@ -10,12 +10,12 @@
  * the domain's scratch word.
  */
 
-static bool is_word(enum fi_datatype datatype)
+static bool atomic_is_word(enum fi_datatype datatype)
 {
 	return datatype == FI_UINT64 || datatype == FI_INT64;
 }
 
-static bool is_possible(enum wf_op_kind kind, enum fi_op op)
+static bool atomic_is_possible(enum wf_op_kind kind, enum fi_op op)
 {
 	switch (kind) {
 	case WF_OP_ATOMIC:
@@ -29,13 +29,13 @@ static bool is_possible(enum wf_op_kind kind, enum fi_op op)
 	}
 }
 
-static int valid(struct wf_domain *domain, enum wf_op_kind kind,
+static int verbs_data_atomic_valid(struct wf_domain *domain, enum wf_op_kind kind,
 	enum fi_datatype datatype, enum fi_op op, size_t *ret_count)
 {
 	const struct verbs_domain *own = verbs_domain_of(domain);
 
 	if (!own->dgram && own->device->attr.atomic_cap != IBV_ATOMIC_NONE &&
-		is_word(datatype) && is_possible(kind, op)) {
+		atomic_is_word(datatype) && atomic_is_possible(kind, op)) {
 		*ret_count = 1;
 		return 0;
 	}
@@ -49,16 +49,17 @@ static int valid(struct wf_domain *domain, enum wf_op_kind kind,
 int verbs_atomic_valid(struct wf_ep *ep, enum wf_op_kind kind,
 	enum fi_datatype datatype, enum fi_op op, size_t *ret_count)
 {
-	return valid(ep->domain, kind, datatype, op, ret_count);
+	return verbs_data_atomic_valid(ep->domain, kind, datatype, op, ret_count);
 }
 
 int verbs_query_atomic(struct wf_domain *domain, enum fi_datatype datatype,
 	enum fi_op op, struct fi_atomic_attr *attr, uint64_t flags)
 {
-	return wf_query_atomic_by(domain, datatype, op, attr, flags, valid);
+	return wf_query_atomic_by(
+		domain, datatype, op, attr, flags, verbs_data_atomic_valid);
 }
 
-static uint64_t read_word(const struct iovec *iov, size_t count)
+static uint64_t atomic_read_word(const struct iovec *iov, size_t count)
 {
 	uint64_t word = 0;
 
@@ -68,8 +69,8 @@ static uint64_t read_word(const struct iovec *iov, size_t count)
 }
 
 /* Set the buffer to which the device writes the old value. */
-static int set_result(const struct verbs_ep *ep, const struct wf_op_atomic *atomic,
-	struct ibv_sge *sge)
+static int atomic_set_result(const struct verbs_ep *ep,
+	const struct wf_op_atomic *atomic, struct ibv_sge *sge)
 {
 	const void *desc;
 
@@ -101,7 +102,8 @@ int verbs_fill_atomic(
 {
 	const struct wf_op_atomic *atomic = op->atomic;
 	size_t count;
-	int err = valid(ep->ep.domain, op->kind, atomic->datatype, atomic->op, &count);
+	int err = verbs_data_atomic_valid(
+		ep->ep.domain, op->kind, atomic->datatype, atomic->op, &count);
 
 	if (err)
 		return err;
@@ -117,10 +119,11 @@ int verbs_fill_atomic(
 	};
 	if (op->kind == WF_OP_COMPARE) {
 		send->wr.wr.atomic.compare_add =
-			read_word(atomic->compare, atomic->compare_count);
-		send->wr.wr.atomic.swap = read_word(op->iov, op->iov_count);
+			atomic_read_word(atomic->compare, atomic->compare_count);
+		send->wr.wr.atomic.swap = atomic_read_word(op->iov, op->iov_count);
 	} else {
-		send->wr.wr.atomic.compare_add = read_word(op->iov, op->iov_count);
+		send->wr.wr.atomic.compare_add =
+			atomic_read_word(op->iov, op->iov_count);
 	}
-	return set_result(ep, atomic, send->sge);
+	return atomic_set_result(ep, atomic, send->sge);
 }

@@ -16,7 +16,7 @@
 enum { SOFT_ROCE = 0xffffff }; /* vendor id of the kernel's rdma_rxe */
 
 /* The positive fi_errno of a failure. */
-static int error_of(enum ibv_wc_status status)
+static int complete_error_of(enum ibv_wc_status status)
 {
 	switch (status) {
 	case IBV_WC_WR_FLUSH_ERR:
@@ -40,7 +40,7 @@ static int error_of(enum ibv_wc_status status)
 }
 
 /* Requests that a disconnection flushes are not logged. */
-static void log_failure(const char *what, const struct ibv_wc *wc)
+static void complete_log_failure(const char *what, const struct ibv_wc *wc)
 {
 	if (wc->status != IBV_WC_WR_FLUSH_ERR)
 		verbs_log(FI_LOG_INFO, FI_LOG_EP_DATA,
@@ -49,24 +49,24 @@ static void log_failure(const char *what, const struct ibv_wc *wc)
 			wc->vendor_err);
 }
 
-static __attribute__((noinline)) void send_failed(
+static __attribute__((noinline)) void complete_send_failed(
 	struct verbs_ep *ep, const struct verbs_wr *wr, const struct ibv_wc *wc)
 {
 	const struct wf_op_report *report = &wf_op_reports[wr->kind];
 	struct fi_cq_err_entry entry = {
 		.op_context = wr->context,
 		.flags = report->comp_flags,
-		.err = error_of(wc->status),
+		.err = complete_error_of(wc->status),
 		.prov_errno = (int)wc->status,
 		.src_addr = FI_ADDR_NOTAVAIL,
 	};
 
-	log_failure("a request", wc);
+	complete_log_failure("a request", wc);
 	if (!ep->closing)
 		wf_ep_tx_fail(&ep->ep, report->cntr, wr->flags, &entry);
 }
 
-static inline void sent(struct verbs_ep *ep, const struct verbs_wr *wr)
+static inline void complete_sent(struct verbs_ep *ep, const struct verbs_wr *wr)
 {
 	const struct wf_op_report *report = &wf_op_reports[wr->kind];
 
@@ -76,19 +76,20 @@ static inline void sent(struct verbs_ep *ep, const struct verbs_wr *wr)
 
 /* The requests without a completion before request @number, which has one, succeeded.
  * Returns the slot of that request. */
-static inline const struct verbs_wr *sent_before(struct verbs_ep *ep, uint32_t number)
+static inline const struct verbs_wr *complete_sent_before(
+	struct verbs_ep *ep, uint32_t number)
 {
 	const struct verbs_queue *sq = &ep->sq;
 	uint32_t tail = atomic_load_explicit(&sq->tail, memory_order_relaxed);
 
 	/* Complete the earlier requests without a completion; marks always have one. */
 	for (; wf_unlikely(tail != number); tail++)
-		sent(ep, &sq->slots[tail & sq->mask]);
+		complete_sent(ep, &sq->slots[tail & sq->mask]);
 	return &sq->slots[number & sq->mask];
 }
 
 /* The slots up to request @number are free again. */
-static inline void give_back(struct verbs_queue *queue, uint32_t number)
+static inline void complete_give_back(struct verbs_queue *queue, uint32_t number)
 {
 	/* release: pairs with verbs_queue_left. */
 	atomic_store_explicit(&queue->tail, number + 1, memory_order_release);
@@ -99,7 +100,7 @@ static inline void give_back(struct verbs_queue *queue, uint32_t number)
  * gave to the sender. Soft-RoCE has one status for that and for a buffer that is not
  * registered.
  */
-static bool is_too_long(
+static bool complete_is_too_long(
 	const struct verbs_ep *ep, const struct verbs_wr *wr, enum ibv_wc_status status)
 {
 	return status == IBV_WC_LOC_LEN_ERR || status == IBV_WC_REM_INV_REQ_ERR ||
@@ -108,35 +109,35 @@ static bool is_too_long(
 }
 
 /* The positive fi_errno of a receive that failed. */
-static int receive_error(
+static int complete_receive_error(
 	const struct verbs_ep *ep, const struct verbs_wr *wr, enum ibv_wc_status status)
 {
-	if (is_too_long(ep, wr, status))
+	if (complete_is_too_long(ep, wr, status))
 		return FI_ETRUNC;
 	if (wr->bare && status == IBV_WC_LOC_QP_OP_ERR)
 		return FI_EINVAL;
-	return error_of(status);
+	return complete_error_of(status);
 }
 
-static __attribute__((noinline)) void receive_failed(
+static __attribute__((noinline)) void complete_receive_failed(
 	struct verbs_ep *ep, const struct verbs_wr *wr, const struct ibv_wc *wc)
 {
 	struct fi_cq_err_entry entry = {
 		.op_context = wr->context,
 		.flags = FI_RECV | FI_MSG,
-		.err = receive_error(ep, wr, wc->status),
+		.err = complete_receive_error(ep, wr, wc->status),
 		.prov_errno = (int)wc->status,
 		.src_addr = FI_ADDR_NOTAVAIL,
 	};
 
-	log_failure("a receive", wc);
+	complete_log_failure("a receive", wc);
 	if (!ep->closing)
 		wf_ep_rx_err(&ep->ep, wr->flags, &entry);
 }
 
 /* A write with remote CQ data consumed a receive: the completion has its context, but
  * no message is counted. */
-static __attribute__((noinline)) void written(
+static __attribute__((noinline)) void complete_written(
 	struct verbs_ep *ep, const struct verbs_wr *wr, const struct ibv_wc *wc)
 {
 	ssize_t ret = wf_cq_write(ep->ep.rx_cq, wr->context,
@@ -147,14 +148,14 @@ static __attribute__((noinline)) void written(
 		wf_ep_lost(&ep->ep, ret);
 }
 
-static inline void received(
+static inline void complete_received(
 	struct verbs_ep *ep, const struct verbs_wr *wr, const struct ibv_wc *wc)
 {
 	uint64_t comp_flags = FI_RECV | FI_MSG, flags = wr->flags, data = 0;
 	size_t len = wc->byte_len;
 
 	if (wf_unlikely(wc->opcode == IBV_WC_RECV_RDMA_WITH_IMM)) {
-		written(ep, wr, wc);
+		complete_written(ep, wr, wc);
 		return;
 	}
 	if (wc->wc_flags & IBV_WC_WITH_IMM) {
@@ -172,20 +173,21 @@ static inline void received(
 
 /* The contents of the request that @wc ends. Those of a shared context are free for
  * the next one at once. */
-static inline struct verbs_wr take_receive(struct verbs_ep *ep, uint32_t number)
+static inline struct verbs_wr complete_take_receive(
+	struct verbs_ep *ep, uint32_t number)
 {
 	if (ep->srx)
 		return verbs_srx_take(ep->srx, number);
 	return ep->rq.slots[number & ep->rq.mask];
 }
 
-static inline void end_receive(struct verbs_ep *ep, uint32_t number)
+static inline void complete_end_receive(struct verbs_ep *ep, uint32_t number)
 {
 	if (!ep->srx)
-		give_back(&ep->rq, number);
+		complete_give_back(&ep->rq, number);
 }
 
-static inline void succeeded(
+static inline void complete_succeeded(
 	struct verbs_ep *ep, int direction, const struct ibv_wc *wc)
 {
 	uint32_t number = (uint32_t)wc->wr_id;
@@ -193,19 +195,19 @@ static inline void succeeded(
 	struct verbs_wr wr;
 
 	if (direction == VERBS_RECEIVES) {
-		wr = take_receive(ep, number);
-		received(ep, &wr, wc);
-		end_receive(ep, number);
+		wr = complete_take_receive(ep, number);
+		complete_received(ep, &wr, wc);
+		complete_end_receive(ep, number);
 		return;
 	}
-	request = sent_before(ep, number);
+	request = complete_sent_before(ep, number);
 	if (wf_likely(request->kind != VERBS_MARK))
-		sent(ep, request);
-	give_back(&ep->sq, number);
+		complete_sent(ep, request);
+	complete_give_back(&ep->sq, number);
 }
 
 /* A failed request ends a connection, and stops a datagram endpoint. */
-static void stop(struct verbs_ep *ep)
+static void complete_stop(struct verbs_ep *ep)
 {
 	if (ep->ud)
 		verbs_ud_stop(ep);
@@ -215,13 +217,13 @@ static void stop(struct verbs_ep *ep)
 
 /* Is it a receive that was returned because a datagram endpoint was stopped? It is
  * posted again. */
-static bool is_returned(const struct verbs_ep *ep, const struct ibv_wc *wc)
+static bool complete_is_returned(const struct verbs_ep *ep, const struct ibv_wc *wc)
 {
 	return ep->ud && wc->status == IBV_WC_WR_FLUSH_ERR && !ep->closing &&
 	       !atomic_load_explicit(&ep->failed, memory_order_relaxed);
 }
 
-static __attribute__((noinline)) void failed(
+static __attribute__((noinline)) void complete_failed(
 	struct verbs_ep *ep, int direction, const struct ibv_wc *wc)
 {
 	uint32_t number = (uint32_t)wc->wr_id;
@@ -229,18 +231,18 @@ static __attribute__((noinline)) void failed(
 	struct verbs_wr wr;
 
 	if (!ep->closing)
-		stop(ep);
-	if (direction == VERBS_RECEIVES && is_returned(ep, wc)) {
+		complete_stop(ep);
+	if (direction == VERBS_RECEIVES && complete_is_returned(ep, wc)) {
 		ep->ud->restart.flushed++;
 	} else if (direction == VERBS_RECEIVES) {
-		wr = take_receive(ep, number);
-		receive_failed(ep, &wr, wc);
-		end_receive(ep, number);
+		wr = complete_take_receive(ep, number);
+		complete_receive_failed(ep, &wr, wc);
+		complete_end_receive(ep, number);
 	} else {
-		request = sent_before(ep, number);
+		request = complete_sent_before(ep, number);
 		if (request->kind != VERBS_MARK)
-			send_failed(ep, request, wc);
-		give_back(&ep->sq, number);
+			complete_send_failed(ep, request, wc);
+		complete_give_back(&ep->sq, number);
 	}
 }
 
@@ -253,7 +255,7 @@ void verbs_complete(struct verbs_cq *cq, const struct ibv_wc *wc)
 		/* The completion of a queue pair that was destroyed. */
 		return;
 	if (wf_likely(wc->status == IBV_WC_SUCCESS))
-		succeeded(ep, direction, wc);
+		complete_succeeded(ep, direction, wc);
 	else
-		failed(ep, direction, wc);
+		complete_failed(ep, direction, wc);
 }

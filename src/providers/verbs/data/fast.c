@@ -13,7 +13,7 @@
 	(FI_FENCE | FI_INJECT | FI_REMOTE_CQ_DATA | FI_PEER_TRANSFER | WF_OP_WORK)
 
 /* Number the request and mark its slot. The queue has room. ep.lock is held. */
-static inline void fill_send(struct verbs_ep *ep, uint64_t flags, uint32_t len,
+static inline void fast_fill_send(struct verbs_ep *ep, uint64_t flags, uint32_t len,
 	void *context, bool signalled)
 {
 	struct verbs_queue *sq = &ep->sq;
@@ -30,7 +30,7 @@ static inline void fill_send(struct verbs_ep *ep, uint64_t flags, uint32_t len,
 }
 
 /* False: nothing was posted. ep.lock is held. */
-static inline bool post_send(
+static inline bool fast_post_send(
 	struct verbs_ep *ep, uint64_t flags, uint32_t len, void *context)
 {
 	bool signalled = flags & FI_COMPLETION || wf_ep_counts(&ep->ep, WF_CNTR_SEND) ||
@@ -39,28 +39,28 @@ static inline bool post_send(
 
 	if (wf_unlikely(verbs_queue_left(&ep->sq) <= 1))
 		return false;
-	fill_send(ep, flags, len, context, signalled);
+	fast_fill_send(ep, flags, len, context, signalled);
 	if (wf_unlikely(ibv_post_send(ep->qp, &ep->fast.send, &bad)))
 		return false;
 	verbs_queue_posted(&ep->sq, signalled);
 	return true;
 }
 
-static inline bool is_connected(const struct verbs_ep *ep)
+static inline bool fast_is_connected(const struct verbs_ep *ep)
 {
 	/* acquire: pairs with the release of the connection manager. */
 	return atomic_load_explicit(&ep->ready, memory_order_acquire);
 }
 
 /* A message of no bytes has no buffer. */
-static inline bool is_fast(
+static inline bool fast_is_fast(
 	const struct verbs_ep *ep, uint64_t flags, size_t len, size_t limit)
 {
 	return wf_likely(len - 1 < limit && !(flags & NOT_FAST)) &&
-	       wf_likely(is_connected(ep));
+	       wf_likely(fast_is_connected(ep));
 }
 
-static inline bool send_fast(struct verbs_ep *ep, uint64_t flags, const void *buf,
+static inline bool fast_send(struct verbs_ep *ep, uint64_t flags, const void *buf,
 	size_t len, const void *desc, void *context)
 {
 	bool done;
@@ -70,41 +70,41 @@ static inline bool send_fast(struct verbs_ep *ep, uint64_t flags, const void *bu
 	ep->fast.send_buf.addr = (uintptr_t)buf;
 	ep->fast.send_buf.length = (uint32_t)len;
 	ep->fast.send_buf.lkey = verbs_lkey(desc);
-	done = post_send(ep, flags, (uint32_t)len, context);
+	done = fast_post_send(ep, flags, (uint32_t)len, context);
 	wf_unlock_inline(&ep->ep.lock);
 	return done;
 }
 
-static ssize_t msg_send(struct fid_ep *fid, const void *buf, size_t len, void *desc,
-	fi_addr_t dest_addr, void *context)
+static ssize_t fast_msg_send(struct fid_ep *fid, const void *buf, size_t len,
+	void *desc, fi_addr_t dest_addr, void *context)
 {
 	struct wf_ep *wf = wf_ep_of(fid);
 	struct verbs_ep *ep = verbs_ep_of(wf);
 	uint64_t flags = wf_flags_plain(&wf->tx);
 	size_t limit = desc ? wf->max_msg_size : ep->inline_size;
 
-	if (wf_likely(is_fast(ep, flags, len, limit)) &&
-		wf_likely(send_fast(ep, flags, buf, len, desc, context)))
+	if (wf_likely(fast_is_fast(ep, flags, len, limit)) &&
+		wf_likely(fast_send(ep, flags, buf, len, desc, context)))
 		return 0;
 	return ep->fast.general.send(fid, buf, len, desc, dest_addr, context);
 }
 
-static ssize_t msg_inject(
+static ssize_t fast_msg_inject(
 	struct fid_ep *fid, const void *buf, size_t len, fi_addr_t dest_addr)
 {
 	struct wf_ep *wf = wf_ep_of(fid);
 	struct verbs_ep *ep = verbs_ep_of(wf);
 	uint64_t flags = wf_flags_plain(&wf->tx) & ~(FI_COMPLETION | FI_INJECT);
 
-	if (wf_likely(is_fast(ep, flags, len, wf->inject_size)) &&
-		wf_likely(send_fast(
+	if (wf_likely(fast_is_fast(ep, flags, len, wf->inject_size)) &&
+		wf_likely(fast_send(
 			ep, flags | FI_INJECT, buf, len, NULL, fid->fid.context)))
 		return 0;
 	return ep->fast.general.inject(fid, buf, len, dest_addr);
 }
 
 /* False: nothing was posted. ep.lock is held. */
-static inline bool post_recv(struct verbs_ep *ep, uint64_t flags, void *context)
+static inline bool fast_post_recv(struct verbs_ep *ep, uint64_t flags, void *context)
 {
 	struct verbs_queue *rq = &ep->rq;
 	struct ibv_recv_wr *bad;
@@ -123,7 +123,7 @@ static inline bool post_recv(struct verbs_ep *ep, uint64_t flags, void *context)
 	return true;
 }
 
-static inline bool recv_fast(struct verbs_ep *ep, uint64_t flags, void *buf, size_t len,
+static inline bool fast_recv(struct verbs_ep *ep, uint64_t flags, void *buf, size_t len,
 	const void *desc, void *context)
 {
 	bool done;
@@ -133,12 +133,12 @@ static inline bool recv_fast(struct verbs_ep *ep, uint64_t flags, void *buf, siz
 	ep->fast.recv_buf.addr = (uintptr_t)buf;
 	ep->fast.recv_buf.length = (uint32_t)len;
 	ep->fast.recv_buf.lkey = verbs_lkey(desc);
-	done = post_recv(ep, flags, context);
+	done = fast_post_recv(ep, flags, context);
 	wf_unlock_inline(&ep->ep.lock);
 	return done;
 }
 
-static ssize_t msg_recv(struct fid_ep *fid, void *buf, size_t len, void *desc,
+static ssize_t fast_msg_recv(struct fid_ep *fid, void *buf, size_t len, void *desc,
 	fi_addr_t src_addr, void *context)
 {
 	struct wf_ep *wf = wf_ep_of(fid);
@@ -146,12 +146,12 @@ static ssize_t msg_recv(struct fid_ep *fid, void *buf, size_t len, void *desc,
 	uint64_t flags = wf_flags_plain(&wf->rx);
 
 	if (wf_likely(desc && len && len <= UINT32_MAX) &&
-		wf_likely(recv_fast(ep, flags, buf, len, desc, context)))
+		wf_likely(fast_recv(ep, flags, buf, len, desc, context)))
 		return 0;
 	return ep->fast.general.recv(fid, buf, len, desc, src_addr, context);
 }
 
-static void prepare(struct verbs_fast *fast)
+static void fast_prepare(struct verbs_fast *fast)
 {
 	fast->send = (struct ibv_send_wr){
 		.sg_list = &fast->send_buf,
@@ -169,12 +169,12 @@ void verbs_fast_finish(struct wf_ep *wf)
 
 	if (ep->ud || !(wf->caps & FI_MSG))
 		return;
-	prepare(&ep->fast);
+	fast_prepare(&ep->fast);
 	ep->fast.general = *ops;
 	if (wf->caps & FI_SEND) {
-		ops->send = msg_send;
-		ops->inject = msg_inject;
+		ops->send = fast_msg_send;
+		ops->inject = fast_msg_inject;
 	}
 	if (wf->caps & FI_RECV && !ep->srx)
-		ops->recv = msg_recv;
+		ops->recv = fast_msg_recv;
 }

@@ -7,7 +7,8 @@
 
 enum { SMALLEST = 16 };
 
-static void put(struct verbs_finder *finder, uint32_t number, struct verbs_ep *ep)
+static void finder_put(
+	struct verbs_finder *finder, uint32_t number, struct verbs_ep *ep)
 {
 	uint32_t at = verbs_finder_home(finder, number);
 
@@ -18,7 +19,7 @@ static void put(struct verbs_finder *finder, uint32_t number, struct verbs_ep *e
 }
 
 /* At most half of the slots are used, so that searches are short. */
-static int grow(struct verbs_finder *finder)
+static int finder_grow(struct verbs_finder *finder)
 {
 	struct verbs_finder old = *finder;
 	uint32_t size = old.slots ? 2 * (old.mask + 1) : SMALLEST;
@@ -29,7 +30,7 @@ static int grow(struct verbs_finder *finder)
 	*finder = (struct verbs_finder){ .slots = slots, .mask = size - 1 };
 	for (uint32_t i = 0; old.slots && i <= old.mask; i++)
 		if (old.slots[i].ep)
-			put(finder, old.slots[i].number, old.slots[i].ep);
+			finder_put(finder, old.slots[i].number, old.slots[i].ep);
 	free(old.slots);
 	return 0;
 }
@@ -37,12 +38,12 @@ static int grow(struct verbs_finder *finder)
 int verbs_finder_add(struct verbs_finder *finder, uint32_t number, struct verbs_ep *ep)
 {
 	if (!finder->slots || 2 * (finder->count + 1) > finder->mask) {
-		int err = grow(finder);
+		int err = finder_grow(finder);
 
 		if (err)
 			return err;
 	}
-	put(finder, number, ep);
+	finder_put(finder, number, ep);
 	return 0;
 }
 
@@ -65,6 +66,6 @@ void verbs_finder_remove(struct verbs_finder *finder, uint32_t number)
 
 		finder->slots[at].ep = NULL;
 		finder->count--;
-		put(finder, moved.number, moved.ep);
+		finder_put(finder, moved.number, moved.ep);
 	}
 }

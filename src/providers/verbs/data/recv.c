@@ -6,7 +6,7 @@
 
 /* Posting receives to a queue pair. */
 
-static int post(struct verbs_ep *ep, struct ibv_recv_wr *wr)
+static int recv_post(struct verbs_ep *ep, struct ibv_recv_wr *wr)
 {
 	struct ibv_recv_wr *bad;
 	int err = ibv_post_recv(ep->qp, wr, &bad);
@@ -18,7 +18,7 @@ static int post(struct verbs_ep *ep, struct ibv_recv_wr *wr)
 	return verbs_failed(FI_LOG_EP_DATA, "ibv_post_recv", err);
 }
 
-static bool has_bare_buffer(const struct wf_op *op)
+static bool recv_has_bare_buffer(const struct wf_op *op)
 {
 	for (size_t i = 0; i < op->iov_count; i++)
 		if (op->iov[i].iov_len && !(op->desc && op->desc[i]))
@@ -33,7 +33,7 @@ static bool has_bare_buffer(const struct wf_op *op)
  */
 int verbs_recv_sges(const struct wf_op *op, struct ibv_sge *sge, bool *ret_bare)
 {
-	*ret_bare = has_bare_buffer(op);
+	*ret_bare = recv_has_bare_buffer(op);
 	if (wf_unlikely(*ret_bare))
 		FI_WARN_SPARSE(&verbs_fi, FI_LOG_EP_DATA,
 			"a receive has a buffer without memory descriptor, which "
@@ -43,7 +43,7 @@ int verbs_recv_sges(const struct wf_op *op, struct ibv_sge *sge, bool *ret_bare)
 }
 
 /* The buffer for the routing header of a datagram. */
-static struct ibv_sge header_of(const struct verbs_domain *domain)
+static struct ibv_sge recv_header_of(const struct verbs_domain *domain)
 {
 	return (struct ibv_sge){
 		.addr = (uintptr_t)domain->scratch->header,
@@ -62,7 +62,7 @@ ssize_t verbs_recv(struct verbs_ep *ep, const struct wf_op *op)
 	bool bare;
 
 	if (headers)
-		sge[0] = header_of(ep->domain);
+		sge[0] = recv_header_of(ep->domain);
 	wr.num_sge = headers + verbs_recv_sges(op, sge + headers, &bare);
 	wf_lock(&ep->ep.lock);
 	if (wf_unlikely(!verbs_queue_left(rq) || (ep->ud && verbs_ud_stopped(ep->ud))))
@@ -76,7 +76,7 @@ ssize_t verbs_recv(struct verbs_ep *ep, const struct wf_op *op)
 	};
 	if (ep->ud)
 		verbs_ud_keep(ep->ud, rq->head & rq->mask, &wr);
-	ret = post(ep, &wr);
+	ret = recv_post(ep, &wr);
 	rq->head += !ret;
 out:
 	wf_unlock(&ep->ep.lock);

@@ -5,7 +5,7 @@
 
 /* Remote reads and writes. Immediate data consumes a receive of the target. */
 
-static void set_remote(const struct wf_op *op, struct ibv_send_wr *wr)
+static void rma_set_remote(const struct wf_op *op, struct ibv_send_wr *wr)
 {
 	if (!op->rma_count)
 		return;
@@ -13,7 +13,7 @@ static void set_remote(const struct wf_op *op, struct ibv_send_wr *wr)
 	wr->wr.rdma.rkey = (uint32_t)op->rma[0].key;
 }
 
-static int fill_read(const struct wf_op *op, struct verbs_send *send)
+static int rma_fill_read(const struct wf_op *op, struct verbs_send *send)
 {
 	int count = verbs_sges(op, true, send->sge);
 
@@ -27,7 +27,7 @@ static int fill_read(const struct wf_op *op, struct verbs_send *send)
 	return 0;
 }
 
-static int fill_write(
+static int rma_fill_write(
 	const struct verbs_ep *ep, const struct wf_op *op, struct verbs_send *send)
 {
 	int err = verbs_fill_send(ep, op, send);
@@ -40,10 +40,10 @@ static int fill_write(
 int verbs_fill_rma(
 	const struct verbs_ep *ep, const struct wf_op *op, struct verbs_send *send)
 {
-	int err =
-		op->kind == WF_OP_READ ? fill_read(op, send) : fill_write(ep, op, send);
+	int err = op->kind == WF_OP_READ ? rma_fill_read(op, send)
+					 : rma_fill_write(ep, op, send);
 
 	if (!err)
-		set_remote(op, &send->wr);
+		rma_set_remote(op, &send->wr);
 	return err;
 }

@@ -56,13 +56,13 @@ int verbs_fill_send(
 }
 
 /* Do the application, a counter or deferred work wait for the end of @op? */
-static bool is_awaited(const struct verbs_ep *ep, const struct wf_op *op)
+static bool send_is_awaited(const struct verbs_ep *ep, const struct wf_op *op)
 {
 	return op->flags & (FI_COMPLETION | WF_OP_WORK | FI_PEER_TRANSFER) ||
 	       wf_ep_counts(&ep->ep, wf_op_reports[op->kind].cntr);
 }
 
-static int post_failed(int err)
+static int send_post_failed(int err)
 {
 	if (err == ENOMEM)
 		return -FI_EAGAIN;
@@ -70,7 +70,7 @@ static int post_failed(int err)
 }
 
 /* Post @wr as the next request of the queue. ep->lock is held. */
-static ssize_t put(struct verbs_ep *ep, const struct verbs_wr *slot, bool awaited,
+static ssize_t send_put(struct verbs_ep *ep, const struct verbs_wr *slot, bool awaited,
 	struct ibv_send_wr *wr)
 {
 	struct verbs_queue *sq = &ep->sq;
@@ -87,12 +87,12 @@ static ssize_t put(struct verbs_ep *ep, const struct verbs_wr *slot, bool awaite
 	sq->slots[sq->head & sq->mask] = *slot;
 	err = ibv_post_send(ep->qp, wr, &bad);
 	if (wf_unlikely(err))
-		return post_failed(err);
+		return send_post_failed(err);
 	verbs_queue_posted(sq, awaited);
 	return 0;
 }
 
-static ssize_t post_once(
+static ssize_t send_post_once(
 	struct verbs_ep *ep, const struct wf_op *op, struct verbs_send *send)
 {
 	const struct verbs_wr slot = {
@@ -106,14 +106,14 @@ static ssize_t post_once(
 	wf_lock(&ep->ep.lock);
 	/* One slot is reserved for the mark of a flush. */
 	if (wf_likely(verbs_queue_left(&ep->sq) > 1))
-		ret = put(ep, &slot, is_awaited(ep, op), &send->wr);
+		ret = send_put(ep, &slot, send_is_awaited(ep, op), &send->wr);
 	wf_unlock(&ep->ep.lock);
 	return ret;
 }
 
 /* Operations without an entry do not fill the CQ, so an application that posts no
  * others need not read it: poll it now. */
-static ssize_t post_again(
+static ssize_t send_post_again(
 	struct verbs_ep *ep, const struct wf_op *op, struct verbs_send *send)
 {
 	struct wf_progress *source = ep->ep.tx_cq->source;
@@ -121,7 +121,7 @@ static ssize_t post_again(
 	if (op->flags & FI_COMPLETION)
 		return -FI_EAGAIN;
 	source->run(source);
-	return post_once(ep, op, send);
+	return send_post_once(ep, op, send);
 }
 
 ssize_t verbs_post(struct verbs_ep *ep, const struct wf_op *op, struct verbs_send *send)
@@ -130,11 +130,11 @@ ssize_t verbs_post(struct verbs_ep *ep, const struct wf_op *op, struct verbs_sen
 
 	if (wf_unlikely(op->flags & FI_FENCE))
 		send->wr.send_flags |= IBV_SEND_FENCE;
-	ret = post_once(ep, op, send);
-	return wf_unlikely(ret == -FI_EAGAIN) ? post_again(ep, op, send) : ret;
+	ret = send_post_once(ep, op, send);
+	return wf_unlikely(ret == -FI_EAGAIN) ? send_post_again(ep, op, send) : ret;
 }
 
-static int fill(
+static int send_fill(
 	const struct verbs_ep *ep, const struct wf_op *op, struct verbs_send *send)
 {
 	switch (op->kind) {
@@ -150,7 +150,7 @@ static int fill(
 
 /* Log that the endpoint is not connected, unless it is connected or will be. 0 or a
  * negative fi_errno. */
-static int not_connected(struct verbs_ep *ep)
+static int send_not_connected(struct verbs_ep *ep)
 {
 	int err = verbs_cm_not_ready(ep);
 
@@ -171,9 +171,9 @@ ssize_t verbs_start(struct wf_ep *wf, struct wf_op *op)
 		return verbs_recv(ep, op);
 	/* acquire: pairs with the release of the connection manager. */
 	if (wf_unlikely(!atomic_load_explicit(&ep->ready, memory_order_acquire)))
-		err = not_connected(ep);
+		err = send_not_connected(ep);
 	if (wf_likely(!err))
-		err = fill(ep, op, &send);
+		err = send_fill(ep, op, &send);
 	if (ep->ud && wf_likely(!err))
 		err = verbs_ud_fill(ep, op, &send.wr);
 	return wf_unlikely(err) ? err : verbs_post(ep, op, &send);
@@ -185,12 +185,12 @@ size_t verbs_tx_left(struct wf_ep *wf)
 }
 
 /* Post a write of no bytes, for which no key is needed. */
-static void put_mark(struct verbs_ep *ep)
+static void send_put_mark(struct verbs_ep *ep)
 {
 	const struct verbs_wr slot = { .kind = VERBS_MARK };
 	struct ibv_send_wr wr = { .opcode = IBV_WR_RDMA_WRITE };
 
-	(void)put(ep, &slot, true, &wr);
+	(void)send_put(ep, &slot, true, &wr);
 }
 
 bool verbs_flushed(struct wf_ep *wf)
@@ -203,6 +203,6 @@ bool verbs_flushed(struct wf_ep *wf)
 	/* A peer that died acknowledges nothing. */
 	verbs_cm_check(ep);
 	if (ep->sq.unsignalled)
-		put_mark(ep);
+		send_put_mark(ep);
 	return false;
 }

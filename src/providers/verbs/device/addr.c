@@ -33,38 +33,38 @@ bool verbs_addr_device(const union wf_sockaddr *addr, struct verbs_bound *ret)
 	return found;
 }
 
-static bool is_dgram(const struct wf_device *device)
+static bool addr_is_dgram(const struct wf_device *device)
 {
 	return device->templates[0]->ep_attr->type == FI_EP_DGRAM;
 }
 
-static const union wf_sockaddr *own(const struct wf_device *device)
+static const union wf_sockaddr *addr_own(const struct wf_device *device)
 {
 	return device->addr;
 }
 
 /* Are packets to @dest sent from the device's address? Also true for the device's own
  * addresses. */
-static bool reaches(const struct wf_device *device, const union wf_sockaddr *dest)
+static bool addr_reaches(const struct wf_device *device, const union wf_sockaddr *dest)
 {
 	union wf_sockaddr source;
 
 	return !wf_route_source(dest, &source) &&
-	       wf_sockaddr_same_host(&source, own(device));
+	       wf_sockaddr_same_host(&source, addr_own(device));
 }
 
-static bool fits(
+static bool verbs_device_addr_fits(
 	const struct wf_device *device, const union wf_sockaddr *addr, bool source)
 {
-	if (addr->sa.sa_family != own(device)->sa.sa_family)
+	if (addr->sa.sa_family != addr_own(device)->sa.sa_family)
 		return false;
 	if (source)
 		return wf_sockaddr_is_wildcard(addr) ||
-		       wf_sockaddr_same_host(addr, own(device));
-	return reaches(device, addr);
+		       wf_sockaddr_same_host(addr, addr_own(device));
+	return addr_reaches(device, addr);
 }
 
-static int give(const union wf_sockaddr *addr, void **ret_addr, size_t *ret_len)
+static int addr_give(const union wf_sockaddr *addr, void **ret_addr, size_t *ret_len)
 {
 	size_t len = wf_sockaddr_len(addr);
 
@@ -77,21 +77,21 @@ static int give(const union wf_sockaddr *addr, void **ret_addr, size_t *ret_len)
 }
 
 /* Choose the first address of @list that fits the device. */
-static int choose(const struct wf_device *device, const struct wf_info_addrs *list,
+static int addr_choose(const struct wf_device *device, const struct wf_info_addrs *list,
 	bool source, void **ret_addr, size_t *ret_len)
 {
 	for (size_t i = 0; i < list->count; i++) {
 		union wf_sockaddr addr = list->addr[i];
 
-		if (!fits(device, &addr, source))
+		if (!verbs_device_addr_fits(device, &addr, source))
 			continue;
 		if (source && wf_sockaddr_is_wildcard(&addr)) {
 			uint16_t port = wf_sockaddr_port(&addr);
 
-			addr = *own(device);
+			addr = *addr_own(device);
 			wf_sockaddr_set_port(&addr, port);
 		}
-		return give(&addr, ret_addr, ret_len);
+		return addr_give(&addr, ret_addr, ret_len);
 	}
 	return -FI_ENODATA;
 }
@@ -106,7 +106,7 @@ int verbs_resolve(const struct wf_device *device, const char *node, const char *
 	struct wf_info_ctx ctx;
 	int err;
 
-	if (is_dgram(device))
+	if (addr_is_dgram(device))
 		return verbs_ud_resolve(node, service, flags, ret_addr, ret_len);
 	wf_info_ctx_init(&ctx, &verbs_prov, FI_VERSION(2, 0), device->templates[0],
 		device->templates[0]);
@@ -114,7 +114,7 @@ int verbs_resolve(const struct wf_device *device, const char *node, const char *
 		&ctx, node, service, source ? flags | FI_SOURCE : flags, &list, &why);
 	if (err)
 		return err == -FI_ENOMEM ? err : -FI_ENODATA;
-	return choose(device, &list, source, ret_addr, ret_len);
+	return addr_choose(device, &list, source, ret_addr, ret_len);
 }
 
 bool verbs_addr_ok(const struct wf_device *device, const void *addr, size_t len)
@@ -122,11 +122,11 @@ bool verbs_addr_ok(const struct wf_device *device, const void *addr, size_t len)
 	struct verbs_ud_name name;
 	union wf_sockaddr sa;
 
-	if (is_dgram(device))
+	if (addr_is_dgram(device))
 		return verbs_ud_name_read(addr, len, &name);
 
 	return !wf_sockaddr_read(addr, len, &sa) &&
-	       sa.sa.sa_family == own(device)->sa.sa_family;
+	       sa.sa.sa_family == addr_own(device)->sa.sa_family;
 }
 
 bool verbs_addr_fits(
@@ -134,8 +134,9 @@ bool verbs_addr_fits(
 {
 	union wf_sockaddr sa;
 
-	if (is_dgram(device))
+	if (addr_is_dgram(device))
 		return true;
 
-	return !wf_sockaddr_read(addr, len, &sa) && fits(device, &sa, source);
+	return !wf_sockaddr_read(addr, len, &sa) &&
+	       verbs_device_addr_fits(device, &sa, source);
 }

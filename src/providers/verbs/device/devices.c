@@ -29,7 +29,7 @@ static struct scan *latest;
 static struct wf_netifs *interfaces;
 static const struct wf_devices none;
 
-static struct verbs_device *find_port(
+static struct verbs_device *devices_find_port(
 	const struct scan *scan, const char *name, uint8_t port)
 {
 	for (size_t i = 0; i < scan->found_count; i++)
@@ -40,7 +40,7 @@ static struct verbs_device *find_port(
 
 /* Append the address @sa of the device to the list; NULL: the address of its datagram
  * endpoints. */
-static int add_addr(
+static int devices_add_addr(
 	struct scan *scan, struct verbs_device *device, const union wf_sockaddr *sa)
 {
 	const struct verbs_addr *addr = verbs_known_addr(device, sa);
@@ -66,18 +66,18 @@ static int add_addr(
 	return 0;
 }
 
-static int add_dgrams(struct scan *scan)
+static int devices_add_dgrams(struct scan *scan)
 {
 	int err = 0;
 
 	for (size_t i = 0; i < scan->found_count && !err; i++)
 		if (!scan->found[i]->iwarp)
-			err = add_addr(scan, scan->found[i], NULL);
+			err = devices_add_addr(scan, scan->found[i], NULL);
 	return err;
 }
 
 /* Add the Internet addresses of this host that belong to the devices. */
-static int add_addrs(struct scan *scan)
+static int devices_add_addrs(struct scan *scan)
 {
 	int err;
 
@@ -93,15 +93,15 @@ static int add_addrs(struct scan *scan)
 			!verbs_listed(verbs_params.ifaces, link->name))
 			continue;
 		if (verbs_addr_device(&addr->addr, &bound))
-			device = find_port(scan, bound.name, bound.port);
+			device = devices_find_port(scan, bound.name, bound.port);
 		if (device)
-			err = add_addr(scan, device, &addr->addr);
+			err = devices_add_addr(scan, device, &addr->addr);
 	}
 	return err;
 }
 
 /* Does the host have other addresses than when the latest list was made? */
-static bool has_moved(void)
+static bool devices_has_moved(void)
 {
 	struct wf_netifs *now;
 	bool moved;
@@ -113,7 +113,7 @@ static bool has_moved(void)
 	return moved;
 }
 
-static struct scan *free_scan(struct scan *scan)
+static struct scan *devices_free_scan(struct scan *scan)
 {
 	struct scan *older = scan->older;
 
@@ -123,7 +123,7 @@ static struct scan *free_scan(struct scan *scan)
 	return older;
 }
 
-static int find_devices(struct scan *scan)
+static int devices_find(struct scan *scan)
 {
 	struct verbs_device *found = NULL;
 	size_t count = 0;
@@ -149,7 +149,7 @@ static int find_devices(struct scan *scan)
 	return err;
 }
 
-static struct scan *scan_all(void)
+static struct scan *devices_scan_all(void)
 {
 	struct scan *scan = calloc(1, sizeof(*scan));
 	int err;
@@ -161,21 +161,21 @@ static struct scan *scan_all(void)
 	scan->devices.addr_fits = verbs_addr_fits;
 	if (!verbs_lib_any_device() || verbs_lib_load())
 		return scan;
-	err = find_devices(scan);
+	err = devices_find(scan);
 	if (!err && verbs_lib.has_rdma && scan->found_count)
-		err = add_addrs(scan);
+		err = devices_add_addrs(scan);
 	if (!err)
-		err = add_dgrams(scan);
+		err = devices_add_dgrams(scan);
 	if (!err)
 		return scan;
 	verbs_log(FI_LOG_WARN, FI_LOG_CORE, "the devices cannot be listed: %s\n",
 		fi_strerror(-err));
-	(void)free_scan(scan);
+	(void)devices_free_scan(scan);
 	return NULL;
 }
 
 /* Known addresses belong to a single port, so equal addresses mean equal devices. */
-static bool is_same(const struct scan *a, const struct scan *b)
+static bool devices_is_same(const struct scan *a, const struct scan *b)
 {
 	if (a->devices.count != b->devices.count || a->found_count != b->found_count)
 		return false;
@@ -188,16 +188,16 @@ static bool is_same(const struct scan *a, const struct scan *b)
 }
 
 /* Make @scan the latest list, unless an earlier one is equal. */
-static void set_latest(struct scan *scan)
+static void devices_set_latest(struct scan *scan)
 {
 	struct scan **at = &latest, *before;
 
-	while (*at && !is_same(*at, scan))
+	while (*at && !devices_is_same(*at, scan))
 		at = &(*at)->older;
 	before = *at;
 	if (before) {
 		*at = before->older;
-		(void)free_scan(scan);
+		(void)devices_free_scan(scan);
 		scan = before;
 	}
 	scan->older = latest;
@@ -210,10 +210,10 @@ const struct wf_devices *verbs_devices(bool rescan)
 	struct scan *scan;
 
 	(void)pthread_mutex_lock(&lock);
-	if (!latest || rescan || has_moved()) {
-		scan = scan_all();
+	if (!latest || rescan || devices_has_moved()) {
+		scan = devices_scan_all();
 		if (scan)
-			set_latest(scan);
+			devices_set_latest(scan);
 	}
 	devices = latest ? &latest->devices : &none;
 	(void)pthread_mutex_unlock(&lock);
@@ -223,12 +223,12 @@ const struct wf_devices *verbs_devices(bool rescan)
 void verbs_devices_done(void)
 {
 	while (latest)
-		latest = free_scan(latest);
+		latest = devices_free_scan(latest);
 	verbs_known_done();
 	interfaces = wf_netifs_free(interfaces);
 }
 
-static bool is_named(const struct verbs_device *device, const char *domain)
+static bool devices_is_named(const struct verbs_device *device, const char *domain)
 {
 	return !strcmp(device->msg_domain, domain) ||
 	       !strcmp(device->dgram_domain, domain);
@@ -240,7 +240,7 @@ const struct verbs_device *verbs_device_find(const char *domain)
 
 	(void)pthread_mutex_lock(&lock);
 	for (size_t i = 0; latest && i < latest->found_count && !ret; i++)
-		if (is_named(latest->found[i], domain))
+		if (devices_is_named(latest->found[i], domain))
 			ret = latest->found[i];
 	(void)pthread_mutex_unlock(&lock);
 	return ret;
@@ -252,7 +252,7 @@ const struct verbs_device *verbs_device_at(const char *name, uint8_t port)
 
 	(void)pthread_mutex_lock(&lock);
 	if (latest)
-		ret = find_port(latest, name, port);
+		ret = devices_find_port(latest, name, port);
 	(void)pthread_mutex_unlock(&lock);
 	return ret;
 }

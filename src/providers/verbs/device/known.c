@@ -8,7 +8,7 @@ static struct verbs_device *known;
 
 /* Would endpoints over both ports have the same templates? Names follow from the other
  * fields. */
-static bool is_same(const struct verbs_device *a, const struct verbs_device *b)
+static bool known_is_same(const struct verbs_device *a, const struct verbs_device *b)
 {
 	return !strcmp(a->name, b->name) && a->port == b->port &&
 	       a->iwarp == b->iwarp && a->odp == b->odp &&
@@ -19,7 +19,7 @@ static bool is_same(const struct verbs_device *a, const struct verbs_device *b)
 	       !memcmp(&a->port_attr, &b->port_attr, sizeof(a->port_attr));
 }
 
-static struct verbs_device *add(const struct verbs_device *found)
+static struct verbs_device *known_add(const struct verbs_device *found)
 {
 	struct verbs_device *device = malloc(sizeof(*device));
 
@@ -36,10 +36,10 @@ struct verbs_device *verbs_known_device(struct verbs_device *found)
 {
 	struct verbs_device *device = known;
 
-	while (device && !is_same(device, found))
+	while (device && !known_is_same(device, found))
 		device = device->next;
 	if (!device) {
-		device = add(found);
+		device = known_add(found);
 		if (device)
 			return device;
 	}
@@ -47,7 +47,7 @@ struct verbs_device *verbs_known_device(struct verbs_device *found)
 	return device;
 }
 
-static bool is_at(const struct verbs_addr *addr, const union wf_sockaddr *sa)
+static bool known_is_at(const struct verbs_addr *addr, const union wf_sockaddr *sa)
 {
 	if (!sa || addr->dgram)
 		return !sa && addr->dgram;
@@ -55,7 +55,7 @@ static bool is_at(const struct verbs_addr *addr, const union wf_sockaddr *sa)
 	       !memcmp(&addr->sa, sa, wf_sockaddr_len(sa));
 }
 
-static void fill(struct verbs_addr *addr, const struct verbs_device *device,
+static void known_fill(struct verbs_addr *addr, const struct verbs_device *device,
 	const union wf_sockaddr *sa)
 {
 	addr->dgram = !sa;
@@ -74,14 +74,14 @@ const struct verbs_addr *verbs_known_addr(
 {
 	struct verbs_addr *addr = device->addrs;
 
-	while (addr && !is_at(addr, sa))
+	while (addr && !known_is_at(addr, sa))
 		addr = addr->next;
 	if (addr)
 		return addr;
 	addr = calloc(1, sizeof(*addr));
 	if (!addr)
 		return NULL;
-	fill(addr, device, sa);
+	known_fill(addr, device, sa);
 	addr->next = device->addrs;
 	device->addrs = addr;
 	return addr;

@@ -11,7 +11,7 @@
 
 /* Bits per second of one lane, by the encoding of ibv_port_attr.active_speed; 0:
  * unknown. */
-static double lane_speed(uint8_t speed)
+static double nic_lane_speed(uint8_t speed)
 {
 	switch (speed) {
 	case 1:
@@ -34,7 +34,7 @@ static double lane_speed(uint8_t speed)
 	}
 }
 
-static unsigned int lanes(uint8_t width)
+static unsigned int nic_lanes(uint8_t width)
 {
 	switch (width) {
 	case 1:
@@ -52,7 +52,7 @@ static unsigned int lanes(uint8_t width)
 	}
 }
 
-static enum fi_link_state state_of(enum ibv_port_state state)
+static enum fi_link_state nic_state_of(enum ibv_port_state state)
 {
 	switch (state) {
 	case IBV_PORT_ACTIVE:
@@ -66,7 +66,7 @@ static enum fi_link_state state_of(enum ibv_port_state state)
 	}
 }
 
-static const char *network_of(const struct verbs_device *device)
+static const char *nic_network_of(const struct verbs_device *device)
 {
 	switch (device->port_attr.link_layer) {
 	case IBV_LINK_LAYER_INFINIBAND:
@@ -79,7 +79,7 @@ static const char *network_of(const struct verbs_device *device)
 }
 
 /* The last component of the target of the link @name in the device's sysfs folder. */
-static void read_link(
+static void nic_read_link(
 	const struct ibv_device *ibv, const char *name, char *ret, size_t len)
 {
 	char path[sizeof(ibv->ibdev_path) + 32], target[512], *last;
@@ -94,13 +94,13 @@ static void read_link(
 	(void)snprintf(ret, len, "%.*s", (int)len - 1, last);
 }
 
-static void read_bus(const struct ibv_device *ibv, struct wf_nic_facts *facts)
+static void nic_read_bus(const struct ibv_device *ibv, struct wf_nic_facts *facts)
 {
 	unsigned int domain, bus, device, function;
 	char name[64] = "";
 
-	read_link(ibv, "device/driver", facts->driver, sizeof(facts->driver));
-	read_link(ibv, "device", name, sizeof(name));
+	nic_read_link(ibv, "device/driver", facts->driver, sizeof(facts->driver));
+	nic_read_link(ibv, "device", name, sizeof(name));
 	if (sscanf(name, "%x:%x:%x.%x", &domain, &bus, &device, &function) != 4)
 		return;
 	facts->has_pci = true;
@@ -116,9 +116,9 @@ struct fid_nic *verbs_nic_new(
 	const struct ibv_port_attr *port = &device->port_attr;
 	struct wf_nic_facts facts = {
 		.mtu = (size_t)128 << port->active_mtu,
-		.speed_bps = (uint64_t)(lane_speed(port->active_speed) *
-					lanes(port->active_width)),
-		.state = state_of(port->state),
+		.speed_bps = (uint64_t)(nic_lane_speed(port->active_speed) *
+					nic_lanes(port->active_width)),
+		.state = nic_state_of(port->state),
 	};
 	struct fid_nic *nic = NULL;
 
@@ -130,10 +130,11 @@ struct fid_nic *verbs_nic_new(
 	(void)snprintf(facts.version, sizeof(facts.version), "%u", device->attr.hw_ver);
 	(void)snprintf(
 		facts.firmware, sizeof(facts.firmware), "%.63s", device->attr.fw_ver);
-	(void)snprintf(facts.network, sizeof(facts.network), "%s", network_of(device));
+	(void)snprintf(
+		facts.network, sizeof(facts.network), "%s", nic_network_of(device));
 	(void)snprintf(facts.address, sizeof(facts.address), "%016llx:%016llx",
 		(unsigned long long)be64toh(device->gid.global.subnet_prefix),
 		(unsigned long long)be64toh(device->gid.global.interface_id));
-	read_bus(ibv, &facts);
+	nic_read_bus(ibv, &facts);
 	return wf_nic_make(&facts, &nic) ? NULL : nic;
 }

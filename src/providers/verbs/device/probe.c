@@ -10,7 +10,7 @@
 /* Queries of the devices: limits, ports, and the largest inline payload of a send. */
 
 /* The inline size of a queue pair that is created with @size; 0: the device refuses. */
-static uint32_t try_inline(
+static uint32_t probe_try_inline(
 	struct ibv_pd *pd, struct ibv_cq *cq, enum ibv_qp_type type, uint32_t size)
 {
 	struct ibv_qp_init_attr attr = {
@@ -35,17 +35,17 @@ static uint32_t try_inline(
 
 /* Search the largest inline size up to @limit with which a queue pair can be created,
  * because no attribute of the device contains it. */
-static uint32_t search_inline(
+static uint32_t probe_search_inline(
 	struct ibv_pd *pd, struct ibv_cq *cq, enum ibv_qp_type type, uint32_t limit)
 {
 	uint32_t low = 0, high = limit;
 
-	if (try_inline(pd, cq, type, limit))
+	if (probe_try_inline(pd, cq, type, limit))
 		return limit;
 	while (low + 1 < high) {
 		uint32_t middle = low + (high - low) / 2;
 
-		if (try_inline(pd, cq, type, middle))
+		if (probe_try_inline(pd, cq, type, middle))
 			low = middle;
 		else
 			high = middle;
@@ -55,7 +55,7 @@ static uint32_t search_inline(
 
 enum { INLINE_LIMIT = 4096 };
 
-static void find_inline(struct ibv_context *context, struct verbs_device *device)
+static void probe_find_inline(struct ibv_context *context, struct verbs_device *device)
 {
 	struct ibv_pd *pd = VERBS_IBV(alloc_pd(context));
 	struct ibv_cq *cq = VERBS_IBV(create_cq(context, 1, NULL, NULL, 0));
@@ -63,8 +63,8 @@ static void find_inline(struct ibv_context *context, struct verbs_device *device
 	uint32_t limit = asked ? asked : INLINE_LIMIT;
 
 	if (pd && cq) {
-		device->inline_size = search_inline(pd, cq, IBV_QPT_RC, limit);
-		device->ud_inline_size = search_inline(pd, cq, IBV_QPT_UD, limit);
+		device->inline_size = probe_search_inline(pd, cq, IBV_QPT_RC, limit);
+		device->ud_inline_size = probe_search_inline(pd, cq, IBV_QPT_UD, limit);
 	}
 	if (cq)
 		(void)VERBS_IBV(destroy_cq(cq));
@@ -82,23 +82,23 @@ void verbs_device_done(struct verbs_device *device)
 	free(device->dgram_domain);
 }
 
-static char *print(const char *format, const char *name, unsigned int number)
+static char *probe_print(const char *format, const char *name, unsigned int number)
 {
 	char *text = NULL;
 
 	return asprintf(&text, format, name, number) < 0 ? NULL : text;
 }
 
-static bool set_names(struct verbs_device *device)
+static bool probe_set_names(struct verbs_device *device)
 {
 	uint64_t subnet = be64toh(device->gid.global.subnet_prefix);
 	char *fabric = NULL;
 
 	device->msg_domain = device->port == 1
 				     ? strdup(device->name)
-				     : print("%s:%u", device->name, device->port);
+				     : probe_print("%s:%u", device->name, device->port);
 	if (device->msg_domain)
-		device->dgram_domain = print("%s-dgram", device->msg_domain, 0);
+		device->dgram_domain = probe_print("%s-dgram", device->msg_domain, 0);
 	if (device->iwarp)
 		fabric = strdup("Ethernet-iWARP");
 	else if (asprintf(&fabric, "IB-0x%llx", (unsigned long long)subnet) < 0)
@@ -128,7 +128,7 @@ static int probe_port(struct ibv_context *context, const struct verbs_device *ba
 		return -FI_ENODATA;
 	}
 	ret->name = strdup(base->name);
-	if (ret->name && set_names(ret))
+	if (ret->name && probe_set_names(ret))
 		ret->nic = verbs_nic_new(ret, context->device);
 	if (ret->nic)
 		return 0;
@@ -136,7 +136,7 @@ static int probe_port(struct ibv_context *context, const struct verbs_device *ba
 	return -FI_ENOMEM;
 }
 
-static int add_port(struct ibv_context *context, const struct verbs_device *base,
+static int probe_add_port(struct ibv_context *context, const struct verbs_device *base,
 	uint8_t port, struct verbs_device **list, size_t *count)
 {
 	struct verbs_device *more =
@@ -151,7 +151,7 @@ static int add_port(struct ibv_context *context, const struct verbs_device *base
 	return err == -FI_ENODATA ? 0 : err;
 }
 
-static bool has_odp(struct ibv_context *context)
+static bool probe_has_odp(struct ibv_context *context)
 {
 	const struct verbs_context *more = verbs_get_ctx_op(context, query_device_ex);
 	struct ibv_device_attr_ex attr = { .comp_mask = 0 };
@@ -178,11 +178,11 @@ static int probe_device(
 		goto out;
 	}
 	base.iwarp = ibv->transport_type == IBV_TRANSPORT_IWARP;
-	find_inline(context, &base);
-	base.odp = has_odp(context);
+	probe_find_inline(context, &base);
+	base.odp = probe_has_odp(context);
 	err = 0;
 	for (uint8_t port = 1; port <= base.attr.phys_port_cnt && !err; port++)
-		err = add_port(context, &base, port, list, count);
+		err = probe_add_port(context, &base, port, list, count);
 out:
 	if (context)
 		(void)VERBS_IBV(close_device(context));
@@ -201,7 +201,7 @@ int verbs_probe(struct verbs_device **ret, size_t *count)
 	return err;
 }
 
-static struct ibv_device *find(struct ibv_device **list, const char *name)
+static struct ibv_device *probe_find(struct ibv_device **list, const char *name)
 {
 	for (size_t i = 0; list && list[i]; i++)
 		if (!strcmp(VERBS_IBV(get_device_name(list[i])), name))
@@ -213,7 +213,7 @@ int verbs_device_open(
 	const struct verbs_device *device, struct ibv_context **ret_context)
 {
 	struct ibv_device **list = VERBS_IBV(get_device_list(NULL));
-	struct ibv_device *ibv = find(list, device->name);
+	struct ibv_device *ibv = probe_find(list, device->name);
 	struct ibv_context *context = NULL;
 	int err = FI_ENODEV;
 

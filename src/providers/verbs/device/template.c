@@ -29,17 +29,17 @@
 #define COMP_STRICT UINT64_C(0x1ff)
 #define COMP_DATA   (UINT64_C(1) << 16)
 
-static size_t least(size_t a, int limit)
+static size_t template_least(size_t a, int limit)
 {
 	return limit > 0 ? WF_MIN(a, (size_t)limit) : a;
 }
 
-static bool has_atomics(const struct verbs_device *device)
+static bool template_has_atomics(const struct verbs_device *device)
 {
 	return device->attr.atomic_cap != IBV_ATOMIC_NONE;
 }
 
-static void fill_tx(const struct verbs_device *device, struct fi_tx_attr *tx)
+static void template_fill_tx(const struct verbs_device *device, struct fi_tx_attr *tx)
 {
 	const struct ibv_device_attr *attr = &device->attr;
 
@@ -49,17 +49,17 @@ static void fill_tx(const struct verbs_device *device, struct fi_tx_attr *tx)
 		.msg_order = ORDER,
 		.comp_order = COMP_STRICT,
 		.inject_size = device->inline_size,
-		.size = least(verbs_params.tx_size, attr->max_qp_wr),
-		.iov_limit = least(verbs_params.tx_iov_limit, attr->max_sge),
+		.size = template_least(verbs_params.tx_size, attr->max_qp_wr),
+		.iov_limit = template_least(verbs_params.tx_iov_limit, attr->max_sge),
 		.rma_iov_limit = 1,
 	};
-	if (has_atomics(device)) {
+	if (template_has_atomics(device)) {
 		tx->caps |= FI_ATOMIC;
 		tx->msg_order |= ATOMIC_ORDER;
 	}
 }
 
-static void fill_rx(const struct verbs_device *device, struct fi_rx_attr *rx)
+static void template_fill_rx(const struct verbs_device *device, struct fi_rx_attr *rx)
 {
 	const struct ibv_device_attr *attr = &device->attr;
 
@@ -69,16 +69,16 @@ static void fill_rx(const struct verbs_device *device, struct fi_rx_attr *rx)
 		.op_flags = RX_FLAGS,
 		.msg_order = ORDER,
 		.comp_order = COMP_STRICT | COMP_DATA,
-		.size = least(verbs_params.rx_size, attr->max_qp_wr),
-		.iov_limit = least(verbs_params.rx_iov_limit, attr->max_sge),
+		.size = template_least(verbs_params.rx_size, attr->max_qp_wr),
+		.iov_limit = template_least(verbs_params.rx_iov_limit, attr->max_sge),
 	};
-	if (has_atomics(device)) {
+	if (template_has_atomics(device)) {
 		rx->caps |= FI_ATOMIC;
 		rx->msg_order |= ATOMIC_ORDER;
 	}
 }
 
-static void fill_domain(
+static void template_fill_domain(
 	const struct verbs_device *device, struct fi_domain_attr *domain)
 {
 	const struct ibv_device_attr *attr = &device->attr;
@@ -103,7 +103,7 @@ static void fill_domain(
 	domain->mr_cnt = (size_t)attr->max_mr;
 }
 
-static uint32_t protocol_of(const struct verbs_device *device)
+static uint32_t template_protocol_of(const struct verbs_device *device)
 {
 	return device->iwarp ? FI_PROTO_IWARP : FI_PROTO_RDMA_CM_IB_RC;
 }
@@ -111,12 +111,12 @@ static uint32_t protocol_of(const struct verbs_device *device)
 void verbs_template_msg(
 	const struct verbs_device *device, uint32_t format, struct verbs_template *ret)
 {
-	fill_tx(device, &ret->tx);
-	fill_rx(device, &ret->rx);
-	fill_domain(device, &ret->domain);
+	template_fill_tx(device, &ret->tx);
+	template_fill_rx(device, &ret->rx);
+	template_fill_domain(device, &ret->domain);
 	ret->ep = (struct fi_ep_attr){
 		.type = FI_EP_MSG,
-		.protocol = protocol_of(device),
+		.protocol = template_protocol_of(device),
 		.protocol_version = 1,
 		.max_msg_size = device->port_attr.max_msg_sz,
 		.max_order_raw_size = device->port_attr.max_msg_sz,
@@ -139,11 +139,11 @@ void verbs_template_msg(
 }
 
 /* Datagrams: no operations on the peer's memory, and no ordering. */
-static void fill_dgram_xfer(const struct verbs_device *device,
+static void template_fill_dgram_xfer(const struct verbs_device *device,
 	struct verbs_template *ret, size_t max_msg_size)
 {
-	fill_tx(device, &ret->tx);
-	fill_rx(device, &ret->rx);
+	template_fill_tx(device, &ret->tx);
+	template_fill_rx(device, &ret->rx);
 	ret->tx.caps = FI_MSG | FI_SEND;
 	ret->tx.op_flags &= ~(uint64_t)FI_FENCE;
 	ret->tx.msg_order = 0;
@@ -153,7 +153,7 @@ static void fill_dgram_xfer(const struct verbs_device *device,
 	ret->rx.mode = 0;
 	ret->rx.msg_order = 0;
 	/* The routing header needs one entry. */
-	ret->rx.iov_limit = least(ret->rx.iov_limit, device->attr.max_sge - 1);
+	ret->rx.iov_limit = template_least(ret->rx.iov_limit, device->attr.max_sge - 1);
 }
 
 void verbs_template_dgram(const struct verbs_device *device, struct verbs_template *ret)
@@ -162,7 +162,7 @@ void verbs_template_dgram(const struct verbs_device *device, struct verbs_templa
 	size_t max_msg_size = (size_t)128 << device->port_attr.active_mtu;
 
 	verbs_template_msg(device, FI_ADDR_IB_UD, ret);
-	fill_dgram_xfer(device, ret, max_msg_size);
+	template_fill_dgram_xfer(device, ret, max_msg_size);
 	ret->domain.max_ep_srx_ctx = 0;
 	ret->domain.caps = FI_LOCAL_COMM | FI_REMOTE_COMM;
 	ret->ep.type = FI_EP_DGRAM;

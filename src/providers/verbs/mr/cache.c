@@ -23,14 +23,14 @@ struct verbs_mr_cache {
 	struct wf_list list; /* struct verbs_mr_kept, by link */
 };
 
-static struct verbs_mr_kept *kept_of(struct wf_list *link)
+static struct verbs_mr_kept *cache_kept_of(struct wf_list *link)
 {
 	return wf_list_entry(link, struct verbs_mr_kept, link);
 }
 
 /* Remove @kept from the list, so that no new region uses it. If no region uses it, it
  * moves to @ended. */
-static void unlist(
+static void cache_unlist(
 	struct verbs_mr_cache *cache, struct verbs_mr_kept *kept, struct wf_list *ended)
 {
 	wf_list_remove(&kept->link);
@@ -41,7 +41,7 @@ static void unlist(
 		wf_list_push(ended, &kept->link);
 }
 
-static bool overlaps(const struct verbs_mr_kept *kept, struct wf_mem_range range)
+static bool cache_overlaps(const struct verbs_mr_kept *kept, struct wf_mem_range range)
 {
 	const uintptr_t start = (uintptr_t)kept->addr;
 
@@ -49,7 +49,7 @@ static bool overlaps(const struct verbs_mr_kept *kept, struct wf_mem_range range
 }
 
 /* Unlist the registrations whose memory is in the monitor's log. */
-static void follow_log(struct verbs_mr_cache *cache, struct wf_list *ended)
+static void cache_follow_log(struct verbs_mr_cache *cache, struct wf_list *ended)
 {
 	struct wf_mem_range range;
 
@@ -58,15 +58,15 @@ static void follow_log(struct verbs_mr_cache *cache, struct wf_list *ended)
 
 		for (; link != &cache->list; link = next) {
 			next = link->next;
-			if (overlaps(kept_of(link), range))
-				unlist(cache, kept_of(link), ended);
+			if (cache_overlaps(cache_kept_of(link), range))
+				cache_unlist(cache, cache_kept_of(link), ended);
 		}
 	}
 }
 
 /* Unlist the least recently used registrations without users, until there are at most
  * @count of at most @size bytes. */
-static void shrink(
+static void cache_shrink(
 	struct verbs_mr_cache *cache, size_t count, size_t size, struct wf_list *ended)
 {
 	struct wf_list *link = cache->list.prev, *prev;
@@ -74,12 +74,12 @@ static void shrink(
 	for (; link != &cache->list && (cache->count > count || cache->size > size);
 		link = prev) {
 		prev = link->prev;
-		if (!kept_of(link)->users)
-			unlist(cache, kept_of(link), ended);
+		if (!cache_kept_of(link)->users)
+			cache_unlist(cache, cache_kept_of(link), ended);
 	}
 }
 
-static void end(struct verbs_mr_cache *cache, struct verbs_mr_kept *kept)
+static void cache_end(struct verbs_mr_cache *cache, struct verbs_mr_kept *kept)
 {
 	int err;
 
@@ -91,15 +91,15 @@ static void end(struct verbs_mr_cache *cache, struct verbs_mr_kept *kept)
 	free(kept);
 }
 
-static void end_all(struct verbs_mr_cache *cache, struct wf_list *ended)
+static void cache_end_all(struct verbs_mr_cache *cache, struct wf_list *ended)
 {
 	struct wf_list *link;
 
 	while ((link = wf_list_pop(ended)))
-		end(cache, kept_of(link));
+		cache_end(cache, cache_kept_of(link));
 }
 
-static bool contains(const struct verbs_mr_kept *kept, const struct iovec *iov)
+static bool cache_contains(const struct verbs_mr_kept *kept, const struct iovec *iov)
 {
 	const char *addr = iov->iov_base;
 
@@ -107,25 +107,25 @@ static bool contains(const struct verbs_mr_kept *kept, const struct iovec *iov)
 	       (size_t)(addr - kept->addr) <= kept->len - iov->iov_len;
 }
 
-static struct verbs_mr_kept *find(struct verbs_mr_cache *cache, const struct iovec *iov,
-	int access, struct wf_list *ended)
+static struct verbs_mr_kept *cache_find(struct verbs_mr_cache *cache,
+	const struct iovec *iov, int access, struct wf_list *ended)
 {
 	wf_list_foreach(link, &cache->list)
 	{
-		struct verbs_mr_kept *kept = kept_of(link);
+		struct verbs_mr_kept *kept = cache_kept_of(link);
 
-		if (kept->access != access || !contains(kept, iov))
+		if (kept->access != access || !cache_contains(kept, iov))
 			continue;
 		if (cache->monitor->valid(kept->addr, kept->len, kept->era))
 			return kept;
-		unlist(cache, kept, ended);
+		cache_unlist(cache, kept, ended);
 		return NULL;
 	}
 	return NULL;
 }
 
 /* Find a registration in the list, and add a user. NULL: there is none. */
-static struct verbs_mr_kept *take(
+static struct verbs_mr_kept *cache_take(
 	struct verbs_mr_cache *cache, const struct iovec *iov, int access)
 {
 	struct verbs_mr_kept *kept;
@@ -133,15 +133,15 @@ static struct verbs_mr_kept *take(
 
 	wf_list_init(&ended);
 	wf_lock(&cache->lock);
-	follow_log(cache, &ended);
-	kept = find(cache, iov, access, &ended);
+	cache_follow_log(cache, &ended);
+	kept = cache_find(cache, iov, access, &ended);
 	if (kept) {
 		kept->users++;
 		wf_list_remove(&kept->link);
 		wf_list_insert_after(&cache->list, &kept->link);
 	}
 	wf_unlock(&cache->lock);
-	end_all(cache, &ended);
+	cache_end_all(cache, &ended);
 	return kept;
 }
 
@@ -157,14 +157,14 @@ int verbs_mr_cache_register(struct verbs_mr_cache *cache, struct ibv_pd *pd,
 		return verbs_failed(FI_LOG_MR, "ibv_reg_mr", errno);
 	wf_list_init(&ended);
 	wf_lock(&cache->lock);
-	shrink(cache, 0, 0, &ended);
+	cache_shrink(cache, 0, 0, &ended);
 	wf_unlock(&cache->lock);
-	end_all(cache, &ended);
+	cache_end_all(cache, &ended);
 	return verbs_mr_cache_register(NULL, pd, iov, access, ret_mr);
 }
 
 /* Put @kept in the list, so that other regions can use it. */
-static void list(struct verbs_mr_cache *cache, struct verbs_mr_kept *kept)
+static void cache_list(struct verbs_mr_cache *cache, struct verbs_mr_kept *kept)
 {
 	struct wf_list ended;
 
@@ -174,15 +174,15 @@ static void list(struct verbs_mr_cache *cache, struct verbs_mr_kept *kept)
 	wf_list_insert_after(&cache->list, &kept->link);
 	cache->count++;
 	cache->size += kept->len;
-	shrink(cache, cache->max_count, cache->max_size, &ended);
+	cache_shrink(cache, cache->max_count, cache->max_size, &ended);
 	wf_unlock(&cache->lock);
-	end_all(cache, &ended);
+	cache_end_all(cache, &ended);
 }
 
 int verbs_mr_cache_get(struct verbs_mr_cache *cache, const struct iovec *iov,
 	int access, struct verbs_mr_kept **ret_kept)
 {
-	struct verbs_mr_kept *kept = take(cache, iov, access);
+	struct verbs_mr_kept *kept = cache_take(cache, iov, access);
 	int err;
 
 	if (kept) {
@@ -207,7 +207,7 @@ int verbs_mr_cache_get(struct verbs_mr_cache *cache, const struct iovec *iov,
 		return err;
 	}
 	if (kept->watched)
-		list(cache, kept);
+		cache_list(cache, kept);
 	*ret_kept = kept;
 	return 0;
 }
@@ -221,13 +221,13 @@ void verbs_mr_cache_put(struct verbs_mr_cache *cache, struct verbs_mr_kept *kept
 	if (!--kept->users && !kept->listed)
 		wf_list_push(&ended, &kept->link);
 	/* Registrations that were in use may now be ended. */
-	shrink(cache, cache->max_count, cache->max_size, &ended);
+	cache_shrink(cache, cache->max_count, cache->max_size, &ended);
 	wf_unlock(&cache->lock);
-	end_all(cache, &ended);
+	cache_end_all(cache, &ended);
 }
 
 /* The monitor of the process. NULL: there is none, or it cannot be used. */
-static const struct wf_mem_monitor_ops *open_monitor(struct fid **ret_handle)
+static const struct wf_mem_monitor_ops *cache_open_monitor(struct fid **ret_handle)
 {
 	struct wf_mem_monitor_ops *ops;
 	struct fid *handle;
@@ -251,7 +251,7 @@ struct verbs_mr_cache *verbs_mr_cache_new(struct ibv_pd *pd)
 		return NULL;
 	if (wf_lock_init(&cache->lock, WF_LOCK_MUTEX))
 		goto err_free;
-	cache->monitor = open_monitor(&cache->handle);
+	cache->monitor = cache_open_monitor(&cache->handle);
 	if (!cache->monitor)
 		goto err_lock;
 	cache->pd = pd;
@@ -275,8 +275,8 @@ void verbs_mr_cache_free(struct verbs_mr_cache *cache)
 	if (!cache)
 		return;
 	wf_list_init(&ended);
-	shrink(cache, 0, 0, &ended);
-	end_all(cache, &ended);
+	cache_shrink(cache, 0, 0, &ended);
+	cache_end_all(cache, &ended);
 	cache->monitor->stop();
 	(void)fi_close(cache->handle);
 	wf_lock_done(&cache->lock);

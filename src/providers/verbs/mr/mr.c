@@ -21,7 +21,7 @@ static struct verbs_mr *mr_of(struct fid *fid)
 }
 
 /* Release the registration. 0 or a negative fi_errno, which is logged. */
-static int release(struct verbs_mr *mr)
+static int mr_release(struct verbs_mr *mr)
 {
 	int err;
 
@@ -33,14 +33,14 @@ static int release(struct verbs_mr *mr)
 	return err ? verbs_failed(FI_LOG_MR, "ibv_dereg_mr", err) : 0;
 }
 
-static int mr_close(struct fid *fid)
+static int verbs_mr_close(struct fid *fid)
 {
 	struct verbs_mr *mr = mr_of(fid);
 	int err = wf_mr_check_subregions(mr->own.domain, &mr->refs);
 
 	if (err)
 		return err;
-	err = release(mr);
+	err = mr_release(mr);
 	if (err)
 		return err;
 	if (mr->base)
@@ -51,7 +51,7 @@ static int mr_close(struct fid *fid)
 	return 0;
 }
 
-static int mr_bind(struct fid *fid, struct fid *bfid, uint64_t flags)
+static int verbs_mr_bind(struct fid *fid, struct fid *bfid, uint64_t flags)
 {
 	struct verbs_mr *mr = mr_of(fid);
 
@@ -77,7 +77,7 @@ static int mr_refresh(const struct verbs_mr *mr, const struct fi_mr_modify *modi
 	return -FI_ENOSYS;
 }
 
-static int mr_control(struct fid *fid, int command, void *arg)
+static int verbs_mr_control(struct fid *fid, int command, void *arg)
 {
 	struct verbs_mr *mr = mr_of(fid);
 
@@ -94,11 +94,13 @@ static int mr_control(struct fid *fid, int command, void *arg)
 	}
 }
 
-static struct fi_ops mr_fid_ops = WF_FID_OPS(mr_close, mr_bind, mr_control);
+static struct fi_ops mr_fid_ops =
+	WF_FID_OPS(verbs_mr_close, verbs_mr_bind, verbs_mr_control);
 
 /* The device's access bits. Peers get only the access that the application grants; the
  * device requires local write access for memory that is written. */
-static int access_of(const struct verbs_device *device, const struct fi_mr_attr *attr)
+static int mr_access_of(
+	const struct verbs_device *device, const struct fi_mr_attr *attr)
 {
 	int access = 0;
 
@@ -120,10 +122,10 @@ static int access_of(const struct verbs_device *device, const struct fi_mr_attr 
 }
 
 /* Get a registration for @mr: from the cache, or its own. */
-static int acquire(struct verbs_mr *mr, const struct verbs_domain *domain,
+static int mr_acquire(struct verbs_mr *mr, const struct verbs_domain *domain,
 	const struct fi_mr_attr *attr)
 {
-	int access = access_of(domain->device, attr), err;
+	int access = mr_access_of(domain->device, attr), err;
 
 	if (!domain->cache || !verbs_mr_cache_takes(access))
 		return verbs_mr_cache_register(
@@ -136,8 +138,8 @@ static int acquire(struct verbs_mr *mr, const struct verbs_domain *domain,
 
 /* Find the region that contains the new one; NULL if @attr asks for none. 0 or a
  * negative fi_errno. */
-static int find_base(const struct wf_domain *domain, const struct fi_mr_attr *attr,
-	struct verbs_mr **ret_base)
+static int verbs_mr_find_base(const struct wf_domain *domain,
+	const struct fi_mr_attr *attr, struct verbs_mr **ret_base)
 {
 	struct wf_mr_own *own;
 	struct verbs_mr *base;
@@ -155,7 +157,7 @@ static int find_base(const struct wf_domain *domain, const struct fi_mr_attr *at
 	return 0;
 }
 
-static void fill(struct verbs_mr *mr, struct wf_domain *domain,
+static void verbs_mr_fill(struct verbs_mr *mr, struct wf_domain *domain,
 	const struct fi_mr_attr *attr, uint64_t flags)
 {
 	wf_mr_own_init(&mr->own, domain, attr, &mr_fid_ops,
@@ -170,19 +172,19 @@ int verbs_mr_register(struct wf_domain *domain, const struct fi_mr_attr *attr,
 	uint64_t flags, struct fid_mr **ret_mr)
 {
 	struct verbs_mr *mr, *base;
-	int err = find_base(domain, attr, &base);
+	int err = verbs_mr_find_base(domain, attr, &base);
 
 	if (err)
 		return err;
 	mr = calloc(1, sizeof(*mr));
 	if (!mr)
 		return -FI_ENOMEM;
-	err = acquire(mr, verbs_domain_of(domain), attr);
+	err = mr_acquire(mr, verbs_domain_of(domain), attr);
 	if (err) {
 		free(mr);
 		return err;
 	}
-	fill(mr, domain, attr, flags);
+	verbs_mr_fill(mr, domain, attr, flags);
 	mr->base = base;
 	if (base)
 		atomic_fetch_add_explicit(&base->refs, 1, memory_order_relaxed);

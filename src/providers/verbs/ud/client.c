@@ -22,7 +22,7 @@ size_t verbs_ns_size(const struct verbs_ns_msg *msg)
 	return VERBS_NS_SIZE;
 }
 
-static int connect_to(const struct addrinfo *ai)
+static int client_connect_to(const struct addrinfo *ai)
 {
 	const struct timeval patience = { .tv_sec = PATIENCE_SECONDS };
 	int fd = socket(ai->ai_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
@@ -41,7 +41,7 @@ static int connect_to(const struct addrinfo *ai)
 }
 
 /* Returns a socket that is connected to the server of @node, or a negative errno. */
-static int open_server(const char *node)
+static int client_open_server(const char *node)
 {
 	struct addrinfo ask = { .ai_socktype = SOCK_STREAM }, *list = NULL;
 	int fd = -FI_ENODATA;
@@ -51,24 +51,25 @@ static int open_server(const char *node)
 	if (wf_sys_getaddrinfo(node, port, &ask, &list))
 		return fd;
 	for (const struct addrinfo *ai = list; ai && fd < 0; ai = ai->ai_next)
-		fd = connect_to(ai);
+		fd = client_connect_to(ai);
 	freeaddrinfo(list);
 	return fd;
 }
 
-static bool receive(int fd, void *to, size_t len)
+static bool client_receive(int fd, void *to, size_t len)
 {
 	return wf_sys_recv(fd, to, len, MSG_WAITALL) == (ssize_t)len;
 }
 
-static bool exchange(int fd, const struct verbs_ns_msg *query, struct verbs_ns_msg *ret)
+static bool client_exchange(
+	int fd, const struct verbs_ns_msg *query, struct verbs_ns_msg *ret)
 {
 	size_t len = verbs_ns_size(query);
 
 	return wf_sys_send(fd, query, len, MSG_NOSIGNAL) == (ssize_t)len &&
-	       receive(fd, ret, VERBS_NS_HEADER) && ret->type == VERBS_NS_ANSWER &&
-	       !ret->status &&
-	       receive(fd, &ret->service, VERBS_NS_SIZE - VERBS_NS_HEADER);
+	       client_receive(fd, ret, VERBS_NS_HEADER) &&
+	       ret->type == VERBS_NS_ANSWER && !ret->status &&
+	       client_receive(fd, &ret->service, VERBS_NS_SIZE - VERBS_NS_HEADER);
 }
 
 int verbs_ns_query(const char *node, uint16_t service, struct verbs_ud_name *ret)
@@ -78,7 +79,7 @@ int verbs_ns_query(const char *node, uint16_t service, struct verbs_ud_name *ret
 		.service = service,
 	};
 	struct verbs_ns_msg answer;
-	int fd = open_server(node);
+	int fd = client_open_server(node);
 	bool ok;
 
 	if (fd < 0) {
@@ -86,7 +87,7 @@ int verbs_ns_query(const char *node, uint16_t service, struct verbs_ud_name *ret
 			node, fi_strerror(-fd));
 		return -FI_ENODATA;
 	}
-	ok = exchange(fd, &query, &answer);
+	ok = client_exchange(fd, &query, &answer);
 	(void)wf_sys_close(fd);
 	if (ok)
 		*ret = answer.name;
@@ -98,14 +99,14 @@ int verbs_ns_query(const char *node, uint16_t service, struct verbs_ud_name *ret
 
 /* Send a message to the server of this host. 0 or a negative errno; -FI_ECONNREFUSED:
  * no process of this host serves. */
-static int send_message(const struct verbs_ud *ud, enum verbs_ns_type type)
+static int client_send_message(const struct verbs_ud *ud, enum verbs_ns_type type)
 {
 	const struct verbs_ns_msg msg = {
 		.type = (uint8_t)type,
 		.service = ud->name.service,
 		.name = ud->name,
 	};
-	int fd = open_server("127.0.0.1"), err = 0;
+	int fd = client_open_server("127.0.0.1"), err = 0;
 
 	if (fd < 0)
 		return fd;
@@ -123,7 +124,7 @@ void verbs_ns_register(struct verbs_ud *ud)
 		return;
 	/* Another process may have taken the port meanwhile, which is as good. */
 	ud->serves = !verbs_ns_serve();
-	err = send_message(ud, VERBS_NS_ADD);
+	err = client_send_message(ud, VERBS_NS_ADD);
 	ud->registered = !err;
 	if (err)
 		verbs_log(FI_LOG_WARN, FI_LOG_EP_CTRL,
@@ -134,7 +135,7 @@ void verbs_ns_register(struct verbs_ud *ud)
 void verbs_ns_unregister(struct verbs_ud *ud)
 {
 	if (ud->registered)
-		(void)send_message(ud, VERBS_NS_REMOVE);
+		(void)client_send_message(ud, VERBS_NS_REMOVE);
 	if (ud->serves)
 		verbs_ns_stop();
 	ud->registered = ud->serves = false;

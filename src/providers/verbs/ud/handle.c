@@ -43,7 +43,7 @@ int verbs_av_opened(struct wf_av *wf)
 	return 0;
 }
 
-static void drop(_Atomic(struct ibv_ah *) *at)
+static void handle_drop(_Atomic(struct ibv_ah *) *at)
 {
 	struct ibv_ah *ah = atomic_exchange_explicit(at, NULL, memory_order_acq_rel);
 
@@ -60,7 +60,7 @@ void verbs_av_closing(struct wf_av *wf)
 			atomic_load_explicit(&av->segment[k], memory_order_relaxed);
 
 		for (uint64_t i = 0; handles && i < wf_av_segment_size(k); i++)
-			drop(&handles[i]);
+			handle_drop(&handles[i]);
 		free((void *)handles);
 	}
 	(void)pthread_mutex_destroy(&av->lock);
@@ -70,17 +70,17 @@ void verbs_av_closing(struct wf_av *wf)
 
 /* The entry for the handle at @index, or NULL if its segment does not exist. No lock.
  */
-static _Atomic(struct ibv_ah *) *entry_of(struct verbs_av *av, uint64_t index)
+static _Atomic(struct ibv_ah *) *handle_entry_of(struct verbs_av *av, uint64_t index)
 {
 	unsigned int k = wf_av_segment(index);
-	/* acquire: pairs with the release in make_segment. */
+	/* acquire: pairs with the release in handle_make_segment. */
 	_Atomic(struct ibv_ah *) *handles =
 		atomic_load_explicit(&av->segment[k], memory_order_acquire);
 
 	return handles ? &handles[index - wf_av_segment_start(k)] : NULL;
 }
 
-static int make_segment(struct verbs_av *av, uint64_t index)
+static int handle_make_segment(struct verbs_av *av, uint64_t index)
 {
 	unsigned int k = wf_av_segment(index);
 	_Atomic(struct ibv_ah *) *handles;
@@ -90,7 +90,7 @@ static int make_segment(struct verbs_av *av, uint64_t index)
 	handles = calloc(wf_av_segment_size(k), sizeof(*handles));
 	if (!handles)
 		return -FI_ENOMEM;
-	/* release: pairs with the acquire in entry_of. */
+	/* release: pairs with the acquire in handle_entry_of. */
 	atomic_store_explicit(&av->segment[k], handles, memory_order_release);
 	return 0;
 }
@@ -104,22 +104,22 @@ int verbs_av_inserted(
 	(void)addr;
 	(void)flags;
 	(void)pthread_mutex_lock(&av->lock);
-	err = make_segment(av, index);
+	err = handle_make_segment(av, index);
 	(void)pthread_mutex_unlock(&av->lock);
 	return err;
 }
 
 void verbs_av_removed(struct wf_av *wf, fi_addr_t index)
 {
-	_Atomic(struct ibv_ah *) *at = entry_of(verbs_av_of(wf), index);
+	_Atomic(struct ibv_ah *) *at = handle_entry_of(verbs_av_of(wf), index);
 
 	if (at)
-		drop(at);
+		handle_drop(at);
 }
 
 /* Over Ethernet the kernel finds the peer by its GID, on InfiniBand by its LID if it is
  * in the same subnet. */
-static struct ibv_ah_attr attr_for(
+static struct ibv_ah_attr handle_attr_for(
 	const struct verbs_device *device, const struct verbs_ud_name *name)
 {
 	bool ethernet = device->port_attr.link_layer == IBV_LINK_LAYER_ETHERNET;
@@ -139,10 +139,10 @@ static struct ibv_ah_attr attr_for(
 	return attr;
 }
 
-static int make(struct verbs_av *av, const struct verbs_ud_name *name,
+static int handle_make(struct verbs_av *av, const struct verbs_ud_name *name,
 	_Atomic(struct ibv_ah *) *at, struct ibv_ah **ret)
 {
-	struct ibv_ah_attr attr = attr_for(av->domain->device, name);
+	struct ibv_ah_attr attr = handle_attr_for(av->domain->device, name);
 	int err = 0;
 
 	(void)pthread_mutex_lock(&av->lock);
@@ -158,7 +158,7 @@ static int make(struct verbs_av *av, const struct verbs_ud_name *name,
 	return err;
 }
 
-static int find(struct verbs_ep *ep, fi_addr_t addr, struct ibv_send_wr *wr)
+static int handle_find(struct verbs_ep *ep, fi_addr_t addr, struct ibv_send_wr *wr)
 {
 	struct wf_av *av = ep->ep.av;
 	const struct verbs_ud_name *name = wf_av_addr(av, addr);
@@ -166,12 +166,12 @@ static int find(struct verbs_ep *ep, fi_addr_t addr, struct ibv_send_wr *wr)
 	struct ibv_ah *ah;
 	int err = 0;
 
-	at = name ? entry_of(verbs_av_of(av), wf_av_slot_index(av, addr)) : NULL;
+	at = name ? handle_entry_of(verbs_av_of(av), wf_av_slot_index(av, addr)) : NULL;
 	if (wf_unlikely(!at))
 		return wf_no_address(&verbs_fi, addr);
 	ah = atomic_load_explicit(at, memory_order_acquire);
 	if (wf_unlikely(!ah))
-		err = make(verbs_av_of(av), name, at, &ah);
+		err = handle_make(verbs_av_of(av), name, at, &ah);
 	wr->wr.ud.ah = ah;
 	wr->wr.ud.remote_qpn = name->qpn;
 	wr->wr.ud.remote_qkey = VERBS_UD_QKEY;
@@ -182,5 +182,5 @@ int verbs_ud_fill(struct verbs_ep *ep, const struct wf_op *op, struct ibv_send_w
 {
 	if (wf_unlikely(verbs_ud_stopped(ep->ud)))
 		return -FI_EAGAIN;
-	return find(ep, op->addr, wr);
+	return handle_find(ep, op->addr, wr);
 }

@@ -19,7 +19,7 @@ bool verbs_ud_name_read(const void *addr, size_t len, struct verbs_ud_name *ret)
 }
 
 /* Queue pairs 0 and 1 are reserved for the management of the subnet. */
-static bool spell(uint32_t *words, const void *addr)
+static bool verbs_name_spell(uint32_t *words, const void *addr)
 {
 	struct verbs_ud_name name;
 
@@ -30,7 +30,7 @@ static bool spell(uint32_t *words, const void *addr)
 	return true;
 }
 
-static void print(const void *addr, char *buf, size_t len)
+static void verbs_name_print(const void *addr, char *buf, size_t len)
 {
 	char gid[INET6_ADDRSTRLEN];
 	struct verbs_ud_name name;
@@ -47,8 +47,8 @@ static const struct wf_av_format ud_format = {
 	.addr_format = FI_ADDR_IB_UD,
 	.addr_len = sizeof(struct verbs_ud_name),
 	.key_words = 6, /* GID, queue pair, LID and partition */
-	.spell = spell,
-	.print = print,
+	.spell = verbs_name_spell,
+	.print = verbs_name_print,
 };
 
 const struct wf_av_format *verbs_av_format(const struct fi_info *info)

@@ -8,7 +8,7 @@
 #include "sys/calls.h"
 
 /* Convert a number, or the name of a service of this host; 0: it is neither. */
-static uint16_t read_service(const char *service)
+static uint16_t resolve_read_service(const char *service)
 {
 	struct addrinfo ask = { .ai_family = AF_INET, .ai_socktype = SOCK_DGRAM };
 	struct addrinfo *list = NULL;
@@ -28,7 +28,8 @@ static uint16_t read_service(const char *service)
 int verbs_ud_resolve(const char *node, const char *service, uint64_t flags,
 	void **ret_addr, size_t *ret_len)
 {
-	struct verbs_ud_name name = { .service = service ? read_service(service) : 0 };
+	struct verbs_ud_name name = { .service = service ? resolve_read_service(service)
+							 : 0 };
 	bool source = !node || flags & FI_SOURCE;
 	int err = 0;
 

@@ -2,7 +2,7 @@
 #include "providers/verbs/data/data.h"
 #include "providers/verbs/ud/ud.h"
 
-static void mark(const struct verbs_ep *ep, int direction)
+static void restart_mark(const struct verbs_ep *ep, int direction)
 {
 	/* release: a thread that loads it also loads that of the endpoint. */
 	atomic_store_explicit(
@@ -12,16 +12,16 @@ static void mark(const struct verbs_ep *ep, int direction)
 void verbs_ud_stop(struct verbs_ep *ep)
 {
 	atomic_store_explicit(&ep->ud->restart.stopped, true, memory_order_relaxed);
-	mark(ep, VERBS_SENDS);
-	mark(ep, VERBS_RECEIVES);
+	restart_mark(ep, VERBS_SENDS);
+	restart_mark(ep, VERBS_RECEIVES);
 }
 
-static uint32_t posted(const struct verbs_queue *queue)
+static uint32_t restart_posted(const struct verbs_queue *queue)
 {
 	return queue->head - atomic_load_explicit(&queue->tail, memory_order_relaxed);
 }
 
-static int reset(struct verbs_ep *ep)
+static int restart_reset(struct verbs_ep *ep)
 {
 	struct ibv_qp_attr attr = { .qp_state = IBV_QPS_RESET };
 	int err = verbs_qp_modify(ep, &attr, IBV_QP_STATE);
@@ -31,7 +31,7 @@ static int reset(struct verbs_ep *ep)
 	return err ? err : verbs_ud_to_rts(ep);
 }
 
-static int post_again(struct verbs_ep *ep, uint32_t number)
+static int restart_post_again(struct verbs_ep *ep, uint32_t number)
 {
 	struct verbs_kept *kept = &ep->ud->restart.kept[number & ep->rq.mask];
 	struct ibv_recv_wr *bad, wr = {
@@ -45,7 +45,7 @@ static int post_again(struct verbs_ep *ep, uint32_t number)
 }
 
 /* The receive @number will not get a message: fail it. */
-static void give_up(struct verbs_ep *ep, uint32_t number)
+static void restart_give_up(struct verbs_ep *ep, uint32_t number)
 {
 	const struct verbs_wr *wr = &ep->rq.slots[number & ep->rq.mask];
 	struct fi_cq_err_entry entry = {
@@ -61,17 +61,17 @@ static void give_up(struct verbs_ep *ep, uint32_t number)
 
 /* All requests have ended: restart the queue pair. The locks of the endpoint and of its
  * CQs are held. */
-static void start(struct verbs_ep *ep)
+static void restart_start(struct verbs_ep *ep)
 {
 	struct verbs_restart *restart = &ep->ud->restart;
 	uint32_t tail = atomic_load_explicit(&ep->rq.tail, memory_order_relaxed);
-	int err = reset(ep);
+	int err = restart_reset(ep);
 
 	for (uint32_t i = tail; i != ep->rq.head; i++) {
 		if (!err)
-			err = post_again(ep, i);
+			err = restart_post_again(ep, i);
 		if (err)
-			give_up(ep, i);
+			restart_give_up(ep, i);
 	}
 	/* If that fails, receives that were posted before the failure fail, too. */
 	if (err) {
@@ -100,9 +100,9 @@ static bool restart_locked(struct verbs_ep *ep)
 		restart->ending = true;
 		verbs_qp_set_error(ep);
 	}
-	if (posted(&ep->sq) || posted(&ep->rq) != restart->flushed)
+	if (restart_posted(&ep->sq) || restart_posted(&ep->rq) != restart->flushed)
 		return false;
-	start(ep);
+	restart_start(ep);
 	return true;
 }
 

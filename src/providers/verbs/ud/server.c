@@ -59,7 +59,7 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct server *server;
 static unsigned int users;
 
-static struct entry *find(struct server *s, int32_t service)
+static struct entry *server_find(struct server *s, int32_t service)
 {
 	wf_list_foreach(link, &s->entries)
 	{
@@ -72,16 +72,16 @@ static struct entry *find(struct server *s, int32_t service)
 }
 
 /* Find the entry of @service; 0 stands for any. */
-static struct entry *find_asked(struct server *s, int32_t service)
+static struct entry *server_find_asked(struct server *s, int32_t service)
 {
 	if (service || wf_list_empty(&s->entries))
-		return find(s, service);
+		return server_find(s, service);
 	return wf_list_entry(s->entries.next, struct entry, link);
 }
 
-static void add(struct server *s, const struct verbs_ns_msg *msg)
+static void server_add(struct server *s, const struct verbs_ns_msg *msg)
 {
-	struct entry *entry = find(s, msg->service);
+	struct entry *entry = server_find(s, msg->service);
 
 	if (!entry && s->entry_count < ENTRIES_MAX) {
 		entry = calloc(1, sizeof(*entry));
@@ -95,7 +95,7 @@ static void add(struct server *s, const struct verbs_ns_msg *msg)
 		entry->name = msg->name;
 }
 
-static void forget(struct server *s, struct entry *entry)
+static void server_forget(struct server *s, struct entry *entry)
 {
 	wf_list_remove(&entry->link);
 	s->entry_count--;
@@ -103,17 +103,17 @@ static void forget(struct server *s, struct entry *entry)
 }
 
 /* Remove the entry, unless another endpoint has the service meanwhile. */
-static void drop_entry(struct server *s, const struct verbs_ns_msg *msg)
+static void server_drop_entry(struct server *s, const struct verbs_ns_msg *msg)
 {
-	struct entry *entry = find(s, msg->service);
+	struct entry *entry = server_find(s, msg->service);
 
 	if (entry && !memcmp(&entry->name, &msg->name, sizeof(msg->name)))
-		forget(s, entry);
+		server_forget(s, entry);
 }
 
-static void answer(struct server *s, const struct client *client)
+static void server_answer(struct server *s, const struct client *client)
 {
-	const struct entry *entry = find_asked(s, client->msg.service);
+	const struct entry *entry = server_find_asked(s, client->msg.service);
 	struct verbs_ns_msg out = {
 		.type = VERBS_NS_ANSWER,
 		.status = entry ? 0 : (int32_t)htonl((uint32_t)-ENOENT),
@@ -127,57 +127,57 @@ static void answer(struct server *s, const struct client *client)
 		client->fd, &out, verbs_ns_size(&out), MSG_NOSIGNAL | MSG_DONTWAIT);
 }
 
-static void obey(struct server *s, const struct client *client)
+static void server_obey(struct server *s, const struct client *client)
 {
 	switch (client->msg.type) {
 	case VERBS_NS_QUERY:
-		answer(s, client);
+		server_answer(s, client);
 		break;
 	case VERBS_NS_ADD:
 		if (client->local)
-			add(s, &client->msg);
+			server_add(s, &client->msg);
 		break;
 	case VERBS_NS_REMOVE:
 		if (client->local)
-			drop_entry(s, &client->msg);
+			server_drop_entry(s, &client->msg);
 		break;
 	default:
 		break;
 	}
 }
 
-static void drop(struct client *client)
+static void server_drop(struct client *client)
 {
 	(void)wf_sys_close(client->fd);
 	client->fd = -1;
 }
 
-/* Number of bytes that the request missing_bytes; 0: it is complete. */
-static size_t missing_bytes(const struct client *client)
+/* Number of bytes that the request server_missing_bytes; 0: it is complete. */
+static size_t server_missing_bytes(const struct client *client)
 {
 	if (client->got < VERBS_NS_HEADER)
 		return VERBS_NS_HEADER - client->got;
 	return verbs_ns_size(&client->msg) - client->got;
 }
 
-static void receive(struct server *s, struct client *client)
+static void server_receive(struct server *s, struct client *client)
 {
 	ssize_t n = wf_sys_recv(client->fd, (char *)&client->msg + client->got,
-		missing_bytes(client), MSG_DONTWAIT);
+		server_missing_bytes(client), MSG_DONTWAIT);
 
 	if (n < 0 && (errno == EAGAIN || errno == EINTR))
 		return;
 	if (n > 0)
 		client->got += (size_t)n;
 	if (n <= 0 || (client->got >= VERBS_NS_HEADER && client->msg.version)) {
-		drop(client);
-	} else if (!missing_bytes(client)) {
-		obey(s, client);
-		drop(client);
+		server_drop(client);
+	} else if (!server_missing_bytes(client)) {
+		server_obey(s, client);
+		server_drop(client);
 	}
 }
 
-static struct client *free_client(struct server *s)
+static struct client *server_free_client(struct server *s)
 {
 	for (int i = 0; i < CLIENTS; i++)
 		if (s->clients[i].fd < 0)
@@ -185,13 +185,13 @@ static struct client *free_client(struct server *s)
 	return NULL;
 }
 
-static void admit(struct server *s)
+static void server_admit(struct server *s)
 {
 	union wf_sockaddr from = { 0 };
 	socklen_t len = sizeof(from);
 	int fd = wf_sys_accept4(
 		s->listener, &from.sa, &len, SOCK_CLOEXEC | SOCK_NONBLOCK);
-	struct client *client = free_client(s);
+	struct client *client = server_free_client(s);
 
 	if (fd < 0)
 		return;
@@ -206,16 +206,16 @@ static void admit(struct server *s)
 	};
 }
 
-static void drop_silent(struct server *s)
+static void server_drop_silent(struct server *s)
 {
 	for (int i = 0; i < CLIENTS; i++)
 		if (s->clients[i].fd >= 0 && wf_expired(s->clients[i].deadline_ns))
-			drop(&s->clients[i]);
+			server_drop(&s->clients[i]);
 }
 
 /* Fill the first FIXED entries, then one for each client; poll ignores those with fd
  * -1. True: there is a client, whose deadline has to be watched. */
-static bool fill(const struct server *s, struct pollfd *fds)
+static bool server_fill(const struct server *s, struct pollfd *fds)
 {
 	bool any = false;
 
@@ -229,13 +229,13 @@ static bool fill(const struct server *s, struct pollfd *fds)
 	return any;
 }
 
-static void *serve(void *arg)
+static void *server_serve(void *arg)
 {
 	struct pollfd fds[FIXED + CLIENTS];
 	struct server *s = arg;
 
 	for (;;) {
-		bool any = fill(s, fds);
+		bool any = server_fill(s, fds);
 
 		if (wf_sys_poll(fds, FIXED + CLIENTS, any ? CLIENT_MS : -1) < 0)
 			continue;
@@ -243,14 +243,14 @@ static void *serve(void *arg)
 			return NULL;
 		for (int i = 0; i < CLIENTS; i++)
 			if (fds[FIXED + i].revents)
-				receive(s, &s->clients[i]);
-		drop_silent(s);
+				server_receive(s, &s->clients[i]);
+		server_drop_silent(s);
 		if (fds[1].revents)
-			admit(s);
+			server_admit(s);
 	}
 }
 
-static int listen_at(uint16_t port)
+static int server_listen_at(uint16_t port)
 {
 	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0), on = 1;
 	union wf_sockaddr any = wf_sockaddr_any(AF_INET);
@@ -267,11 +267,11 @@ static int listen_at(uint16_t port)
 	return err;
 }
 
-static int start(struct server *s)
+static int server_start(struct server *s)
 {
 	int err;
 
-	s->listener = listen_at((uint16_t)verbs_params.name_server_port);
+	s->listener = server_listen_at((uint16_t)verbs_params.name_server_port);
 	if (s->listener < 0)
 		return s->listener;
 	s->end = eventfd(0, EFD_CLOEXEC);
@@ -280,7 +280,7 @@ static int start(struct server *s)
 	for (int i = 0; i < CLIENTS; i++)
 		s->clients[i].fd = -1;
 	if (!err)
-		err = -pthread_create(&s->thread, NULL, serve, s);
+		err = -pthread_create(&s->thread, NULL, server_serve, s);
 	if (!err)
 		return 0;
 	if (s->end >= 0)
@@ -290,10 +290,10 @@ static int start(struct server *s)
 }
 
 /* Called with lock held. */
-static int open_server(void)
+static int server_open(void)
 {
 	struct server *s = calloc(1, sizeof(*s));
-	int err = s ? start(s) : -FI_ENOMEM;
+	int err = s ? server_start(s) : -FI_ENOMEM;
 
 	if (err)
 		free(s);
@@ -308,7 +308,7 @@ int verbs_ns_serve(void)
 
 	(void)pthread_mutex_lock(&lock);
 	if (!server)
-		err = open_server();
+		err = server_open();
 	if (!err)
 		users++;
 	(void)pthread_mutex_unlock(&lock);
@@ -316,7 +316,7 @@ int verbs_ns_serve(void)
 }
 
 /* Called with lock held. */
-static void close_server(struct server *s)
+static void server_close(struct server *s)
 {
 	const uint64_t one = 1;
 
@@ -324,9 +324,9 @@ static void close_server(struct server *s)
 	(void)wf_sys_join(s->thread);
 	for (int i = 0; i < CLIENTS; i++)
 		if (s->clients[i].fd >= 0)
-			drop(&s->clients[i]);
+			server_drop(&s->clients[i]);
 	while (!wf_list_empty(&s->entries))
-		forget(s, wf_list_entry(s->entries.next, struct entry, link));
+		server_forget(s, wf_list_entry(s->entries.next, struct entry, link));
 	(void)wf_sys_close(s->listener);
 	(void)wf_sys_close(s->end);
 	free(s);
@@ -336,7 +336,7 @@ void verbs_ns_stop(void)
 {
 	(void)pthread_mutex_lock(&lock);
 	if (!--users) {
-		close_server(server);
+		server_close(server);
 		server = NULL;
 	}
 	(void)pthread_mutex_unlock(&lock);

@@ -35,7 +35,7 @@ void verbs_ud_free(struct verbs_ep *ep)
 	ep->ud = NULL;
 }
 
-static int read_own(struct verbs_ep *ep, struct verbs_ud_name *name)
+static int ud_read_own(struct verbs_ep *ep, struct verbs_ud_name *name)
 {
 	const struct verbs_device *device = ep->domain->device;
 	__be16 pkey;
@@ -59,7 +59,7 @@ int verbs_ud_to_rts(struct verbs_ep *ep)
 	return err ? err : verbs_qp_modify(ep, &attr, IBV_QP_STATE | IBV_QP_SQ_PSN);
 }
 
-static int open_kept(struct verbs_ep *ep)
+static int ud_open_kept(struct verbs_ep *ep)
 {
 	struct verbs_restart *restart = &ep->ud->restart;
 
@@ -70,12 +70,12 @@ static int open_kept(struct verbs_ep *ep)
 
 int verbs_ud_enable(struct verbs_ep *ep)
 {
-	int err = open_kept(ep);
+	int err = ud_open_kept(ep);
 
 	if (!err)
 		err = verbs_ud_to_rts(ep);
 	if (!err)
-		err = read_own(ep, &ep->ud->name);
+		err = ud_read_own(ep, &ep->ud->name);
 	if (err)
 		return err;
 	/* release: a thread that loads it posts to a complete queue pair. */
