@@ -141,8 +141,8 @@ static void owner_init(void)
 	}
 }
 
-/* The tag of other entry @i: bit 40 is set, so no timed receive or message matches it.
- */
+/* The tag of other entry @i: bit 40 is set, so no timed receive or message matches
+ * it. */
 static uint64_t other_tag(size_t i)
 {
 	return (UINT64_C(1) << 40) + (uint64_t)i * 0x100;

@@ -341,8 +341,8 @@ static void copy_iterations(const struct pair *pair, void *arg, size_t count)
 			} else {
 				if (at >= slots)
 					await(other, at - slots + 1);
-				/* The receiver's kind of copy is what is asked about.
-				 */
+				/* The receiver's kind of copy is what is asked
+				 * about. */
 				memcpy(slot, part, w->chunk);
 			}
 			tell(own, at + 1);

@@ -3,8 +3,7 @@
 #define TESTS_RDM_END_H
 
 /* An endpoint of type FI_EP_RDM with the objects that it needs, by the public
- * interface.
- */
+ * interface. */
 #include <netinet/in.h>
 #include <setjmp.h>
 #include <stdarg.h>

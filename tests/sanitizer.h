@@ -24,8 +24,8 @@
 
 /* For processes that end with objects open, on purpose: what they have allocated is no
  * leak, whichever thread did it, so __lsan_disable() is not enough. LeakSanitizer asks
- * the hook when the process ends. Weak: of one process, though many files include it.
- */
+ * the hook when the process ends. Weak: of one process, though many files include
+ * it. */
 #if ADDRESS_SANITIZER
 int __lsan_is_turned_off(void);
 __attribute__((weak)) int sanitizer_ends_open;

@@ -218,8 +218,8 @@ const char *reason_text(const struct reason *reason, char *buf, size_t size)
 	possible += strlen(before) - 3;
 	end = strchr(possible, '(');
 	end = end ? end : possible + strlen(possible);
-	/* One value of an enumeration is possible: it says more than what is missing.
-	 */
+	/* One value of an enumeration is possible: it says more than what is
+	 * missing. */
 	if (!memchr(possible, ',', (size_t)(end - possible)) ||
 		!reasons_write_missing(asked + strlen(before_asked) - 3, possible, end,
 			missing, sizeof(missing)))

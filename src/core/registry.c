@@ -78,8 +78,8 @@ bool wf_registry_has_dl(const void *dl)
 	return false;
 }
 
-/* Delete the parameters before cleanup, after which the provider's memory may be gone.
- */
+/* Delete the parameters before cleanup, after which the provider's memory may be
+ * gone. */
 static void registry_clean_up(struct fi_provider *prov)
 {
 	wf_params_forget(prov);

@@ -51,8 +51,8 @@ static bool stand_in_fits(const struct wf_stand_in *row, const struct fi_info *h
 	return false;
 }
 
-/* Translate the hints for the base: replace names of the stand-in by the base's names.
- */
+/* Translate the hints for the base: replace names of the stand-in by the base's
+ * names. */
 static int stand_in_translate(const struct wf_stand_in *row, struct fi_info *hints)
 {
 	struct fi_fabric_attr *fabric = hints->fabric_attr;

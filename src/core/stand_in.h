@@ -21,8 +21,8 @@ struct wf_stand_in {
 	uint32_t protocol;
 };
 
-/* Rows of one name stand together. builtin.c has the table; it ends with a NULL name.
- */
+/* Rows of one name stand together. builtin.c has the table; it ends with a NULL
+ * name. */
 extern const struct wf_stand_in wf_stand_ins[];
 
 /* Register the stand-ins whose name is free and whose base exists. Called once, after

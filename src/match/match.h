@@ -75,8 +75,8 @@ struct wf_match_entry {
 	uint32_t hash;                /* hash of its key in the table of its group */
 };
 
-/* At the beginning of the object of a message. There may be millions, so it is small.
- */
+/* At the beginning of the object of a message. There may be millions, so it is
+ * small. */
 struct wf_match_message {
 	/* Node in wf_match.first; node.after is 0: not in that index. */
 	struct wf_match_compact_node node;

@@ -25,11 +25,13 @@ struct T() {
 	 * are in @buckets already. */
 	T_LINK *old;
 	uint32_t mask, old_mask, moved;
-	uint32_t keys;               /* number of rings */
-	uint32_t grow_at, shrink_at; /* numbers of keys above and below which to resize */
-	uint64_t ignore;             /* bits of tags that are not compared */
-	uint64_t any; /* 0: sources are compared; UINT64_MAX: they are not */
-	const struct wf_handles *handles; /* handles of the nodes; NULL if links are pointers */
+	uint32_t keys; /* number of rings */
+	uint32_t grow_at,
+		shrink_at; /* numbers of keys above and below which to resize */
+	uint64_t ignore;   /* bits of tags that are not compared */
+	uint64_t any;      /* 0: sources are compared; UINT64_MAX: they are not */
+	const struct wf_handles
+		*handles; /* handles of the nodes; NULL if links are pointers */
 	T_LINK few[WF_MATCH_FEW_BUCKETS]; /* the buckets of a small table */
 };
 
@@ -81,8 +83,8 @@ static inline bool T(_same)(
 	return !(T_KEYED ? tags | addrs : (tags & ~t->ignore) | (addrs & ~t->any));
 }
 
-/* The first node with the key (@tag, @addr) in the bucket that begins with @link, or 0.
- */
+/* The first node with the key (@tag, @addr) in the bucket that begins with @link, or
+ * 0. */
 static inline T_LINK T(_search)(
 	const struct T() * t, T_LINK link, uint64_t tag, uint64_t addr)
 {
@@ -175,8 +177,8 @@ static inline bool T(_is_first)(const struct T() * t, T_LINK link)
 	return T_AT(t, link)->next != link;
 }
 
-/* The reference to @link, the first of its ring: a bucket, or the next of another node.
- */
+/* The reference to @link, the first of its ring: a bucket, or the next of another
+ * node. */
 static inline T_LINK *T(_holder)(const struct T() * t, T_LINK link, uint32_t hash)
 {
 	T_LINK *holder = T(_bucket)(t, hash);

@@ -27,8 +27,8 @@
 
 /* Up to this number of messages are compared one by one, without an index. */
 #define SHORT 4
-/* An index is idle if it was not used while this number of receives and messages came.
- */
+/* An index is idle if it was not used while this number of receives and messages
+ * came. */
 #define IDLE 4096
 /* Number of messages that an idle index gives back when another index grows by one, */
 #define RETREAT_SLOWLY 2

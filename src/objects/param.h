@@ -40,8 +40,8 @@ struct wf_param_fixed {
 	const char *help;
 };
 
-/* Register @count such parameters, and log each that has another value, one line each.
- */
+/* Register @count such parameters, and log each that has another value, one line
+ * each. */
 void wf_params_read_fixed(
 	struct fi_provider *prov, const struct wf_param_fixed *params, size_t count);
 

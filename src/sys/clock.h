@@ -32,8 +32,8 @@ static inline uint64_t wf_deadline_ns(int timeout_ms)
 			      : wf_now_ns() + (uint64_t)timeout_ms * 1000000u;
 }
 
-/* Milliseconds until @deadline_ns, rounded up so that no wait ends early; -1: forever.
- */
+/* Milliseconds until @deadline_ns, rounded up so that no wait ends early; -1:
+ * forever. */
 static inline int wf_remaining_ms(uint64_t deadline_ns)
 {
 	uint64_t now, left_ms;

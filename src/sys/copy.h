@@ -58,8 +58,8 @@ static inline void wf_copy_stream(void *to, const void *from, size_t len)
 /* copy.c: memcpy without string instructions. At least WF_COPY_STRING_MIN bytes. */
 void wf_copy_vectors(void *to, const void *from, size_t len);
 
-/* The C library uses string instructions for blocks of about this many bytes and more.
- */
+/* The C library uses string instructions for blocks of about this many bytes and
+ * more. */
 enum { WF_COPY_STRING_MIN = 1024 };
 
 /*

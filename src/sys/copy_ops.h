@@ -7,8 +7,8 @@
 #include "sys/compiler.h"
 
 /* Copy a table of operations to @to, which has @capacity bytes. The first member of a
- * table is its size; bytes beyond it become zero, bytes beyond @capacity are dropped.
- */
+ * table is its size; bytes beyond it become zero, bytes beyond @capacity are
+ * dropped. */
 static inline void wf_copy_ops(void *to, const void *from, size_t capacity)
 {
 	size_t size = WF_MIN(*(const size_t *)from, capacity);

@@ -26,8 +26,8 @@ int wf_epoll(void);
 /* For calls that open a descriptor: did @fd fail for want of descriptors, and was the
  * limit raised? Then the call may be tried again. */
 bool wf_fds_is_short(int fd);
-/* Raise the limit if @fd, which was just opened, shows that few descriptors are left.
- */
+/* Raise the limit if @fd, which was just opened, shows that few descriptors are
+ * left. */
 void wf_fds_note(int fd);
 
 /*
@@ -48,8 +48,8 @@ bool wf_fds_refuse(int listener, int *spare);
  * until it executes a program or ends.)
  */
 int wf_fds_own(int fd);
-/* Called once, by sys/forks.c: forks are noticed from then on. A positive errno or 0.
- */
+/* Called once, by sys/forks.c: forks are noticed from then on. A positive errno or
+ * 0. */
 int wf_fds_watch_forks(void);
 void wf_fds_close(int fd);
 

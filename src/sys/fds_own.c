@@ -22,8 +22,8 @@ struct fd_bits {
 	size_t count; /* number of bits that are set */
 };
 
-/* Guards the sets. Held while a process forks, so that the child finds them consistent.
- */
+/* Guards the sets. Held while a process forks, so that the child finds them
+ * consistent. */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct fd_bits owned;  /* a forked child closes these */
 static struct fd_bits epolls; /* epoll descriptors, which a forked child replaces */

@@ -10,8 +10,8 @@ uint32_t wf_fork_depth;
 
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 static int err;
-/* Guards @hooks. Held while a process forks, so that the child finds them consistent.
- */
+/* Guards @hooks. Held while a process forks, so that the child finds them
+ * consistent. */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct wf_list hooks = { &hooks, &hooks };
 
@@ -97,8 +97,8 @@ int wf_fork_hook_add(
 
 void wf_fork_hook_remove(struct wf_fork_hook *hook)
 {
-	/* Not the link, which others that are added and removed beside it write, too.
-	 */
+	/* Not the link, which others that are added and removed beside it write,
+	 * too. */
 	if (!hook->in_child)
 		return;
 	(void)pthread_mutex_lock(&lock);

@@ -44,8 +44,8 @@ static inline bool wf_patience_ends(struct wf_patience *patience)
 }
 
 /* Check whether to yield, and do so. @stamp: a number that differs after each poll that
- * finds something; @moved: progress was made meanwhile that does not change the stamp.
- */
+ * finds something; @moved: progress was made meanwhile that does not change the
+ * stamp. */
 void wf_give_way(struct wf_patience *patience, unsigned int stamp, bool moved);
 
 #endif

@@ -91,8 +91,8 @@ WF_INLINE void wf_unlock(struct wf_lock *lock)
 		wf_gate_leave(lock->gate);
 		return;
 	}
-	/* Loaded before the release, because another thread may free the lock after it.
-	 */
+	/* Loaded before the release, because another thread may free the lock after
+	 * it. */
 	sleepers = atomic_load_explicit(&lock->sleepers, memory_order_relaxed);
 	atomic_store_explicit(&lock->held, 0, memory_order_release);
 	if (wf_unlikely(sleepers))

@@ -85,8 +85,8 @@ static bool mapping_is_file(const struct wf_mapping *mapping, const struct stat 
 }
 
 /* Open the file at @path if it is the mapped one. Another file, which may have effects
- * when it is opened, is opened only if it takes the place of the mapped one meanwhile.
- */
+ * when it is opened, is opened only if it takes the place of the mapped one
+ * meanwhile. */
 static int mapping_open_at(
 	const struct wf_mapping *mapping, const char *path, bool writable)
 {

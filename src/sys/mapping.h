@@ -28,8 +28,8 @@ int wf_mapping_find(pid_t pid, uint64_t addr, size_t len, struct wf_mapping *ret
 
 /* A new descriptor of the file that process @pid has mapped, close-on-exec, for
  * reading, and for writing if @writable: opened through a descriptor that the process
- * has, or through the mapping if the kernel permits that. -ENOENT: neither is possible.
- */
+ * has, or through the mapping if the kernel permits that. -ENOENT: neither is
+ * possible. */
 int wf_mapping_open(pid_t pid, const struct wf_mapping *mapping, bool writable);
 
 #endif

@@ -49,8 +49,8 @@ struct wf_pool {
 	/* Slabs with free objects, by slab->link: those in use first, the last used at
 	 * the head; empty ones last. */
 	struct wf_list partial;
-	/* Bytes of empty slabs; points to @own, or to a count that several pools share.
-	 */
+	/* Bytes of empty slabs; points to @own, or to a count that several pools
+	 * share. */
 	size_t *kept;
 	size_t own;                 /* kept bytes, unless pools share the count */
 	struct wf_handles *handles; /* NULL: objects have no handles */
@@ -87,8 +87,8 @@ void wf_pool_init_handles(struct wf_pool *pool, size_t object_size, size_t *kept
 /* Free all memory, also that of objects in use. */
 void wf_pool_done(struct wf_pool *pool);
 
-/* Allocate an object: uninitialised, aligned for any type of its size. NULL: no memory.
- */
+/* Allocate an object: uninitialised, aligned for any type of its size. NULL: no
+ * memory. */
 void *wf_pool_get(struct wf_pool *pool);
 
 /* Free an object that wf_pool_get(@pool) returned. */

@@ -16,8 +16,7 @@
 
 /* Make memory of @size bytes, all zero. @name, at most 32 bytes, is shown in
  * /proc/PID/maps, and readers have to know it. A forked child does not have the
- * mapping.
- */
+ * mapping. */
 int wf_sealed_new(const char *name, size_t size, int *ret_fd, void **ret_mem);
 
 /* Make a file in memory that all processes that get its descriptor may write, of @size

@@ -67,8 +67,8 @@ static int shm_file_create_object(struct wf_shm *shm)
 	fd = shm_open(shm->name, O_RDWR | O_CREAT | O_EXCL, 0600);
 	if (fd < 0)
 		return -errno;
-	/* Before this lock is held another process may take the object for a leftover.
-	 */
+	/* Before this lock is held another process may take the object for a
+	 * leftover. */
 	ret = shm_file_lock_byte(fd, BYTE_ATTACHED, F_WRLCK, false);
 	if (!ret)
 		ret = shm_file_check_owner(fd);

@@ -120,8 +120,8 @@ _Noreturn void cf_skip(const char *format, ...) __attribute__((format(printf, 1,
 			SKIP("needs API %d.%d", major, minor);                         \
 	} while (0)
 
-/* FI_LOCAL_MR, whose name gives a deprecation warning: FI_MR_LOCAL before version 1.5.
- */
+/* FI_LOCAL_MR, whose name gives a deprecation warning: FI_MR_LOCAL before version
+ * 1.5. */
 #define CF_LOCAL_MR (1ULL << 55)
 
 #define CF_COUNT(array) (sizeof(array) / sizeof((array)[0]))
@@ -311,8 +311,8 @@ void cf_close_region(struct cf_region *region);
 /* Call fi_cq_read until there is an entry; fails on an error entry or after the time
  * limit. */
 void cf_cq_wait(struct fid_cq *cq, void *entry);
-/* Like cf_cq_wait, for @context. Returns the flags, which every format but CONTEXT has.
- */
+/* Like cf_cq_wait, for @context. Returns the flags, which every format but CONTEXT
+ * has. */
 uint64_t cf_cq_wait_for(struct fid_cq *cq, const void *context);
 /* Like cf_cq_wait, for an error entry; fails if a success arrives. */
 void cf_cq_wait_err(struct fid_cq *cq, struct fi_cq_err_entry *entry);
@@ -329,8 +329,8 @@ void cf_arm(struct cf_env *env, struct fid_cq *cq);
 /* Make progress at both sides of the open pair, as applications with manual progress
  * do. */
 void cf_progress(void);
-/* Repeat @call while it returns -FI_EAGAIN, making progress of @cq and the open pair.
- */
+/* Repeat @call while it returns -FI_EAGAIN, making progress of @cq and the open
+ * pair. */
 #define CF_RETRY(cq, call)                                                             \
 	do {                                                                           \
 		uint64_t deadline_ = cf_now_ms() + CF_TIMEOUT_MS;                      \
@@ -349,8 +349,8 @@ void cf_progress(void);
 void cf_post_recv(struct cf_env *env, void *buf, size_t len, void *context);
 void cf_post_send(struct cf_env *env, const void *buf, size_t len, void *context);
 /* Post @count receives on side 1, at most 8, for small messages of which only the
- * sender is checked, because some transports do not keep a message without a receive.
- */
+ * sender is checked, because some transports do not keep a message without a
+ * receive. */
 void cf_post_recvs(struct cf_env *env, size_t count);
 /* Send @len bytes of a pattern from side 0 to side 1 and check what arrives. */
 void cf_exchange(struct cf_env *env, size_t len);

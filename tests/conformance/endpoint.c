@@ -226,8 +226,8 @@ static void and_messages(struct fi_info *hints)
 	hints->caps = FI_MSG | FI_RMA;
 }
 
-/* A pair of which side 1 reads and writes memory only, and has a queue for that alone.
- */
+/* A pair of which side 1 reads and writes memory only, and has a queue for that
+ * alone. */
 static void open_one_sided(struct cf_env *env)
 {
 	struct fi_info *hints = cf_hints(), *info;

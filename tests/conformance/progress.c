@@ -55,8 +55,8 @@ static void data_arrives_without_any_call(void)
 	void *seen;
 
 	need_auto();
-	/* The same page is mapped twice: one mapping to receive into, one to read from.
-	 */
+	/* The same page is mapped twice: one mapping to receive into, one to read
+	 * from. */
 	CHECK(fd >= 0 && ftruncate(fd, (off_t)page) == 0);
 	in = mmap(NULL, page, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 	seen = mmap(NULL, page, PROT_READ, MAP_SHARED, fd, 0);

@@ -60,8 +60,8 @@ static void succeed(struct node *node)
 	CHECK(got == 1);
 }
 
-/* When all are open, each receives a message if it has no hub, or sends one to the hub.
- */
+/* When all are open, each receives a message if it has no hub, or sends one to the
+ * hub. */
 static void crowd(void *arg)
 {
 	static struct node nodes[PEERS];

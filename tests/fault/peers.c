@@ -482,8 +482,8 @@ static void crossed_connects(void)
 /* ---- random cycles ---- */
 
 /* A server with clients that connect, exchange messages and are killed or close,
- * repeatedly. Every client that lives gets an answer. FAULT_CYCLES: how many clients.
- */
+ * repeatedly. Every client that lives gets an answer. FAULT_CYCLES: how many
+ * clients. */
 static void visitor(void *arg)
 {
 	struct service *service = arg;

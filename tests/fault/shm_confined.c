@@ -375,8 +375,8 @@ static void talk_when_full(void *arg)
 	partner_close(&p);
 }
 
-/* Endpoints that were opened in time; what their first connection needs is not there.
- */
+/* Endpoints that were opened in time; what their first connection needs is not
+ * there. */
 static void dev_shm_fills_up(void)
 {
 	struct filler f = { .me = 0 };

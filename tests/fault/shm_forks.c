@@ -225,8 +225,8 @@ static pid_t hear_of_forker(struct forker *f, struct node *hub)
 	return pid;
 }
 
-/* Operations that wait for it end, although its child holds all inherited descriptors.
- */
+/* Operations that wait for it end, although its child holds all inherited
+ * descriptors. */
 static void outlive(struct node *hub, fi_addr_t to, pid_t pid)
 {
 	static uint8_t large[1 << 20];

@@ -234,8 +234,8 @@ static void hear(struct partner *p, void *buf, size_t len, uint64_t tag)
 	CHECK(entry.len == len);
 }
 
-/* A message, a write, and a read of the same length, in buffers that are not aligned.
- */
+/* A message, a write, and a read of the same length, in buffers that are not
+ * aligned. */
 static void huge_source(struct huge *h, uint8_t *buf)
 {
 	static struct fi_context2 context;

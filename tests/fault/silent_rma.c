@@ -102,8 +102,8 @@ static uint8_t *shared_memory(int *ret_fd)
 static uint8_t out[LEN], in[LEN];
 static struct fi_context2 context;
 
-/* An operation of @count segments of @len bytes, each behind a gap of the same length.
- */
+/* An operation of @count segments of @len bytes, each behind a gap of the same
+ * length. */
 static void access_some(struct node *node, fi_addr_t to, bool reads, uint64_t key,
 	uint64_t at, size_t len, size_t count)
 {
@@ -276,8 +276,8 @@ static void a_target_that_hesitates(void)
 		for (unsigned int i = 0; i < WRITES; i++) {
 			value = round * WRITES + i;
 			memcpy(out + 8 * i, &value, sizeof(value));
-			/* From different places, as writes that wait may be read late.
-			 */
+			/* From different places, as writes that wait may be read
+			 * late. */
 			CHECK_OK(fi_write(node.ep, out + 8 * i, 8, NULL, to, 0, PRIVATE,
 				&context));
 		}

@@ -681,8 +681,8 @@ static void a_stranger_says_hello_often(void **state)
 	rdm_end_close(&other.end);
 }
 
-/* A name that leads nowhere is forgotten: the number is free for the one whose it is.
- */
+/* A name that leads nowhere is forgotten: the number is free for the one whose it
+ * is. */
 static void a_sender_that_is_not_there(void **state)
 {
 	time_t deadline = now_s() + PATIENCE_S;

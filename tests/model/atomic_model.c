@@ -14,8 +14,8 @@
 		*t = *t - *o;                                                          \
 		break
 
-/* Integers wrap, which C defines for unsigned ones of at least the size of int alone.
- */
+/* Integers wrap, which C defines for unsigned ones of at least the size of int
+ * alone. */
 #define WIDE(x) ((unsigned __int128)(x))
 #define ARITHMETIC_INTEGER(o, t)                                                       \
 	case FI_SUM:                                                                   \

@@ -214,8 +214,8 @@ static long wants_crc(const struct effect *effect)
 	return cts.ext.wants_seals;
 }
 
-/* What the flows of the endpoint do on a loss, which tests/unit/rxd/flow_test.c shows.
- */
+/* What the flows of the endpoint do on a loss, which tests/unit/rxd/flow_test.c
+ * shows. */
 static long is_westwood(const struct effect *effect)
 {
 	struct rdm_end end;

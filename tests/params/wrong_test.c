@@ -73,8 +73,8 @@ struct variable {
 	enum fi_param_type type;
 };
 
-/* The variables, as another process lists them: this one makes no call of the library.
- */
+/* The variables, as another process lists them: this one makes no call of the
+ * library. */
 static size_t list(struct variable *ret)
 {
 	int fd[2], status;

@@ -52,8 +52,7 @@ struct coll_options {
 };
 
 /* Open @count nodes, each with the addresses of all but strangers. @options may be
- * NULL.
- */
+ * NULL. */
 struct coll_rig *coll_rig_open(unsigned int count, const struct coll_options *options);
 void coll_rig_close(struct coll_rig *rig);
 /* Close a node before the other nodes. */

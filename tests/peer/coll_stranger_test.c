@@ -200,8 +200,7 @@ static void close_rig(struct coll_rig *rig)
 }
 
 /* Each message of a join and of operations comes after forged ones with its tag.
- * COL-003
- */
+ * COL-003 */
 static void forged_messages_are_not_taken(void **state)
 {
 	struct coll_rig *rig = open_rig(hear_sendmsg);
@@ -245,8 +244,8 @@ static struct control control(
 	};
 }
 
-/* Abort with the receiver's secret, and without, at each member in each other's name.
- */
+/* Abort with the receiver's secret, and without, at each member in each other's
+ * name. */
 static void send_aborts(unsigned int from)
 {
 	for (uint32_t i = 0; i < MEMBERS; i++)

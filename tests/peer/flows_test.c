@@ -377,8 +377,8 @@ static void user_ids(void **state)
 	unsigned char buf[2][8];
 
 	rig = rig_open((struct rig_options){ .av_flags = FI_AV_USER_ID });
-	/* The address is inserted, but the owner does not know it before it has an id.
-	 */
+	/* The address is inserted, but the owner does not know it before it has an
+	 * id. */
 	rig_tsend(rig, 0, 1, 10, 8);
 	rig_until_queued(rig, 1);
 	assert_int_equal(

@@ -264,8 +264,8 @@ static void has_no_atomics(void **state)
 		fi_query_atomic(domain, FI_UINT64, FI_SUM, &attr, 0), -FI_ENOSYS);
 }
 
-/* A sub-region must be inside the region, whether or not a member checks it (MR-035).
- */
+/* A sub-region must be inside the region, whether or not a member checks it
+ * (MR-035). */
 static void parts_are_inside(void **state)
 {
 	static char memory[256];

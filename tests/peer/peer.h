@@ -15,8 +15,8 @@
 struct peer_test_ops {
 	/* The next message that @ep receives ends with @err (positive). */
 	void (*fail_next)(struct fid_ep *ep, int err);
-	/* Number of completions that the owner's CQ has refused, in the whole process.
-	 */
+	/* Number of completions that the owner's CQ has refused, in the whole
+	 * process. */
 	unsigned long (*refused)(void);
 };
 

@@ -141,8 +141,8 @@ void side_open(struct side *side, const char *provider, struct owner *owner,
 	open_ep(side, options->cq_flags);
 }
 
-/* Open another endpoint, with a context of its own, instead of the one that was closed.
- */
+/* Open another endpoint, with a context of its own, instead of the one that was
+ * closed. */
 void side_reopen_ep(struct side *side)
 {
 	open_srx(side);

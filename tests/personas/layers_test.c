@@ -12,8 +12,8 @@ static void hints_for(struct persona *p, enum fi_ep_type type, const char *name)
 	p->hints->fabric_attr->prov_name = strdup(name);
 }
 
-/* ofi_rxm asks for receives in a shared context, more than a connection gets unasked.
- */
+/* ofi_rxm asks for receives in a shared context, more than a connection gets
+ * unasked. */
 static void rxm(void **state)
 {
 	struct persona p = { 0 };

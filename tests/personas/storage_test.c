@@ -108,8 +108,8 @@ static void mercury(void **state)
 	}
 }
 
-/* A user gives an interface: it is the name of the domain, and its address the source.
- */
+/* A user gives an interface: it is the name of the domain, and its address the
+ * source. */
 static void mercury_on_an_interface(void **state)
 {
 	const struct transport *t = &transports[2];

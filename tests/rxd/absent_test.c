@@ -66,8 +66,8 @@ static void send_one(fi_addr_t to)
 }
 
 /* All messages that are complete when the endpoint is closed reach the peer, although
- * it does not run before the endpoint has gone: they are more than the windows allow.
- */
+ * it does not run before the endpoint has gone: they are more than the windows
+ * allow. */
 static void a_stopped_peer_gets_all(void)
 {
 	struct sockaddr_in addr;

@@ -105,8 +105,8 @@ static void a_name_without_an_address(void **state)
 	rdm_end_close(&env);
 }
 
-/* All bits of an index are random: of 64, each bit is sometimes set and sometimes not.
- */
+/* All bits of an index are random: of 64, each bit is sometimes set and sometimes
+ * not. */
 static void indices_are_random(void **state)
 {
 	enum { COUNT = 64 };

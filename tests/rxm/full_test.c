@@ -98,8 +98,8 @@ static void a_full_queue_delays_only(void **state)
 	close_pair();
 }
 
-/* The same from the first post of a connection on: its buffers, and the first credits.
- */
+/* The same from the first post of a connection on: its buffers, and the first
+ * credits. */
 static void a_queue_is_full_when_a_connection_begins(void **state)
 {
 	enum { FIRST = 40 };

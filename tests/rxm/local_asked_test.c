@@ -194,8 +194,8 @@ static void test_a_wrong_card(void **state)
 	close_far(&far);
 }
 
-/* The proof is true, and nobody has the name: the socket is used after the time limit.
- */
+/* The proof is true, and nobody has the name: the socket is used after the time
+ * limit. */
 static void test_nobody_is_below(void **state)
 {
 	struct far far;

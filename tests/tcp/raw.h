@@ -202,8 +202,8 @@ static inline int raw_connect(const struct sockaddr_in *to)
 	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0), one = 1;
 
 	assert_true(fd >= 0);
-	/* The second piece of a record does not wait until the first is acknowledged.
-	 */
+	/* The second piece of a record does not wait until the first is
+	 * acknowledged. */
 	assert_int_equal(
 		setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof(one)), 0);
 	assert_int_equal(connect(fd, (const void *)to, sizeof(*to)), 0);

@@ -15,8 +15,8 @@ struct rdm {
 	uint16_t next_port;
 };
 
-/* Version of the peer in its request, and in the first bytes of the data in the reply.
- */
+/* Version of the peer in its request, and in the first bytes of the data in the
+ * reply. */
 enum level { VERSION_0, VERSION_1, VERSION_1_BIG, OURS };
 
 /* A peer that says that it listens at @port. */

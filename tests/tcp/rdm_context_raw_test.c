@@ -156,8 +156,8 @@ static void a_rendezvous_names_one_too(void **state)
 	close(fd);
 }
 
-/* An index that does not exist, with each operation, and in records cut at any length.
- */
+/* An index that does not exist, with each operation, and in records cut at any
+ * length. */
 static void others_end_their_connection(void **state)
 {
 	static const char *const texts[] = {

@@ -197,8 +197,7 @@ static void send_driven(struct rdm *rdm, int fd, const uint8_t *at, size_t len)
 
 /* Messages that were matched half-arrived do not count as waiting any more: after more
  * of them than the limit has room for, the next one is kept, and what is behind it
- * read.
- */
+ * read. */
 static void its_memory_is_returned(void **state)
 {
 	enum { LARGE = 300000, ROUNDS = 8 };
@@ -257,8 +256,8 @@ static void one_is_claimed(void **state)
 	assert_alive(rdm);
 }
 
-/* The rest never arrives: a receive of that message fails, and complete messages stay.
- */
+/* The rest never arrives: a receive of that message fails, and complete messages
+ * stay. */
 static void its_connection_is_lost(void **state)
 {
 	struct rdm *rdm = *state;

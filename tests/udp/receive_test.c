@@ -156,8 +156,8 @@ static void test_multi_recv(void **state)
 	assert_ptr_equal(e.op_context, plain);
 	assert_null(e.buf); /* CQ-036 */
 
-	/* Too long for what is left: truncated, then released by an entry of its own.
-	 */
+	/* Too long for what is left: truncated, then released by an entry of its
+	 * own. */
 	post_multi(&node, buf, 50, 0);
 	must_send(&node, node.addr, plain, 60);
 	must_fail(&net, &err);

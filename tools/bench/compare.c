@@ -289,8 +289,8 @@ static void compare_write_csv(const char *name, const struct fb_series both[2])
 		fb_die(FB_EXIT_FAILED, "%s: %s", name, strerror(errno));
 }
 
-/* Give the two libraries different labels, because a file identifies series by label.
- */
+/* Give the two libraries different labels, because a file identifies series by
+ * label. */
 static void compare_name_sides(const struct rounds *rounds, struct fb_series both[2])
 {
 	both[0] = rounds->ours[0];

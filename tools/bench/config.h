@@ -95,8 +95,8 @@ struct fb_config {
 	uint32_t buffers;  /* for each direction; 0: chosen by the window */
 	uint32_t idle;     /* connected peers that are silent */
 	uint32_t timeout_s; /* the run fails after this time without progress */
-	uint32_t progress;  /* enum fi_progress of data; FI_PROGRESS_UNSPEC: by the test
-			     */
+	uint32_t progress;  /* enum fi_progress of data; FI_PROGRESS_UNSPEC: by the
+			     * test */
 	uint64_t count;     /* messages of each size; 0: as many as duration_ns takes */
 	uint64_t batch;     /* messages between two reads of the clock; 0: chosen */
 	uint64_t warmup;    /* warm-up messages of each size; 0: chosen by size */

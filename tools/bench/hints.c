@@ -41,8 +41,8 @@ static struct fi_info *hints_new(
 	hints->domain_attr->threading = c->threading     ? c->threading
 					: c->threads > 1 ? FI_THREAD_COMPLETION
 							 : FI_THREAD_DOMAIN;
-	/* A silent target gets the progress that applications get which ask for none.
-	 */
+	/* A silent target gets the progress that applications get which ask for
+	 * none. */
 	if (c->progress || (!c->sleep && !c->silent))
 		hints->domain_attr->data_progress =
 			c->progress ? c->progress : FI_PROGRESS_MANUAL;

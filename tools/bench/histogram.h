@@ -24,8 +24,7 @@ void fb_histogram_merge(
 	struct fb_histogram *histogram, const struct fb_histogram *more);
 
 /* The value below or at which a @fraction (0 to 1) of all values are; 0 if there is
- * none.
- */
+ * none. */
 uint64_t fb_histogram_at(const struct fb_histogram *histogram, double fraction);
 
 /* The lowest value of a bucket. */

@@ -5,8 +5,8 @@
 #include "say.h"
 #include "worker.h"
 
-/* Operations and their completions. Functions that wait also check that the peer lives.
- */
+/* Operations and their completions. Functions that wait also check that the peer
+ * lives. */
 
 /* Sets w->start and w->injects for w->test. */
 void fb_message_choose(struct fb_worker *w);

@@ -52,8 +52,8 @@ struct fb_address {
 	char addr[256];
 };
 
-/* Opens everything up to the enabled and connected endpoints, on all members at once.
- */
+/* Opens everything up to the enabled and connected endpoints, on all members at
+ * once. */
 void fb_node_open(struct fb_node *node);
 void fb_node_close(struct fb_node *node);
 

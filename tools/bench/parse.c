@@ -9,8 +9,8 @@
 
 enum { WORD_MAX = 64 };
 
-/* Copies the text before @end to @word; @ret_rest is the text behind @end (NULL: none).
- */
+/* Copies the text before @end to @word; @ret_rest is the text behind @end (NULL:
+ * none). */
 static bool parse_cut(
 	const char *text, char end, char word[WORD_MAX], const char **ret_rest)
 {

@@ -74,8 +74,8 @@ static void patterns_await_write(struct fb_worker *w)
 	while (atomic_load_explicit((_Atomic char *)(buf + w->bytes - 1),
 		       memory_order_acquire) != mark)
 		fb_poll(w);
-	/* Bytes before the last one may come later than it: see patterns_check_writes.
-	 */
+	/* Bytes before the last one may come later than it: see
+	 * patterns_check_writes. */
 	if (w->touch && !w->verify)
 		fb_read(w, buf, w->iteration);
 	w->iteration++;

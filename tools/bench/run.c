@@ -36,8 +36,7 @@ struct plan {
 	uint64_t count;   /* iterations of a batch */
 	uint64_t batches; /* 0: one, to find out how long it takes */
 	uint64_t single;  /* whether batches with single iterations alternate with the
-			   * others
-			   */
+			   * others */
 };
 
 /* The work of one thread in a plan. */
@@ -82,8 +81,8 @@ static uint64_t run_clock_cost(void)
 	return least;
 }
 
-/* The time of a batch, from this member's time: for collectives the slowest member's.
- */
+/* The time of a batch, from this member's time: for collectives the slowest
+ * member's. */
 static double run_of_all(struct fb_worker *w, double mine)
 {
 	double all[FB_MEMBERS_MAX];

@@ -43,8 +43,8 @@ _Noreturn void fb_die(int status, const char *format, ...)
 	bench_say(format, args);
 	va_end(args);
 	fflush(stdout);
-	/* Other threads may be in calls of the library, whose destructors would wait.
-	 */
+	/* Other threads may be in calls of the library, whose destructors would
+	 * wait. */
 	_exit(status);
 }
 

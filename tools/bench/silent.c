@@ -98,8 +98,7 @@ void fb_silent_meet(struct fb_worker *w)
 }
 
 /* Begin a batch of the initiator: its time. 0: this is the target, and the batch is
- * over.
- */
+ * over. */
 static uint64_t silent_begin(struct fb_worker *w, uint64_t count)
 {
 	w->iteration += count;

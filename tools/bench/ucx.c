@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Runs two processes of ucx_perftest on this machine for each row; it prints averages.
- */
+/* Runs two processes of ucx_perftest on this machine for each row; it prints
+ * averages. */
 #include "compare.h"
 #include "process.h"
 #include "say.h"

@@ -82,8 +82,8 @@ static uint32_t worker_buffers(const struct fb_config *c, uint32_t slots)
 	return c->buffers > slots ? (c->buffers + slots - 1) / slots * slots : slots;
 }
 
-/* Bytes from one buffer of a lane to the next. Groups have their own buffers (group.c).
- */
+/* Bytes from one buffer of a lane to the next. Groups have their own buffers
+ * (group.c). */
 static size_t worker_lane_stride(
 	const struct fb_node *node, enum fb_test test, uint64_t bytes)
 {

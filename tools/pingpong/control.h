@@ -46,8 +46,8 @@ int pp_control_sync_send(int fd, bool server);
 int pp_control_sync_recv(int fd, bool server);
 
 /* The end of a size. The client sends its count, and the server answers; both receive
- * when pp_control_state says that there is something to read. 0, or a negative errno.
- */
+ * when pp_control_state says that there is something to read. 0, or a negative
+ * errno. */
 int pp_control_count_send(int fd, uint64_t count);
 int pp_control_count_recv(int fd, uint64_t *ret_count);
 int pp_control_count_taken(int fd);

@@ -43,8 +43,8 @@ int pp_wait_sent(struct pp_link *link);
 /* Sends @len bytes of the send buffer, which must be free. */
 int pp_send(struct pp_link *link, size_t len);
 
-/* pp_send, complete only when the peer has the message, so that closing loses nothing.
- */
+/* pp_send, complete only when the peer has the message, so that closing loses
+ * nothing. */
 int pp_send_last(struct pp_link *link, size_t len);
 
 /* Waits for a message; the caller then has to post the next receive. Returns enum

@@ -44,8 +44,8 @@ struct wf_old_entry {
 	} seen; /* the entry in the provider's layout */
 };
 
-/* The pointer to the copy that the provider gets, and the copy behind such a pointer.
- */
+/* The pointer to the copy that the provider gets, and the copy behind such a
+ * pointer. */
 struct fi_peer_rx_entry *wf_old_entry_seen(struct wf_old_entry *copy);
 struct wf_old_entry *wf_old_entry_of(struct fi_peer_rx_entry *seen);
 
@@ -57,8 +57,7 @@ void wf_old_entry_show(struct wf_old_entry *copy, void *peer_context);
 struct wf_old_entry *wf_old_entry_refresh(struct fi_peer_rx_entry *entry);
 
 /* Copy the fields that the provider may have set to the owner's entry. Returns that
- * entry.
- */
+ * entry. */
 struct fi_peer_rx_entry *wf_old_entry_complete(struct fi_peer_rx_entry *seen);
 
 #endif

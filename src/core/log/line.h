@@ -23,8 +23,8 @@ const char *wf_log_prov_name(const struct fi_provider *prov);
 void wf_log_line_begin(struct wf_strbuf *sb, const struct fi_provider *prov,
 	enum fi_log_level level, enum fi_log_subsys subsys, const char *func, int line);
 
-/* Write the text to the descriptor @fd, with a newline at its end, also if it was cut.
- */
+/* Write the text to the descriptor @fd, with a newline at its end, also if it was
+ * cut. */
 void wf_log_line_end(int fd, struct wf_strbuf *sb);
 
 /* Write a whole line to @fd; the other arguments are those of fi_log. */

@@ -97,8 +97,8 @@ static bool conf_add_var(const char *name, const char *value)
 	return true;
 }
 
-/* Read one line of the file. False: the line is neither empty, a comment nor VAR=value.
- */
+/* Read one line of the file. False: the line is neither empty, a comment nor
+ * VAR=value. */
 static bool conf_take_line(char *line)
 {
 	char *name = conf_trim(line), *equals;

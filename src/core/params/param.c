@@ -102,8 +102,8 @@ static struct param *param_find(const struct fi_provider *prov, const char *name
 	return NULL;
 }
 
-/* Add @param; it replaces an older definition by the same provider. params_lock held.
- */
+/* Add @param; it replaces an older definition by the same provider. params_lock
+ * held. */
 static void param_insert(struct param *param)
 {
 	struct param *old = param_find(param->prov, param->name);

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* The calls of fi_collective(3). collective.c includes this and defines STUB and
- * ANSWER.
- */
+ * ANSWER. */
 
 STUB(collective, barrier, ssize_t, ANSWER, struct fid_ep *ep, fi_addr_t coll_addr,
 	void *context)

@@ -54,8 +54,8 @@ WF_INLINE void FN(update)(void *p, T b, T c, void *result, FN(next_fn) * next)
 	if (wf_likely((uintptr_t)p % sizeof(WORD) == 0)) {
 		_Atomic(WORD) *word = p;
 		/* acquire, also below: pairs with the release of another update. A
-		 * thread that sees a count in an element sees the work that it counts.
-		 */
+		 * thread that sees a count in an element sees the work that it
+		 * counts. */
 		WORD old = atomic_load_explicit(word, memory_order_acquire), new_word;
 		T t, n;
 

@@ -130,8 +130,8 @@ static inline size_t wf_av_addrlen(const struct wf_av *av)
 }
 
 /* The index of @addr (a raw address of the AV's format), or FI_ADDR_NOTAVAIL when it is
- * not inserted. Takes the AV's lock only if addresses are being removed concurrently.
- */
+ * not inserted. Takes the AV's lock only if addresses are being removed
+ * concurrently. */
 fi_addr_t wf_av_index(struct wf_av *av, const void *addr, size_t addrlen);
 
 /* What completions report for an index without a user id. */

@@ -22,8 +22,8 @@ uint32_t wf_av_chain_tag(uint64_t hash);
 void wf_av_chain_words(const struct wf_av_table *table, const struct wf_av_slot *slot,
 	uint32_t *words);
 
-/* The number of chains, checked; 0 when the shared memory holds an impossible number.
- */
+/* The number of chains, checked; 0 when the shared memory holds an impossible
+ * number. */
 uint64_t wf_av_chain_count(const struct wf_av_table *table);
 
 void wf_av_chain_link(struct wf_av_table *table, struct wf_av_slot *slot,

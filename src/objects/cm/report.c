@@ -69,8 +69,8 @@ static void report_give_up(
 void wf_pep_report(struct wf_pep *pep, struct wf_cm_request *req,
 	const struct wf_cm_arrival *arrival)
 {
-	/* Added before the event is written: a reader of the event may answer at once.
-	 */
+	/* Added before the event is written: a reader of the event may answer at
+	 * once. */
 	if (!wf_cm_request_add(req, pep, pep->ops->reject))
 		report_give_up(pep, req, "too many wait for an answer");
 	else if (!report_tell(pep, req, arrival) &&

@@ -150,8 +150,8 @@ static int cntr_wait(struct fid_cntr *fid, uint64_t threshold, int timeout_ms)
 	bool expired;
 
 	for (;;) {
-		/* Before the check, so that the counter is checked after the deadline.
-		 */
+		/* Before the check, so that the counter is checked after the
+		 * deadline. */
 		expired = wf_expired(deadline_ns);
 		wf_progress_list_run(&cntr->progress);
 		ticket = wf_wait_arm(&cntr->wait);

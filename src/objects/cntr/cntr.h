@@ -96,8 +96,8 @@ static inline void wf_cntr_tell(struct wf_cntr *cntr)
 	wf_wait_signal(&cntr->wait);
 }
 
-/* Add @n to the owner of an imported counter; an owner of another library counts one.
- */
+/* Add @n to the owner of an imported counter; an owner of another library counts
+ * one. */
 void wf_cntr_add_owner(struct wf_cntr *cntr, uint64_t n);
 
 /* Add @n successes. Locks as for wf_cntr_tell. */
@@ -107,8 +107,8 @@ static inline void wf_cntr_add_n(struct wf_cntr *cntr, uint64_t n)
 		wf_cntr_add_owner(cntr, n);
 		return;
 	}
-	/* release at least: a thread that sees the count sees the data that it counts.
-	 */
+	/* release at least: a thread that sees the count sees the data that it
+	 * counts. */
 	atomic_fetch_add_explicit(&cntr->value, n, memory_order_seq_cst);
 	wf_cntr_tell(cntr);
 }

@@ -37,8 +37,8 @@ static int endpoint_open_av(struct wf_coll *coll, struct wf_coll_port *port)
 	return endpoint_failed(coll, port, "fi_av_open", ret);
 }
 
-/* Is @port that of the first engine, which serves the bootstrap of an offload engine?
- */
+/* Is @port that of the first engine, which serves the bootstrap of an offload
+ * engine? */
 static bool endpoint_intercepts(const struct wf_coll_port *port)
 {
 	return port->coll->port_count > WF_COLL_OFFLOAD &&

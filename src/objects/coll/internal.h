@@ -67,8 +67,8 @@ struct wf_coll_port {
 	struct fid_peer_av peer_av; /* exports, which the engine calls */
 	struct fid_peer_cq peer_cq;
 	struct fid_peer_cntr peer_cntr;
-	/* The engine is of this library: the items of @cq are run without fi_cq_read.
-	 */
+	/* The engine is of this library: the items of @cq are run without
+	 * fi_cq_read. */
 	bool builtin;
 	bool enabled; /* @ep was enabled */
 };
@@ -156,8 +156,8 @@ int wf_coll_join_engine(struct wf_coll_group *group, unsigned int i,
  * @group may not be used afterwards, because the application may close it. */
 void wf_coll_joined(struct wf_coll_group *group, int err);
 
-/* bootstrap.c: initialise the members of @coll for bootstrap exchanges, and free them.
- */
+/* bootstrap.c: initialise the members of @coll for bootstrap exchanges, and free
+ * them. */
 int wf_coll_boots_init(struct wf_coll *coll);
 void wf_coll_boots_done(struct wf_coll *coll);
 /* Join the offload engine's group, by exchanges over the joined group of the first

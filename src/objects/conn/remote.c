@@ -206,8 +206,8 @@ void wf_remotes_forget_removed(struct wf_remotes *remotes)
 	bool all;
 	size_t n;
 
-	/* Read before the list is taken: indices added meanwhile are taken next time.
-	 */
+	/* Read before the list is taken: indices added meanwhile are taken next
+	 * time. */
 	remotes->removals_seq = wf_av_removals_seq(&remotes->removals);
 	do {
 		n = wf_av_removals_take(

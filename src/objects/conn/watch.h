@@ -50,8 +50,8 @@ void wf_watches_done(struct wf_watches *watches);
  * negative errno code. */
 int wf_watch_set(struct wf_watches *watches, struct wf_watch *watch, uint32_t events);
 
-/* Call ready() of the watches that are ready, without blocking. Returns their number.
- */
+/* Call ready() of the watches that are ready, without blocking. Returns their
+ * number. */
 int wf_watches_poll(struct wf_watches *watches);
 
 /* Wake sleepers at @deadline_ns (wf_now_ns time); 0: now; UINT64_MAX: never. */

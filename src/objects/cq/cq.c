@@ -49,8 +49,8 @@ void wf_cq_unexport(struct fid_peer_cq *peer)
 {
 	struct wf_cq *cq = peer->fid.context;
 
-	/* release: pairs with the acquire in cq_close; the peer's accesses come before.
-	 */
+	/* release: pairs with the acquire in cq_close; the peer's accesses come
+	 * before. */
 	atomic_fetch_sub_explicit(&cq->refs, 1, memory_order_release);
 }
 

@@ -98,8 +98,8 @@ void wf_cq_unexport(struct fid_peer_cq *peer);
 void wf_cq_link(struct fid_cq *peer, struct wf_cq *owner);
 
 /* Report sources in completions of the imported queue @peer as @av does (wf_av_report).
- * No-op if @peer is of another library. Called before an operation completes in @peer.
- */
+ * No-op if @peer is of another library. Called before an operation completes in
+ * @peer. */
 void wf_cq_link_sources(struct fid_cq *peer, struct wf_av *av);
 
 static inline struct wf_cq *wf_cq_direct(const struct wf_cq *cq)
@@ -115,8 +115,8 @@ static inline fi_addr_t wf_cq_source(const struct wf_cq *cq, fi_addr_t src)
 	return wf_av_report(cq->direct_av, src);
 }
 
-/* Write an error entry; it is copied with its err_data. 0, or a negative fabric errno.
- */
+/* Write an error entry; it is copied with its err_data. 0, or a negative fabric
+ * errno. */
 ssize_t wf_cq_write_err(struct wf_cq *cq, const struct fi_cq_err_entry *entry);
 
 /* Is there an entry or error to read? For fi_poll and fi_trywait. Takes no lock. */
@@ -137,8 +137,8 @@ int wf_cq_write_slow(struct wf_cq *cq, void *context, uint64_t flags, size_t len
 	void *buf, uint64_t data, uint64_t tag, fi_addr_t src);
 
 /* Write a success into the ring of @cq, which is not imported. -FI_ENOMEM: the ring
- * could not grow. Takes the lock. Always inline: the fast path completes by this, too.
- */
+ * could not grow. Takes the lock. Always inline: the fast path completes by this,
+ * too. */
 WF_INLINE int wf_cq_write_own(struct wf_cq *cq, void *context, uint64_t flags,
 	size_t len, void *buf, uint64_t data, uint64_t tag, fi_addr_t src)
 {

@@ -93,8 +93,8 @@ ssize_t wf_cq_write_err(struct wf_cq *cq, const struct fi_cq_err_entry *entry)
 	return 0;
 }
 
-/* Remove and return the first error; NULL: there is none, or an entry comes before it.
- */
+/* Remove and return the first error; NULL: there is none, or an entry comes before
+ * it. */
 static struct wf_cq_error *err_pop_error(struct wf_cq *cq)
 {
 	struct wf_cq_error *error = NULL;

@@ -5,8 +5,7 @@
 #include "objects/endpoint/endpoint.h"
 
 /* Capabilities that name the directions of data, fi_getinfo(3): transmitting,
- * receiving.
- */
+ * receiving. */
 #define WF_EP_TX_DIRS (FI_SEND | FI_READ | FI_WRITE)
 #define WF_EP_RX_DIRS (FI_RECV | FI_REMOTE_READ | FI_REMOTE_WRITE)
 

@@ -115,8 +115,8 @@ struct wf_ep {
 	atomic_int refs;      /* open groups and contexts; fi_close is refused */
 	unsigned int handles; /* open handles: the endpoint and its aliases */
 	struct wf_transfer *transfer; /* the peer that posts transfers, or NULL */
-	/* Collectives; NULL: the endpoint has none. Constant once the endpoint is open.
-	 */
+	/* Collectives; NULL: the endpoint has none. Constant once the endpoint is
+	 * open. */
 	const struct wf_ep_coll_ops *coll_ops;
 	struct wf_coll *coll;          /* state of @coll_ops */
 	struct wf_ep_cleanup *cleanup; /* for FI_AV_REMOVE_CLEANUP; else NULL */

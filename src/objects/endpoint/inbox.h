@@ -63,8 +63,8 @@ struct wf_inbox_feed {
 /* A message in an inbox. The payload begins at a multiple of 16 bytes, and so does the
  * next message. */
 struct wf_inbox_message {
-	/* Where it came from; NULL: no message, the space up to the end of the memory.
-	 */
+	/* Where it came from; NULL: no message, the space up to the end of the
+	 * memory. */
 	struct wf_inbox_feed *feed;
 	uint32_t len; /* bytes of @payload */
 	_Alignas(16) uint8_t payload[];

@@ -166,8 +166,8 @@ struct wf_xfer_ops {
 
 	/* fi_setname, fi_getname, fi_join (fi_cm(3)); NULL: -FI_ENOSYS. setname is
 	 * called before the endpoint is enabled, join after that. ep->control is held,
-	 * except by a join with FI_COLLECTIVE, which a transport with @collective gets.
-	 */
+	 * except by a join with FI_COLLECTIVE, which a transport with @collective
+	 * gets. */
 	int (*setname)(struct wf_ep *ep, const void *addr, size_t len);
 	int (*getname)(struct wf_ep *ep, void *addr, size_t *len);
 	int (*join)(struct wf_ep *ep, const void *addr, uint64_t flags,

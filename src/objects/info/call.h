@@ -37,8 +37,8 @@ int wf_info_call_match(struct wf_info_call *call, const struct wf_info_ask *ask,
 int wf_info_call_begin(struct wf_info_call *call, const struct wf_prov *prov,
 	uint32_t version, const struct fi_info *hints);
 
-/* Append @info, an answer with all its addresses and names, and take ownership of it.
- */
+/* Append @info, an answer with all its addresses and names, and take ownership of
+ * it. */
 void wf_info_call_add(
 	struct wf_info_call *call, const struct wf_info_ctx *ctx, struct fi_info *info);
 

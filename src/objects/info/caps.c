@@ -64,8 +64,7 @@ static uint64_t caps_possible(const struct wf_info_ctx *ctx)
 }
 
 /* FI_MSG, FI_TAGGED, FI_RMA and FI_ATOMIC without a direction stand for both
- * directions.
- */
+ * directions. */
 static uint64_t caps_with_directions(uint64_t caps)
 {
 	if (caps & (FI_MSG | FI_TAGGED) && !(caps & (FI_SEND | FI_RECV)))

@@ -3,8 +3,8 @@
 
 #include <strings.h>
 
-/* Attributes of the endpoint, and traffic classes, which tx_attr and domain_attr have.
- */
+/* Attributes of the endpoint, and traffic classes, which tx_attr and domain_attr
+ * have. */
 
 #define EP(member) WF_INFO_MEMBER(WF_INFO_EP, struct fi_ep_attr, "ep_attr.", member)
 

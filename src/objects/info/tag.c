@@ -89,8 +89,8 @@ static bool tag_fits(const struct layout *asked, const struct layout *has)
 	return true;
 }
 
-/* Is @format one with a name? Since 2.0 small numbers are; before, all were patterns.
- */
+/* Is @format one with a name? Since 2.0 small numbers are; before, all were
+ * patterns. */
 static bool tag_is_named(const struct wf_info_ctx *ctx, uint64_t format)
 {
 	return ctx->version >= FI_VERSION(2, 0) && format && format < FI_TAG_MAX_FORMAT;

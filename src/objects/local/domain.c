@@ -76,8 +76,8 @@ void wf_local_domain_done(struct wf_local_domain *domain)
 	(void)pthread_mutex_destroy(&domain->lock);
 }
 
-/* Why an endpoint of @below does not support all capabilities of @above; NULL: it does.
- */
+/* Why an endpoint of @below does not support all capabilities of @above; NULL: it
+ * does. */
 static const char *domain_lacks(
 	const struct fi_info *below, const struct fi_info *above)
 {

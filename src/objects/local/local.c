@@ -171,8 +171,8 @@ static int local_enable(struct wf_local *below)
 		ret = local_check_fd(below);
 	if (ret)
 		return ret;
-	/* Sources are indices in the AV above until the application's queue is written.
-	 */
+	/* Sources are indices in the AV above until the application's queue is
+	 * written. */
 	wf_cq_link_sources(below->ep.rx_cq, above->av);
 	wf_cq_link(below->ep.rx_cq, above->rx_cq);
 	wf_cq_link(below->ep.tx_cq, above->tx_cq);

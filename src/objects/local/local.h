@@ -25,8 +25,8 @@ struct wf_local_pace {
 	uint64_t tick; /* time (wf_coarse_ns) of the last full call */
 };
 
-/* The coarse clock is read in one of so many partial calls: a divisor of their number.
- */
+/* The coarse clock is read in one of so many partial calls: a divisor of their
+ * number. */
 enum { WF_LOCAL_CLOCK_INTERVAL = 8 };
 
 /*
@@ -62,8 +62,8 @@ int wf_local_open(struct wf_ep *above, struct wf_local_domain *domain, bool forb
  * none. A control call without locks. */
 void wf_local_close(struct wf_local **at);
 
-/* @below may be NULL, no endpoint, in all functions below but those for its progress.
- */
+/* @below may be NULL, no endpoint, in all functions below but those for its
+ * progress. */
 
 /* Is this process a forked child of the process that opened the endpoint? A child has
  * neither the pages of connections nor the memory of the endpoint below. */

@@ -20,8 +20,8 @@ extern enum wf_local_mode wf_local_mode;
 void wf_local_read_mode(struct fi_provider *tcp);
 
 /* Log for @prov by which transport peers on this machine are reached, and why; called
- * by its fi_getinfo. fi_info --why prints these lines, which start with "transport: ".
- */
+ * by its fi_getinfo. fi_info --why prints these lines, which start with "transport:
+ * ". */
 void wf_local_log_mode(const struct fi_provider *prov);
 
 #endif

@@ -20,8 +20,7 @@ enum { WF_PROOF_NAME = 128 }; /* length of the name of an endpoint, with its NUL
 
 /* Complete before the card is sent that leads to the page. */
 struct wf_page_head {
-	/* Number of the page, for one connection; random, more than WF_PAGE_REFUSED.
-	 */
+	/* Number of the page, for one connection; random, more than WF_PAGE_REFUSED. */
 	uint64_t number;
 	uint64_t instance;
 	/* The directory of shared memory in the process. */

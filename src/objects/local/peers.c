@@ -14,8 +14,8 @@ enum { EXAMINED_MAX = 8 };
 struct wf_local_peer {
 	bool present; /* The peer is in the AV below. */
 	bool leaving; /* The connection has ended; messages of the peer may remain. */
-	/* The source of its messages: its index in the AV above, or FI_ADDR_NOTAVAIL.
-	 */
+	/* The source of its messages: its index in the AV above, or
+	 * FI_ADDR_NOTAVAIL. */
 	fi_addr_t source;
 	fi_addr_t index;        /* the last index that the peer had in the AV above */
 	union wf_sockaddr addr; /* its address in the AV above */
@@ -32,8 +32,7 @@ static void peers_unlock(struct wf_local_peers *peers)
 }
 
 /* Look up @peer, which is at @below, in the AV above. Returns whether its source
- * changed.
- */
+ * changed. */
 static bool peers_find(
 	struct wf_local_peers *peers, struct wf_local_peer *peer, size_t below)
 {
@@ -110,8 +109,8 @@ void wf_local_peers_start(struct wf_local_peers *peers, struct wf_av *av,
 {
 	(void)wf_lock_init(&peers->lock, WF_LOCK_MUTEX);
 	/* The gate, as the AVs have it: calls of the application enter the AV below
-	 * while they hold this lock, and the library's thread takes it inside the gate.
-	 */
+	 * while they hold this lock, and the library's thread takes it inside the
+	 * gate. */
 	wf_lock_set_gate(&peers->lock, av->domain->gate);
 	peers->av = av;
 	peers->below = below;

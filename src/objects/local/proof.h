@@ -71,8 +71,8 @@ enum wf_verdict {
 /* The peer's answer to the own card; the peer can be reached. */
 enum wf_verdict wf_proof_verdict(const struct wf_proof *proof);
 
-/* The peer has mapped the page, or never will: no other process can map it from now on.
- */
+/* The peer has mapped the page, or never will: no other process can map it from now
+ * on. */
 void wf_proof_hide(struct wf_proof *proof);
 /* Free the memory. No-op if there is none. */
 void wf_proof_done(struct wf_proof *proof);

@@ -78,8 +78,8 @@ int wf_lower_ep_bind(struct wf_lower_ep *below, struct fid *object, uint64_t fla
 int wf_lower_ep_import_cq(struct wf_lower_ep *below, struct fid_peer_cq *port,
 	enum fi_cq_format format, uint64_t flags, bool sleeps);
 
-/* Import @cntr and bind it as the counter of @event; @ops as in wf_lower_cntr_import.
- */
+/* Import @cntr and bind it as the counter of @event; @ops as in
+ * wf_lower_cntr_import. */
 int wf_lower_ep_import_cntr(struct wf_lower_ep *below, enum wf_ep_cntr event,
 	struct wf_cntr *cntr, struct fi_ops_cntr_owner *ops);
 

@@ -27,8 +27,8 @@ int wf_lower_find_for(uint32_t oldest, const struct wf_lower_question *question,
 	const struct fi_info *hints, struct fi_info **ret_list);
 
 /* Call fi_getinfo with the version that gave a result of wf_lower_find: @hints is a
- * copy of that result, which the caller changed. 0 or fi_getinfo's negative FI_E code.
- */
+ * copy of that result, which the caller changed. 0 or fi_getinfo's negative FI_E
+ * code. */
 int wf_lower_find_again(const struct fi_info *hints, struct fi_info **ret_list);
 
 #endif

@@ -20,8 +20,8 @@ static inline void wf_lower_ep_poll(const struct wf_lower_ep *below)
 }
 
 /* If has_fd is set, add the descriptors of the endpoint's imported queue to @fds, until
- * the endpoint is closed. 0, also if they were added before, or a negative FI_E code.
- */
+ * the endpoint is closed. 0, also if they were added before, or a negative FI_E
+ * code. */
 int wf_lower_ep_watch(struct wf_lower_ep *below, struct wf_fds *fds);
 
 /* Prepare an endpoint of this library for a sleep on its descriptor: struct

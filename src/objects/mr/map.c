@@ -64,8 +64,8 @@ static void map_rehash(struct wf_mr_map *map, struct wf_mr **buckets, size_t cou
 	map->bucket_count = count;
 }
 
-/* Without memory the table stays as it is, which only makes it slower. @lock is held.
- */
+/* Without memory the table stays as it is, which only makes it slower. @lock is
+ * held. */
 static void map_grow(struct wf_mr_map *map)
 {
 	size_t count = 2 * map->bucket_count;

@@ -9,8 +9,8 @@
  * functions that open all other objects, so this is the highest layer of objects.
  */
 
-/* The fi_provider.fabric callback of a provider, given its description; fi_fabric(3).
- */
+/* The fi_provider.fabric callback of a provider, given its description;
+ * fi_fabric(3). */
 int wf_fabric_open(const struct wf_prov *prov, struct fi_fabric_attr *attr,
 	struct fid_fabric **ret_fabric, void *context);
 

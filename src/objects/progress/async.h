@@ -47,8 +47,8 @@ struct wf_async_item {
 	/* Progress runs of the application, and the thread's; runs free. */
 	_Atomic uint32_t runs;
 	/* The thread's: @runs at its last look, successive looks that left @wanted set,
-	 * and successive looks before each of which the application had done something.
-	 */
+	 * and successive looks before each of which the application had done
+	 * something. */
 	uint32_t seen, skipped, busy;
 };
 

@@ -96,8 +96,8 @@ struct wf_progress_ref {
 	struct wf_progress_ref *next_woken; /* in list->woken; valid while @woken */
 	atomic_bool woken;                  /* pushed to list->woken, not yet taken */
 	bool watched;                       /* the descriptor is in list->epfd */
-	/* at: position in list->refs; uses: wf_progress_list_add calls without a del.
-	 */
+	/* at: position in list->refs; uses: wf_progress_list_add calls without a
+	 * del. */
 	unsigned int at, uses;
 	/* The item's descriptor in list->wait, or -1, and its set there. */
 	int fd;

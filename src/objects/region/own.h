@@ -10,8 +10,8 @@ struct wf_mr_own {
 	struct wf_domain *domain;
 };
 
-/* Fill @mr for the region of @attr, whose calls are @ops, with its key and descriptor.
- */
+/* Fill @mr for the region of @attr, whose calls are @ops, with its key and
+ * descriptor. */
 void wf_mr_own_init(struct wf_mr_own *mr, struct wf_domain *domain,
 	const struct fi_mr_attr *attr, struct fi_ops *ops, uint64_t key, void *desc);
 

@@ -11,8 +11,8 @@ struct wf_cntr;
 int wf_mr_register(struct wf_domain *domain, const struct fi_mr_attr *attr,
 	uint64_t flags, struct fid_mr **ret_mr);
 /* The same under attr->requested_key, also where a provider chooses the keys
- * (FI_MR_PROV_KEY): a layered provider registered the memory below, and has that key.
- */
+ * (FI_MR_PROV_KEY): a layered provider registered the memory below, and has that
+ * key. */
 int wf_mr_register_as(struct wf_domain *domain, const struct fi_mr_attr *attr,
 	uint64_t flags, struct fid_mr **ret_mr);
 
@@ -26,8 +26,8 @@ int wf_mr_check_subregions(const struct wf_domain *domain, const atomic_int *par
 int wf_mr_check_bind(const struct wf_domain *domain, uint64_t mr_flags,
 	const struct wf_cntr *bound, const struct wf_cntr *cntr, uint64_t flags);
 
-/* fi_control FI_GET_RAW_MR of a region with @key, whose remote address starts at @base.
- */
+/* fi_control FI_GET_RAW_MR of a region with @key, whose remote address starts at
+ * @base. */
 int wf_mr_give_raw(const struct wf_domain *domain, uint64_t key, uint64_t base,
 	const struct fi_mr_raw_attr *raw);
 

@@ -7,8 +7,8 @@
 
 /* Filling, posting and withdrawing an entry of a receive context: the inline parts that
  * the general code (post.c, match.c) and the fast paths (fast_post.h,
- * objects/endpoint/life/deliver.h) have in common. The caller holds the context's lock.
- */
+ * objects/endpoint/life/deliver.h) have in common. The caller holds the context's
+ * lock. */
 
 static inline struct wf_srx_entry *wf_srx_entry_of(struct fi_peer_rx_entry *peer)
 {
@@ -85,8 +85,8 @@ static inline void wf_srx_set_buffer(
 	entry->peer.desc[i] = desc;
 }
 
-/* Make @entry a receive with @count buffers, for an operation with @flags and @context.
- */
+/* Make @entry a receive with @count buffers, for an operation with @flags and
+ * @context. */
 static inline void wf_srx_set_receive(
 	struct wf_srx_entry *entry, size_t count, uint64_t flags, void *context)
 {
@@ -183,8 +183,8 @@ static inline bool wf_srx_is_full(const struct wf_srx *srx, const struct wf_op *
 	return wf_unlikely(srx->posted >= srx->size) && !(op->flags & FI_PEER_TRANSFER);
 }
 
-/* Remove a receive without WF_SRX_INDEXED and FI_PEER_TRANSFER from the posted queue.
- */
+/* Remove a receive without WF_SRX_INDEXED and FI_PEER_TRANSFER from the posted
+ * queue. */
 WF_INLINE void wf_srx_dequeue(
 	struct wf_srx *srx, struct wf_match *engine, struct wf_srx_entry *entry)
 {

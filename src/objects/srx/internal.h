@@ -26,8 +26,8 @@ struct wf_srx_entry *wf_srx_find_posted(
 void wf_srx_contexts_done(struct wf_srx *srx);
 
 /* The endpoint that reports results: that of @fid if it is not drained (NULL: no
- * preference), else the one bound first. NULL: no endpoint uses the context any more.
- */
+ * preference), else the one bound first. NULL: no endpoint uses the context any
+ * more. */
 struct wf_srx_sink *wf_srx_reporter(struct wf_srx *srx, struct fid_peer_srx *fid);
 
 /* Write the error entry of a posted receive or multi-receive buffer that ends with @err
@@ -41,8 +41,8 @@ struct fid_peer_srx *wf_srx_fid_of(const struct wf_srx *srx, uint32_t msg);
 /* The entry of @msg if a peer provider keeps a pointer to it, else NULL. */
 struct fi_peer_rx_entry *wf_srx_kept(const struct wf_srx *srx, uint32_t msg);
 
-/* The public entry of @msg, as a copy: valid until the lock is released, in no queue.
- */
+/* The public entry of @msg, as a copy: valid until the lock is released, in no
+ * queue. */
 struct fi_peer_rx_entry wf_srx_view(
 	const struct wf_srx *srx, uint32_t msg, uint64_t type);
 

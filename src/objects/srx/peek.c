@@ -76,8 +76,8 @@ static void peek_discard(struct wf_srx_entry *entry)
 		heads->ops->discarded(heads, data);
 }
 
-/* Take @msg out of the unexpected queue: drop it (FI_DISCARD) or reserve it (FI_CLAIM).
- */
+/* Take @msg out of the unexpected queue: drop it (FI_DISCARD) or reserve it
+ * (FI_CLAIM). */
 static void peek_take_away(struct wf_srx *srx, uint32_t msg, struct wf_srx_entry *blank,
 	const struct wf_op *op)
 {

@@ -107,8 +107,8 @@ ssize_t wf_srx_post(struct wf_srx *srx, const struct wf_op *op)
 	if (wf_unlikely(post_lacks_source(srx, op)))
 		return post_no_source(srx);
 	/* An application that peeks until a message comes reads an answer from the CQ
-	 * each time, and reading available entries makes no progress: make some here.
-	 */
+	 * each time, and reading available entries makes no progress: make some
+	 * here. */
 	if (wf_unlikely(op->flags & FI_PEEK && op->kind == WF_OP_TRECV))
 		post_move_data(srx);
 	wf_lock(srx->lock);

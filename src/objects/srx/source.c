@@ -23,8 +23,8 @@ static uint64_t srx_source_ask(
 	return wf_srx_known(get_addr(&view));
 }
 
-/* A slice of @buffer for a message of @size bytes; NULL: it does not fit, or no memory.
- */
+/* A slice of @buffer for a message of @size bytes; NULL: it does not fit, or no
+ * memory. */
 static struct wf_srx_entry *source_slice_of(
 	struct wf_srx *srx, struct wf_srx_entry *buffer, uint64_t type, size_t size)
 {

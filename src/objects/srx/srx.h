@@ -100,8 +100,8 @@ struct wf_srx_entry {
 	uint32_t slices;
 	bool open;   /* More messages may get slices. */
 	bool queued; /* It is in the posted queue. */
-	/* Positive FI_E code that the end of the buffer is reported with; 0: success.
-	 */
+	/* Positive FI_E code that the end of the buffer is reported with; 0:
+	 * success. */
 	int err;
 	size_t used; /* Bytes at the start of the buffer that slices occupy. */
 	/* The buffer is retired when fewer bytes than this are left:
@@ -144,8 +144,8 @@ struct wf_srx_unexpected {
 	uint32_t kept : 1;
 	uint32_t has_data : 1; /* words[] holds the CQ data. */
 	uint32_t is_long : 1;  /* The length is in words[], not in @len. */
-	/* The payload memory is a block of its own: words[] holds its address and size.
-	 */
+	/* The payload memory is a block of its own: words[] holds its address and
+	 * size. */
 	uint32_t separate : 1;
 	uint32_t note : 4; /* State of the message, for the transport only. */
 	/* CQ data if has_data is set, length if is_long is set, in this order; then the
@@ -195,8 +195,8 @@ static inline size_t wf_srx_payload_size(const struct wf_srx_unexpected *unexp)
  */
 struct wf_srx_sink;
 struct wf_srx_sink_ops {
-	/* A receive failed: write the error entry and add to the counter's error value.
-	 */
+	/* A receive failed: write the error entry and add to the counter's error
+	 * value. */
 	void (*fail)(struct wf_srx_sink *sink, uint64_t op_flags,
 		const struct fi_cq_err_entry *entry);
 	/* Write the answer to a peek; no counter counts it. @src is numbered as in
@@ -291,8 +291,8 @@ struct wf_srx_attr {
 	atomic_size_t *min_multi_recv; /* FI_OPT_MIN_MULTI_RECV in bytes. */
 };
 
-/* Make a context with a lock of its own. 0, or the negative errno code of wf_lock_init.
- */
+/* Make a context with a lock of its own. 0, or the negative errno code of
+ * wf_lock_init. */
 int wf_srx_init(struct wf_srx *srx, const struct wf_srx_attr *attr,
 	enum wf_lock_kind lock_kind);
 /* Make a context that uses @lock, which several contexts share. */
@@ -315,8 +315,8 @@ struct wf_srx_user {
 	uint64_t addr_mask;
 };
 
-/* Initialise the handle @port for @user and put it last into srx->ports. No lock held.
- */
+/* Initialise the handle @port for @user and put it last into srx->ports. No lock
+ * held. */
 void wf_srx_export(
 	struct wf_srx *srx, struct wf_srx_port *port, const struct wf_srx_user *user);
 

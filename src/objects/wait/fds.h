@@ -42,8 +42,8 @@ void wf_fds_init(struct wf_fds *fds);
 /* Free the contents of @fds, which no set follows any more. */
 void wf_fds_done(struct wf_fds *fds);
 
-/* Open the epoll descriptor, unless it is open. The descriptor or a negative FI_E code.
- */
+/* Open the epoll descriptor, unless it is open. The descriptor or a negative FI_E
+ * code. */
 int wf_fds_open(struct wf_fds *fds);
 
 /* Add @fd to the set, or count one more use of it: each add needs one del. 0, or a

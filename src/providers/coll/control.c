@@ -98,8 +98,8 @@ void coll_control_probe(struct coll_group *group, uint32_t rank)
 {
 	struct message message;
 
-	/* One probe at a time is enough: until it has ended, the member is connected.
-	 */
+	/* One probe at a time is enough: until it has ended, the member is
+	 * connected. */
 	if (group->probe || rank >= group->members)
 		return;
 	message = control_message_of(group, rank, CONTROL_PROBE, 0);

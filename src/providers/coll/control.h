@@ -41,8 +41,8 @@ void coll_control_probe(struct coll_group *group, uint32_t rank);
 /* The group is being closed: its probe, if one is under way, ends without effect. */
 void coll_control_forget(struct coll_group *group);
 
-/* Send the abort of the group, with the negative fi_errno @err, to all other members.
- */
+/* Send the abort of the group, with the negative fi_errno @err, to all other
+ * members. */
 void coll_control_abort(struct coll_group *group, int err);
 
 #endif

@@ -115,8 +115,8 @@ static void exchange_take(struct coll_exchange *exchange, const void *data, size
 	exchange_advance(exchange);
 }
 
-/* The exchange that waits for a message like the one that completed @xfer; NULL: none.
- */
+/* The exchange that waits for a message like the one that completed @xfer; NULL:
+ * none. */
 static struct coll_exchange *exchange_find_other(const struct coll_xfer *xfer)
 {
 	wf_list_foreach(link, &xfer->ep->exchanges)

@@ -196,8 +196,8 @@ static void exec_xfer_done(struct coll_xfer *xfer, int err, size_t len, fi_addr_
 	if (!err)
 		err = exec_check_len(xfer, len);
 	coll_xfer_free(xfer);
-	/* While the transfer is counted, failing the group does not free the operation.
-	 */
+	/* While the transfer is counted, failing the group does not free the
+	 * operation. */
 	if (err && !op->err)
 		coll_group_fail(op->group, err);
 	if (is_recv)

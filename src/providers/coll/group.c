@@ -147,8 +147,8 @@ static int group_open_ids(struct coll_ep *ep)
 	return ep->ids ? 0 : -FI_ENOMEM;
 }
 
-/* Give the group an id, in ascending order, so that an id is reused late, and a secret.
- */
+/* Give the group an id, in ascending order, so that an id is reused late, and a
+ * secret. */
 static int group_take_id(struct coll_group *group)
 {
 	struct coll_ep *ep = group->ep;

@@ -55,8 +55,8 @@ struct coll_group {
 	struct wf_list joined_link;     /* link in coll_ep.joined */
 	struct coll_exchange *exchange; /* the exchange that is under way; NULL: none */
 	struct coll_node *node;         /* NULL: the group has no node engine */
-	/* The members of each node have attached each other's memory: @nodes is used.
-	 */
+	/* The members of each node have attached each other's memory: @nodes is
+	 * used. */
 	bool has_node;
 	struct coll_nodes nodes;
 	uint32_t *node_maps;    /* memory of @nodes, or NULL */

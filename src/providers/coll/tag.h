@@ -69,8 +69,8 @@ static inline uint64_t coll_tag_join(
 	       (uint64_t)sender << 21 | (uint64_t)receiver << 1;
 }
 
-/* The secret that has @id, XOR @mask, in the bits for it, and else the bits of @random.
- */
+/* The secret that has @id, XOR @mask, in the bits for it, and else the bits of
+ * @random. */
 static inline uint64_t coll_secret(uint64_t random, uint32_t id, uint32_t mask)
 {
 	const uint64_t field = ((UINT64_C(1) << COLL_ID_BITS) - 1) << COLL_ID_SHIFT;

@@ -24,8 +24,8 @@ enum {
 };
 
 /* Descriptor of the directory @name in @parent, which is made with @mode if it is
- * missing; or a negative errno. The mode is that of the parameter, whatever the umask.
- */
+ * missing; or a negative errno. The mode is that of the parameter, whatever the
+ * umask. */
 static int dir_open(int parent, const char *name, mode_t mode)
 {
 	bool made = !mkdirat(parent, name, S_IRWXU);

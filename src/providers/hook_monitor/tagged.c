@@ -3,8 +3,8 @@
 #include "providers/hook_monitor/endpoint.h"
 #include "providers/hook_monitor/tables.h"
 
-/* Tagged messages. A transfer that a peer posts (fi_peer(3)) is not the application's.
- */
+/* Tagged messages. A transfer that a peer posts (fi_peer(3)) is not the
+ * application's. */
 
 static struct mon_ep *tagged_ep_of(const struct fid_ep *fid)
 {

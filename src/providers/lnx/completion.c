@@ -58,8 +58,8 @@ static ssize_t completion_rx_writeerr(
 	struct lnx_port *port = completion_port_of(fid);
 	bool is_transfer;
 
-	/* A failure is reported even if the deferred receive asked for no completion.
-	 */
+	/* A failure is reported even if the deferred receive asked for no
+	 * completion. */
 	(void)lnx_deferred_done(
 		completion_rail_of(port), &entry.op_context, true, &is_transfer);
 	entry.src_addr = completion_source(port, entry.src_addr);

@@ -15,8 +15,8 @@ struct lnx_fast_path {
 	ssize_t (*send)(struct wf_ep *ep, enum wf_op_kind kind, const void *buf,
 		size_t len, fi_addr_t addr, uint64_t tag);
 	struct wf_ep *ep; /* Endpoint of the builtin member. */
-	/* The fast path takes messages shorter than this, in bytes; 0: it takes none.
-	 */
+	/* The fast path takes messages shorter than this, in bytes; 0: it takes
+	 * none. */
 	size_t limit;
 };
 

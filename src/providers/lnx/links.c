@@ -93,8 +93,8 @@ static bool links_is_excluded(const struct lnx_spec_provider *provider)
 	return lnx_params.no_shm && lnx_text_is(&provider->name, "shm");
 }
 
-/* Make a link that FI_LNX_PROV_LINKS names, unless one of its providers has no member.
- */
+/* Make a link that FI_LNX_PROV_LINKS names, unless one of its providers has no
+ * member. */
 static int links_make_link(const struct lnx_spec_link *spec)
 {
 	struct lnx_link *link = calloc(1, sizeof(*link));

@@ -94,8 +94,8 @@ static __attribute__((noinline)) void progress_poll_network(struct lnx_ep *ep)
 		&ep->activity, wf_ep_activity(&ep->wf), memory_order_relaxed);
 }
 
-/* Poll the members in memory of other libraries, and all builtin members but the first.
- */
+/* Poll the members in memory of other libraries, and all builtin members but the
+ * first. */
 static __attribute__((noinline)) void progress_poll_more(struct lnx_ep *ep)
 {
 	for (unsigned int i = 0; i < ep->more_count; i++)
@@ -209,8 +209,8 @@ static bool progress_may_sleep_on_timer(struct lnx_ep *ep)
 	return !timerfd_settime(ep->timer_fd, 0, &soon, NULL);
 }
 
-/* If may_sleep is false, the sleeping thread waits for other endpoints than this one.
- */
+/* If may_sleep is false, the sleeping thread waits for other endpoints than this
+ * one. */
 static bool progress_arm(struct wf_progress *item)
 {
 	struct lnx_ep *ep = lnx_progress_ep_of_item(item);

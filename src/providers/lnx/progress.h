@@ -12,8 +12,8 @@ void lnx_progress(struct wf_ep *ep);
 
 /* Control calls, in this order. _init: the endpoint is opened. _watch: all rails are
  * enabled, and from now on threads may sleep on them; 0 or a negative fi_errno; may be
- * called again. _enabled: fi_enable cannot fail any more. _done: the rails are closed.
- */
+ * called again. _enabled: fi_enable cannot fail any more. _done: the rails are
+ * closed. */
 void lnx_progress_init(struct lnx_ep *ep);
 int lnx_progress_watch(struct lnx_ep *ep);
 void lnx_progress_enabled(struct lnx_ep *ep);

@@ -29,8 +29,8 @@ struct lnx_rail {
 	 * completion.c. */
 	bool recorded;
 	bool network; /* The member uses sockets, and another member does not. */
-	/* Polls of a network member since one of its operations moved; see progress.c.
-	 */
+	/* Polls of a network member since one of its operations moved; see
+	 * progress.c. */
 	_Atomic uint32_t idle_polls;
 	/* Number of operations taken, their bytes, and number of failed operations; see
 	 * stats.c. */

@@ -111,8 +111,8 @@ static bool resolve_has_sockets(const struct lnx_link *link)
 	return false;
 }
 
-/* Set the addresses in memory of a source whose first address is an Internet address.
- */
+/* Set the addresses in memory of a source whose first address is an Internet
+ * address. */
 static void resolve_name_memory(
 	const struct lnx_link *link, uint64_t flags, struct resolved *resolved)
 {
@@ -150,8 +150,8 @@ static bool resolve_names(const struct lnx_link *link, const char *node,
 static bool resolve_read_hint(const struct lnx_link *link, uint32_t format,
 	const char *field, const void *addr, size_t len, struct lnx_addr *ret)
 {
-	/* If the hints name no format, an Internet address is recognised by its form.
-	 */
+	/* If the hints name no format, an Internet address is recognised by its
+	 * form. */
 	if (lnx_addr_read(link, format, addr, len, ret) ||
 		(format == FI_FORMAT_UNSPEC &&
 			lnx_addr_read(link, FI_SOCKADDR, addr, len, ret)))

@@ -49,8 +49,8 @@ void rxd_below_close(struct rxd_ep *ep);
  * negative fi_errno; may be called again after a failure. Control call. */
 int rxd_below_enable(struct rxd_ep *ep, bool sleeps);
 
-/* Insert the endpoint with the name @name into the AV below. 0 or a negative fi_errno.
- */
+/* Insert the endpoint with the name @name into the AV below. 0 or a negative
+ * fi_errno. */
 int rxd_below_insert(struct rxd_ep *ep, const void *name, fi_addr_t *ret_addr);
 void rxd_below_remove(struct rxd_ep *ep, fi_addr_t addr);
 

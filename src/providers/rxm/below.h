@@ -14,8 +14,8 @@ void rxm_below_close(struct rxm_ep *ep);
  * has buffers. */
 bool rxm_below_is_stream(const struct rxm_ep *ep);
 
-/* The info for opening an endpoint below with the source address @src. NULL: no memory.
- */
+/* The info for opening an endpoint below with the source address @src. NULL: no
+ * memory. */
 struct fi_info *rxm_info_below(const struct rxm_ep *ep, const union wf_sockaddr *src);
 
 /* Set the queue sizes in @info, with which an endpoint below is opened. */

@@ -115,8 +115,8 @@ void rxm_domain_done(struct wf_domain *wf)
 	free(domain);
 }
 
-/* Keys of rendezvous are distant from the small numbers that applications often choose.
- */
+/* Keys of rendezvous are distant from the small numbers that applications often
+ * choose. */
 enum { KEY_TRIES = 1 << 16 };
 
 static uint64_t domain_next_key(struct rxm_domain *domain)

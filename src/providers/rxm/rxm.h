@@ -62,8 +62,8 @@ struct rxm_domain {
 	bool delivery;  /* Operations below may have FI_DELIVERY_COMPLETE. */
 	/* Tagged messages may arrive from below; see rxm_data_received_raw. */
 	bool tagged;
-	/* FI_RX_CQ_DATA: a peer's write with remote CQ data consumes a receive buffer.
-	 */
+	/* FI_RX_CQ_DATA: a peer's write with remote CQ data consumes a receive
+	 * buffer. */
 	bool rx_cq_data;
 	size_t inject_size; /* bytes that an endpoint below injects */
 	/* The largest key that may be chosen, unless prov_key is set. */
@@ -83,8 +83,8 @@ static inline struct rxm_domain *rxm_domain_of(const struct wf_domain *domain)
  * taken, also when the connection is lost.
  */
 struct rxm_call {
-	/* Must be first: a provider below with FI_CONTEXT or FI_CONTEXT2 writes to it.
-	 */
+	/* Must be first: a provider below with FI_CONTEXT or FI_CONTEXT2 writes to
+	 * it. */
 	struct fi_context2 scratch;
 	/* The operation ended, with 0 or the positive fi_errno @err. @entry: the
 	 * completion; after an error only its len and flags are valid, and they may be
@@ -106,8 +106,8 @@ struct rxm_ep {
 	union wf_sockaddr name;
 	struct wf_unexp unexp;
 	struct wf_watches watches; /* only their timer is used */
-	/* Descriptors for sleeping threads: those of @watches and of the queues below.
-	 */
+	/* Descriptors for sleeping threads: those of @watches and of the queues
+	 * below. */
 	struct wf_fds fds;
 	struct wf_lower_wait cq_wait, eq_wait; /* wait state of these queues in @fds */
 	bool opened;  /* All objects below the endpoint are open. */
@@ -143,8 +143,8 @@ struct rxm_ep {
 	uint64_t eq_ns;       /* time (wf_coarse_ns) of the last read of @eq */
 
 	struct wf_list conns; /* all struct rxm_conn, by link */
-	/* Connections with works that can be sent, by ready_link; see rxm_conn_resume.
-	 */
+	/* Connections with works that can be sent, by ready_link; see
+	 * rxm_conn_resume. */
 	struct wf_list ready;
 	struct wf_list failed; /* connections to be ended, by failed_link */
 

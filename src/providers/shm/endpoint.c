@@ -173,8 +173,8 @@ static const struct wf_xfer_ops shm_xfer_ops = {
 };
 
 /* A known peer may have answers to all operations that it can have under way, if its
- * FI_SHM_TX_SIZE is that of this process: two endpoints never stop reading each other.
- */
+ * FI_SHM_TX_SIZE is that of this process: two endpoints never stop reading each
+ * other. */
 static size_t endpoint_answer_share(void)
 {
 	return shm_params.tx_size * (SHM_ATOMIC_MAX + sizeof(struct shm_tx));

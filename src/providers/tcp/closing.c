@@ -72,8 +72,8 @@ static size_t closing_pending_of_contexts(const struct tcp_ep *ep)
 	return sum;
 }
 
-/* Operations that wait for an answer count as well: some of them go on when it comes.
- */
+/* Operations that wait for an answer count as well: some of them go on when it
+ * comes. */
 bool tcp_unfinished(struct wf_ep *wf)
 {
 	struct tcp_ep *ep = tcp_ep_of(wf);

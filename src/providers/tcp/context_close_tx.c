@@ -124,8 +124,8 @@ static void context_close_tx_leave_conn(struct tcp_conn *conn, struct tcp_source
 	context_close_tx_disown_list(conn, from, &conn->acks);
 	context_close_tx_disown_list(conn, from, &conn->matches);
 	context_close_tx_drop_results(conn, from);
-	/* The header of a read is sent to its end; the read then waits for its answer.
-	 */
+	/* The header of a read is sent to its end; the read then waits for its
+	 * answer. */
 	if (conn->cur && conn->cur->from == from) {
 		if (conn->cur->op == WF_OP_READ)
 			conn->cur->iov_count = 0;

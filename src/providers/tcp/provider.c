@@ -116,8 +116,8 @@ static void tcp_provider_read_params(void)
 	}
 }
 
-/* A program that asks for no size may take the answer's for each of many connections.
- */
+/* A program that asks for no size may take the answer's for each of many
+ * connections. */
 static void provider_set_msg_sizes(struct fi_info *list, const struct fi_info *hints)
 {
 	enum { SIZE = 1024 };

@@ -55,8 +55,8 @@ struct wf_local;
 
 /* An object that operations are posted to: an endpoint, or a transmit context. */
 struct tcp_source {
-	/* NULL: the context was closed; the results of its operations are not reported.
-	 */
+	/* NULL: the context was closed; the results of its operations are not
+	 * reported. */
 	struct wf_ep *ep;
 	/* Number of operations that have not ended, and its limit. */
 	size_t pending, size;
@@ -71,8 +71,8 @@ struct tcp_ep {
 	union wf_sockaddr name;
 	/* Manual progress: a message may wait for the next progress call. */
 	bool manual;
-	/* tcp_progress() is running, and will handle records that are queued meanwhile.
-	 */
+	/* tcp_progress() is running, and will handle records that are queued
+	 * meanwhile. */
 	bool running;
 	uint32_t armed_epoch; /* value of @epoch when a thread last prepared to sleep */
 	uint32_t epoch;       /* number of progress calls; runs free */

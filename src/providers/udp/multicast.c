@@ -223,8 +223,8 @@ static int multicast_mc_close(struct fid *fid)
 static struct fi_ops mc_fid_ops =
 	WF_FID_OPS(multicast_mc_close, wf_absent_bind, wf_absent_control);
 
-/* The directions that @flags ask for, or all that the endpoint has if there are none.
- */
+/* The directions that @flags ask for, or all that the endpoint has if there are
+ * none. */
 static int multicast_check_flags(const struct udp_ep *ep, uint64_t flags, uint64_t *ret)
 {
 	const uint64_t directions = FI_SEND | FI_RECV;

@@ -174,8 +174,8 @@ void udp_receive_failed(int err);
 /* Datagram @dg is in the buffer of the oldest posted receive: write its completion and
  * consume the receive. Of a multi-receive buffer only the datagram's slice is consumed;
  * the whole buffer is released when too little of it is free, unless @more datagrams of
- * the same train follow in it. If space is set, the source is put before the datagram.
- */
+ * the same train follow in it. If space is set, the source is put before the
+ * datagram. */
 void udp_deliver(struct udp_ep *ep, struct udp_datagram *dg, bool more);
 
 /* train.c; ep.lock is held. udp_train_open(): many datagrams arrive, so ask the kernel

@@ -93,8 +93,7 @@ static bool cq_arm(struct wf_progress *item)
 	wf_progress_found(item, count > 0);
 	wf_unlock(&cq->lock);
 	/* The locks for restarting an endpoint are not waited for: cq_run() tries
-	 * again.
-	 */
+	 * again. */
 	return !count && !cq_has_stopped(cq);
 }
 

@@ -16,8 +16,8 @@ static int verbs_endpoint_enable(struct wf_ep *wf)
 	return err || !ep->ud ? err : verbs_ud_enable(ep);
 }
 
-/* The sources of the CQs make progress; this is for threads that wait for one endpoint.
- */
+/* The sources of the CQs make progress; this is for threads that wait for one
+ * endpoint. */
 static void endpoint_progress(struct wf_ep *wf)
 {
 	struct wf_progress *tx = wf->tx_cq ? wf->tx_cq->source : NULL;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "exec_fixture.h"
 
-/* Execution of schedules by messages (exec.c), and the failures of groups (outcome.c).
- */
+/* Execution of schedules by messages (exec.c), and the failures of groups
+ * (outcome.c). */
 
 enum { BUF = 1000 };
 
@@ -563,8 +563,8 @@ static void all_groups_are_watched(void **state)
 
 /* ---- memory ---- */
 
-/* The memory of small schedules is kept for the next operation, that of others is not.
- */
+/* The memory of small schedules is kept for the next operation, that of others is
+ * not. */
 static void small_schedules_are_kept(void **state)
 {
 	static const struct {

@@ -173,8 +173,8 @@ static inline void test_measure_on(struct test_member *m)
 			m->node->sample[i].count = UINT32_MAX / 2;
 }
 
-/* Continue with the list. Returns 1: an operation has ended, 0: not yet, or the error.
- */
+/* Continue with the list. Returns 1: an operation has ended, 0: not yet, or the
+ * error. */
 static inline int test_step(struct test_member *m)
 {
 	int ret = m->busy ? coll_node_progress(m->node) : test_start(m);

@@ -9,8 +9,8 @@
 
 enum { COSTS_MAX = 5, PART = 1 << 20, COPY_CLASS = 3 * COLL_COPY_SIZES };
 
-/* Seconds for each operation, so that the time the test itself takes changes nothing.
- */
+/* Seconds for each operation, so that the time the test itself takes changes
+ * nothing. */
 #define UNIT UINT64_C(10000000)
 
 /* Operations by direct copies cost 10, 12, 10 and 12 units. Then those of @costs, up to

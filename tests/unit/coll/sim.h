@@ -328,8 +328,8 @@ static const struct coll_act *sim_node_act(const struct sim_member *m)
 		       : NULL;
 }
 
-/* Execute the operation of a node with the root's @args; all of its members take part.
- */
+/* Execute the operation of a node with the root's @args; all of its members take
+ * part. */
 static void sim_node_op(const struct coll_args *args, const uint32_t *ranks)
 {
 	size_t len = args->count * args->size;
@@ -451,8 +451,8 @@ static void sim_build(uint32_t rank)
 }
 
 /* Build the schedules of all members and run them. The results stay until sim_end.
- * @values: the buffers of the members, one after the other; NULL: those of the model.
- */
+ * @values: the buffers of the members, one after the other; NULL: those of the
+ * model. */
 static void sim_run(const void *values)
 {
 	sim.random = 0x2545f491 + sim.call.members + sim.call.count;
@@ -462,8 +462,8 @@ static void sim_run(const void *values)
 		sim_alloc(rank, values);
 		m->next = m->waits = 0;
 		m->entered = (uint64_t)1 << rank;
-		/* In place, use the memory of the previous schedule; else new memory.
-		 */
+		/* In place, use the memory of the previous schedule; else new
+		 * memory. */
 		if (!sim.in_place)
 			coll_sched_done(&m->sched);
 		sim_build(rank);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "fixture.h"
 
-/* Transfer calls: all arguments and results pass, and the successful ones are counted.
- */
+/* Transfer calls: all arguments and results pass, and the successful ones are
+ * counted. */
 
 static char buf[8];
 static void *desc = &desc;

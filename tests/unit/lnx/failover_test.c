@@ -75,8 +75,8 @@ static void the_next_rail_takes_over(void **state)
 	free_rig(rig);
 }
 
-/* When none is left all are tried again, and one that fails again is taken out again.
- */
+/* When none is left all are tried again, and one that fails again is taken out
+ * again. */
 static void a_rail_comes_back_and_fails_again(void **state)
 {
 	struct rig *rig = new_rig(7, 0);

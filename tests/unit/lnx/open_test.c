@@ -375,8 +375,8 @@ static void opening_over_sockets(void **state)
 	every_call_fails_once("tcp:lo", "0");
 }
 
-/* Where memory lacks, links are left out, or there are none; nothing is left of them.
- */
+/* Where memory lacks, links are left out, or there are none; nothing is left of
+ * them. */
 static void finding_links(void **state)
 {
 	set_links("shm+tcp:lo", "0");

@@ -565,8 +565,8 @@ static inline int open_stripe(void **state)
 	return 0;
 }
 
-/* The lock is free after each call of striping, and what was under way is given back.
- */
+/* The lock is free after each call of striping, and what was under way is given
+ * back. */
 static inline int close_stripe(void **state)
 {
 	(void)state;

@@ -532,8 +532,8 @@ static void the_timer_is_set(void **state)
 	assert_int_equal(timer_ns(), 0);
 }
 
-/* Nobody sleeps while something is to be done; the next poll is a full one then, too.
- */
+/* Nobody sleeps while something is to be done; the next poll is a full one then,
+ * too. */
 static void a_thread_may_sleep(void **state)
 {
 	struct lnx_control waiting = { .len = 0 };

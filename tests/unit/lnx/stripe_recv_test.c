@@ -266,8 +266,8 @@ static void a_read_is_at_its_place_in_the_buffers(void **state)
 	check_done(1, 0);
 }
 
-/* A rail is given no more than DEPTH reads, and the one with the fewest gets the next.
- */
+/* A rail is given no more than DEPTH reads, and the one with the fewest gets the
+ * next. */
 static void slow_rails_get_fewer_chunks(void **state)
 {
 	unsigned int of_rail[RAILS] = { 0 };
@@ -460,8 +460,8 @@ static void only_heads_of_known_senders_are_heads(void **state)
 	assert_int_equal(s->offers + sender->offers, 0);
 }
 
-/* A message that is matched makes the next call look at the rails, and sets the timer.
- */
+/* A message that is matched makes the next call look at the rails, and sets the
+ * timer. */
 static void a_head_wakes_the_endpoint(void **state)
 {
 	struct itimerspec timer;

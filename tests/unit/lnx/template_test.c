@@ -157,8 +157,7 @@ static void the_smallest_size_counts(void **state)
 #define OWN (FI_MULTI_RECV | FI_TRIGGER | FI_AV_USER_ID)
 
 /* What all members have, and what lnx does; which peers are reached is what any
- * reaches.
- */
+ * reaches. */
 static void capabilities_are_those_of_all(void **state)
 {
 	for (int i = 0; i < 64; i++) {

@@ -172,8 +172,8 @@ static void test_unknown_source_leaves(void **state)
 	assert_int_equal(wf_match_find_unexpected(&m, 8, 0, 1), u[10]);
 }
 
-/* TAG-005 TAG-008 TAG-010: a peek leaves the message, a claim takes it from all others.
- */
+/* TAG-005 TAG-008 TAG-010: a peek leaves the message, a claim takes it from all
+ * others. */
 static void test_peek_claim(void **state)
 {
 	for (int i = 0; i < 10; i++)
@@ -259,8 +259,8 @@ static unsigned int place_count(uint32_t msg)
 	return n;
 }
 
-/* Indexes of masks that are not used any more make room for others and are given back.
- */
+/* Indexes of masks that are not used any more make room for others and are given
+ * back. */
 static void test_idle_indexes(void **state)
 {
 	const uint64_t new_mask = UINT64_C(1) << 60;

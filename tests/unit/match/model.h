@@ -43,8 +43,8 @@ struct world {
 	size_t kept;
 	struct side posted, unexpected, claimed;
 	struct source *src;
-	/* The distribution of the numbers in operations, which is changed now and then.
-	 */
+	/* The distribution of the numbers in operations, which is changed now and
+	 * then. */
 	uint64_t tag_mask;
 	unsigned int mask_count, addr_count;
 	size_t target;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The peers of an endpoint with connections: finding them, connecting again, giving up.
- */
+/* The peers of an endpoint with connections: finding them, connecting again, giving
+ * up. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

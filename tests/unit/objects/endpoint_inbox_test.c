@@ -44,8 +44,8 @@ static void take_number(struct wf_inbox *inbox, const struct wf_inbox_feed *feed
 	wf_inbox_pop(inbox, message);
 }
 
-/* Messages of all lengths, several of them at a time, over many rounds of the memory.
- */
+/* Messages of all lengths, several of them at a time, over many rounds of the
+ * memory. */
 static void all_lengths_in_order(void **state)
 {
 	enum { BEHIND = 7, COUNT = 20000 };

@@ -443,8 +443,8 @@ static void test_closing(void **state)
 	assert_int_equal(buf, 2);
 	close_ep(rx);
 	close_ep(other);
-	/* Messages for a context that was never opened are dropped with the endpoint.
-	 */
+	/* Messages for a context that was never opened are dropped with the
+	 * endpoint. */
 	assert_true(arrive(sep, 2, 7, 7));
 	close_ep(sep);
 	assert_int_equal(discarded, 2);

@@ -139,8 +139,8 @@ static struct fi_info rdm = {
 	.fabric_attr = &fake_fabric,
 };
 
-/* Connections; memory is registered; needs mode bits; receives into a shared context.
- */
+/* Connections; memory is registered; needs mode bits; receives into a shared
+ * context. */
 static struct fi_tx_attr msg_tx = { .size = 64, .iov_limit = 1 };
 static struct fi_rx_attr msg_rx = { .size = 64, .iov_limit = 1 };
 static struct fi_ep_attr msg_ep = {

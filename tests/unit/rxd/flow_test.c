@@ -452,8 +452,8 @@ static void busy_target(void **state)
 	teardown(&p);
 }
 
-/* The same where packets come early, so that what was acknowledged as kept is dropped.
- */
+/* The same where packets come early, so that what was acknowledged as kept is
+ * dropped. */
 static void busy_target_with_losses(void **state)
 {
 	(void)state;

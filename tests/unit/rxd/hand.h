@@ -58,8 +58,8 @@ struct hand {
 	size_t path;
 	ssize_t bytes; /* of a packet of a transfer */
 	bool survive;
-	/* acked, failed, deliver and restarted start as many transfers of one packet.
-	 */
+	/* acked, failed, deliver and restarted start as many transfers of one
+	 * packet. */
 	unsigned int starts;
 };
 

@@ -378,8 +378,8 @@ static void losses_of_a_lossy_path(void **state)
 		assert_int_equal(h.flow.out.start_losses, WF_MIN(losses, 6u));
 		hand_done(&h);
 	}
-	/* Behind slow start each one counts; a round that ends forgives those before.
-	 */
+	/* Behind slow start each one counts; a round that ends forgives those
+	 * before. */
 	in_flight(&h, true, &sent);
 	h.config.westwood = true;
 	h.flow.out.cc.ssthresh = WIDE;

@@ -207,8 +207,8 @@ static void a_probe_arrives(void **state)
 	hand_done(&h);
 }
 
-/* The peer of @h, extended and known, with packets in both directions; 1 is in flight.
- */
+/* The peer of @h, extended and known, with packets in both directions; 1 is in
+ * flight. */
 static void known_peer(struct hand *h)
 {
 	hand_open(h, true);
@@ -552,8 +552,8 @@ static void acknowledgements_that_are_repeated(void **state)
 	hand_done(&h);
 }
 
-/* After a timeout an acknowledgement of a part shows that all of the rest was dropped.
- */
+/* After a timeout an acknowledgement of a part shows that all of the rest was
+ * dropped. */
 static void progress_after_a_timeout(void **state)
 {
 	struct hand h;

@@ -72,8 +72,8 @@ static double share(const struct share_link *link, unsigned int s)
 	return sum * sum / (2 * squares);
 }
 
-/* Links with the queues that routers have, of half to three times what is on the way.
- */
+/* Links with the queues that routers have, of half to three times what is on the
+ * way. */
 static void shares_with_cubic(void **state)
 {
 	static const struct share_link links[] = {

@@ -76,8 +76,8 @@ struct sim_side {
 	uint32_t expect_id, expect_k;
 	uint64_t delivered; /* number of packets */
 	uint64_t delivered_bytes;
-	/* Refuse transfer refuse_id with refuse_err; 0: refuse it for now, busy times.
-	 */
+	/* Refuse transfer refuse_id with refuse_err; 0: refuse it for now, busy
+	 * times. */
 	uint32_t refuse_id;
 	int refuse_err;
 	unsigned int busy;

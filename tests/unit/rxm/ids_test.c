@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Ids of connections: each is found, however many there are and whichever were removed.
- */
+/* Ids of connections: each is found, however many there are and whichever were
+ * removed. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -35,8 +35,8 @@ static void expect_error(struct pair *p, uint64_t word, uint32_t err)
 	assert_int_equal(code, err);
 }
 
-/* The error that the endpoint stored for the peer's last record, before its position.
- */
+/* The error that the endpoint stored for the peer's last record, before its
+ * position. */
 static int refusal(struct pair *p)
 {
 	uint32_t last = p->out.next - 1;

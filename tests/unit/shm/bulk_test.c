@@ -170,8 +170,8 @@ static void more_than_tokens(void **state)
 	assert_one_ended(p, &rts[5], 0);
 	again = post(p, &again, 0);
 	assert_int_equal(again.token, rts[5].token);
-	/* The token was another message's before: what took it then is not taken now.
-	 */
+	/* The token was another message's before: what took it then is not taken
+	 * now. */
 	assert_int_equal(atomic_load(token_of(p, &again)), again.id);
 	assert_int_not_equal(again.id, rts[5].id);
 }

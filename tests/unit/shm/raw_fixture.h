@@ -55,8 +55,8 @@ enum { RAW_KEY = 1 };
 
 struct fi_provider shm_fi = { .name = "shm" };
 
-/* Let the endpoint make progress. Its completions are counted; errors are not expected.
- */
+/* Let the endpoint make progress. Its completions are counted; errors are not
+ * expected. */
 static inline void raw_drive(struct raw *raw)
 {
 	struct fi_cq_tagged_entry entry;

@@ -102,8 +102,8 @@ static void begun_and_told(void **state)
 	}
 }
 
-/* The reader took a record and died before it was through with it: it may have acted.
- */
+/* The reader took a record and died before it was through with it: it may have
+ * acted. */
 static void died_in_the_middle_of_one(void **state)
 {
 	struct pair *p = *state;

@@ -17,8 +17,8 @@ static uint8_t out[SHM_BLOB_MAX], in[LONG];
 
 /* ---- the peer ---- */
 
-/* A long message of the peer, which has read so much, and for which there is a receive.
- */
+/* A long message of the peer, which has read so much, and for which there is a
+ * receive. */
 static void say(struct pair *p, uint32_t slots, uint64_t bytes)
 {
 	struct shm_long blob = {

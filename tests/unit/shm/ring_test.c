@@ -118,8 +118,8 @@ static void test_two_threads(void **state)
 	free(lane);
 }
 
-/* A reader that reports to have read records that were never written is not believed.
- */
+/* A reader that reports to have read records that were never written is not
+ * believed. */
 static void test_impossible_progress(void **state)
 {
 	struct shm_writer w;

@@ -87,8 +87,8 @@ static void descriptors_that_come_along(void **state)
 	close(pair[1]);
 }
 
-/* No number is left for the descriptor: that is what is said, and the socket goes on.
- */
+/* No number is left for the descriptor: that is what is said, and the socket goes
+ * on. */
 static void no_number_for_the_descriptor(void **state)
 {
 	struct rlimit old, none;

@@ -43,8 +43,8 @@ static void post_level(struct pair *p, uint64_t flags, void *context)
 	assert_int_equal(fi_writemsg(p->ep, &msg, flags | FI_COMPLETION), 0);
 }
 
-/* The peer reads the next record, and refuses the operation with @err; 0: it does not.
- */
+/* The peer reads the next record, and refuses the operation with @err; 0: it does
+ * not. */
 static void peer_decides(struct pair *p, enum shm_kind kind, int err)
 {
 	atomic_store(&p->in.lane->refused[p->in.next % SHM_SLOTS], (uint16_t)err);

@@ -4,8 +4,8 @@
 
 enum { MOST = 130, ROOM = MOST + 32 };
 
-/* Every length, from and to every alignment: what is asked for, and not a byte beside.
- */
+/* Every length, from and to every alignment: what is asked for, and not a byte
+ * beside. */
 static void test_every_length(void **state)
 {
 	uint8_t from[ROOM], to[ROOM];

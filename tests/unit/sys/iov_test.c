@@ -2,8 +2,8 @@
 #include "sys/iov.h"
 #include "unit.h"
 
-/* Buffers are filled in order, as far as they go, and nothing behind them is touched.
- */
+/* Buffers are filled in order, as far as they go, and nothing behind them is
+ * touched. */
 static void scatter(void **state)
 {
 	char a[4] = "...", b[6] = ".....";

@@ -237,8 +237,8 @@ static void a_spin_lock_yields(void **state)
 	wf_lock_done(&waiter.lock);
 }
 
-/* The inline release wakes no thread, so the inline lock is refused while one sleeps.
- */
+/* The inline release wakes no thread, so the inline lock is refused while one
+ * sleeps. */
 static void inline_leaves_sleepers_alone(void **state)
 {
 	struct waiter waiter = { 0 };

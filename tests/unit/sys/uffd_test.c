@@ -34,8 +34,8 @@ static struct wf_uffd *open_watch(void)
 	return uffd;
 }
 
-/* The log contains [@start, @start + @len) behind @pos. A change may be logged twice.
- */
+/* The log contains [@start, @start + @len) behind @pos. A change may be logged
+ * twice. */
 static void check_told(uint64_t pos, const char *start, size_t len)
 {
 	struct wf_mem_range range = { 0, 0 };
@@ -81,8 +81,8 @@ static void pages_that_go_away(void **state)
 	pos = wf_mem_changes_now(&changes);
 	assert_int_equal(madvise(mem + page, 2 * page, MADV_DONTNEED), 0);
 	check_told(pos, mem + page, 2 * page);
-	/* Pages that are touched again, and protected, cause neither event nor fault.
-	 */
+	/* Pages that are touched again, and protected, cause neither event nor
+	 * fault. */
 	pos = wf_mem_changes_now(&changes);
 	memset(mem + page, 2, 7 * page);
 	assert_int_equal(mprotect(mem + page, page, PROT_READ), 0);

@@ -41,8 +41,8 @@ static struct {
 	unsigned int calls; /* number of calls that sent something */
 } kernel;
 
-/* Visible, because the library of a sanitizer has functions with these names as well.
- */
+/* Visible, because the library of a sanitizer has functions with these names as
+ * well. */
 __attribute__((visibility("default"))) ssize_t __wrap_sendmsg(
 	int fd, const struct msghdr *msg, int flags);
 __attribute__((visibility("default"))) ssize_t __wrap_send(

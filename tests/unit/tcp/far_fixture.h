@@ -53,8 +53,8 @@ static inline void know(struct far *far, const union wf_sockaddr *addr)
 	assert_int_equal(fi_av_insert(far->av, &addr->in, 1, &far->addr, 0, NULL), 1);
 }
 
-/* The connection exists, the feature is agreed on, and the endpoint has sent its card.
- */
+/* The connection exists, the feature is agreed on, and the endpoint has sent its
+ * card. */
 static inline void connect_far(struct far *far)
 {
 	const struct tcp_wire_peer wire = { .have = TCP_HAVE_OFFER | TCP_HAVE_TAGGED,

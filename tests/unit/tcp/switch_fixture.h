@@ -285,8 +285,8 @@ static inline bool said_nothing(const struct far *far)
 /* Make as many progress calls as the next marker needs after @tries attempts. */
 static inline void let_pass(struct far *far, unsigned int tries)
 {
-	/* A marker that is not behind a message needs more calls after the first one.
-	 */
+	/* A marker that is not behind a message needs more calls after the first
+	 * one. */
 	unsigned int alone = tries ? 64 : 0;
 
 	for (unsigned int i = 0; i <= (1u << tries) + alone; i++)

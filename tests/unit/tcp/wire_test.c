@@ -609,8 +609,8 @@ static void headers_are_numbered(void **state)
 	}
 }
 
-/* Whatever the bytes are, there is a result, and a decoded record can be encoded again.
- */
+/* Whatever the bytes are, there is a result, and a decoded record can be encoded
+ * again. */
 static void survives_anything(void **state)
 {
 	uint64_t x = 88172645463325252u;

@@ -536,8 +536,8 @@ static void table_rows_have_the_units_of_their_heading(void **state)
 		strstr(heading_text(FB_WRITE_LATENCY, false), "writes to and fro"));
 }
 
-/* The early messages of a ramp are compared with the steady ones, whose row is before.
- */
+/* The early messages of a ramp are compared with the steady ones, whose row is
+ * before. */
 static void table_compares_the_parts_of_a_ramp(void **state)
 {
 	struct fb_record r[] = { record_of(FB_RAMP, 8), record_of(FB_RAMP, 8) };

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The parts of fi_pingpong that compute: size lists, rows, and the data that -c sends.
- */
+/* The parts of fi_pingpong that compute: size lists, rows, and the data that -c
+ * sends. */
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>

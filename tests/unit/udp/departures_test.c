@@ -370,8 +370,8 @@ static void trains_of_one_size(void **state)
 	host_close(&h);
 }
 
-/* All datagrams of a train are as long as the first one, but the last may be shorter.
- */
+/* All datagrams of a train are as long as the first one, but the last may be
+ * shorter. */
 static void trains_of_several_sizes(void **state)
 {
 	static const struct {

@@ -218,8 +218,8 @@ static void copied(void **state)
 			turn_on(&h);
 			assert_int_equal(fi_cancel(&h.fid->fid, buf), 0);
 			assert_int_equal(failed(&h).err, FI_ECANCELED);
-			/* All but one receive are posted before it comes, or only one.
-			 */
+			/* All but one receive are posted before it comes, or only
+			 * one. */
 			for (unsigned int k = 0; k < (posted ? count : 1); k++)
 				assert_int_equal(fi_recv(h.fid, out, PLAIN, NULL,
 							 FI_ADDR_UNSPEC, &out[k]),

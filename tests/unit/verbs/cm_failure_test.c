@@ -89,8 +89,8 @@ static void the_end_of_the_exchange_is_refused(void **state)
 	error_is_told(FI_ENETDOWN, NULL, 0);
 }
 
-/* Each state of the queue pair is refused, at the active side and at the passive one.
- */
+/* Each state of the queue pair is refused, at the active side and at the passive
+ * one. */
 static void refused_states(void **state)
 {
 	static const enum ibv_qp_state states[] = { IBV_QPS_INIT, IBV_QPS_RTR,
@@ -198,8 +198,8 @@ static void events_in_other_states(void **state)
 		}
 }
 
-/* Events of another identifier, which the endpoint had before, are acknowledged only.
- */
+/* Events of another identifier, which the endpoint had before, are acknowledged
+ * only. */
 static void events_of_another_identifier(void **state)
 {
 	struct rdma_cm_id other;

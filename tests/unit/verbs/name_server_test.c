@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The name server of datagram endpoints, its clients, and what others may send to it.
- */
+/* The name server of datagram endpoints, its clients, and what others may send to
+ * it. */
 #include <arpa/inet.h>
 #include <errno.h>
 #include <setjmp.h>

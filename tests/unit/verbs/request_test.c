@@ -198,8 +198,8 @@ static void test_fields(void **state)
 	close_env(&env);
 }
 
-/* FI_MR_LOCAL: every buffer with bytes that are not in the request needs a descriptor.
- */
+/* FI_MR_LOCAL: every buffer with bytes that are not in the request needs a
+ * descriptor. */
 static void test_descriptors(void **state)
 {
 	struct fi_cq_data_entry entry;

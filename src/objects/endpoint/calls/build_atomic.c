@@ -3,8 +3,8 @@
 #include "objects/endpoint/calls/build.h"
 #include "objects/endpoint/log.h"
 
-/* Checks of atomic calls, and their descriptor, which counts bytes instead of elements.
- */
+/* Checks of atomic calls, and their descriptor, which counts bytes instead of
+ * elements. */
 
 static int build_atomic_refuse(const struct wf_ep *ep, int err, const char *what,
 	size_t asked, size_t possible)

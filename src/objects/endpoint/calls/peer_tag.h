@@ -13,8 +13,7 @@ struct fi_ops_tagged *wf_transfer_tagged(struct wf_transfer *transfer);
 
 /* May deferred work of the application have @tag? Removes the peer's bit from *@ignore.
  * 0; -FI_EINVAL, logged; -FI_ENOSYS: only the peer has tagged messages. No lock is
- * held.
- */
+ * held. */
 int wf_ep_peer_tag_check(const struct wf_ep *ep, uint64_t tag, uint64_t *ignore);
 
 #endif

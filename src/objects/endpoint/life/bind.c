@@ -271,8 +271,8 @@ int wf_ep_check_bindings(const struct wf_ep *ep)
 		return bind_missing(ep, -FI_ENOCQ, "a CQ with FI_TRANSMIT");
 	if (wf_ep_receives(ep) && !ep->rx_cq)
 		return bind_missing(ep, -FI_ENOCQ, "a CQ with FI_RECV");
-	/* RMA completes nothing at its target, whose progress peers need all the same.
-	 */
+	/* RMA completes nothing at its target, whose progress peers need all the
+	 * same. */
 	if (!bind_ep_is_run(ep))
 		return bind_missing(ep, -FI_ENOCQ, "a CQ with FI_RECV, or a counter,");
 	if (ep->type != FI_EP_MSG && !ep->av)

@@ -69,8 +69,8 @@ static void done_count_atomic(struct wf_ep *ep, enum wf_ep_cntr event, size_t le
 		wf_cntr_add(bytes, len);
 }
 
-/* wf_ep_tx_done for deferred work, transfers of a peer and counted atomic operations.
- */
+/* wf_ep_tx_done for deferred work, transfers of a peer and counted atomic
+ * operations. */
 static __attribute__((noinline)) void done_special_tx(struct wf_ep *ep,
 	enum wf_ep_cntr cntr, void *context, uint64_t op_flags, uint64_t comp_flags,
 	size_t len)

@@ -343,8 +343,8 @@ static void endpoint_init_limits(struct wf_ep *ep)
 
 	ep->type = info->ep_attr->type;
 	ep->caps = wf_ep_with_directions(info->caps);
-	/* The lengths that the application passes include the prefix (FI_MSG_PREFIX).
-	 */
+	/* The lengths that the application passes include the prefix
+	 * (FI_MSG_PREFIX). */
 	ep->max_msg_size = endpoint_with_prefix(
 		WF_MIN(info->ep_attr->max_msg_size, WF_MAX_MSG), prefix);
 	ep->inject_size = endpoint_with_prefix(info->tx_attr->inject_size, prefix);

@@ -28,8 +28,8 @@ int wf_ep_ops_open(
 		.tostr = wf_absent_tostr, .ops_set = wf_absent_ops_set,                \
 	}
 
-/* forked.c: from now on, have forked children refuse to use @ep. 0 or a negative errno.
- */
+/* forked.c: from now on, have forked children refuse to use @ep. 0 or a negative
+ * errno. */
 int wf_ep_watch_forks(struct wf_ep *ep);
 
 #endif

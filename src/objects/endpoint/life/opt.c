@@ -68,8 +68,8 @@ static int opt_set_inject_size(struct wf_ep *ep, const void *val)
 		ep->info->tx_attr->inject_size);
 }
 
-/* The library does not transfer device memory, so it never uses peer-to-peer transfers.
- */
+/* The library does not transfer device memory, so it never uses peer-to-peer
+ * transfers. */
 static void opt_get_p2p(const struct wf_ep *ep, void *val)
 {
 	(void)ep;

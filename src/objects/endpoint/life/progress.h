@@ -10,15 +10,15 @@
  * ep->control is held unless a comment says otherwise.
  */
 
-/* Initialise ep->progress from ep->xfer, when the endpoint is opened. No lock is held.
- */
+/* Initialise ep->progress from ep->xfer, when the endpoint is opened. No lock is
+ * held. */
 void wf_ep_progress_init(struct wf_ep *ep);
 
 /* Add @ep to all its lists, and remove it. */
 int wf_ep_progress_attach(struct wf_ep *ep);
 void wf_ep_progress_detach(struct wf_ep *ep);
-/* Add @ep again after a detach, also to the lists of objects that were bound meanwhile.
- */
+/* Add @ep again after a detach, also to the lists of objects that were bound
+ * meanwhile. */
 int wf_ep_progress_reattach(struct wf_ep *ep);
 
 /* From now on threads that run @ep start triggered work, too; see

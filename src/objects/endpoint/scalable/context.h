@@ -27,8 +27,8 @@ int wf_sep_join(struct wf_ep *ctx);
 const char *wf_sep_refuses(
 	const struct wf_ep *ep, const struct fid *bfid, uint64_t flags);
 
-/* A receive context is enabled: it receives through its struct wf_sep_rx from now on.
- */
+/* A receive context is enabled: it receives through its struct wf_sep_rx from now
+ * on. */
 void wf_sep_rx_attach(struct wf_ep *ctx);
 /* The context is being closed: drop messages for it from now on. */
 void wf_sep_stop(struct wf_ep *ctx);

@@ -182,8 +182,8 @@ void wf_sep_done(struct wf_ep *core)
 	struct wf_sep *sep = core->sep;
 
 	for (size_t i = 0; i < sep->rx_count; i++) {
-		/* wf_sep_drain unlinked the port, unless the endpoint failed to open.
-		 */
+		/* wf_sep_drain unlinked the port, unless the endpoint failed to
+		 * open. */
 		wf_list_remove(&sep->rx[i].port.link);
 		wf_srx_fini(&sep->rx[i].srx);
 	}

@@ -40,8 +40,8 @@ struct wf_srx_watch {
 	fi_addr_t (*addr)(struct fi_peer_rx_entry *entry);
 };
 
-/* Free @watch, which the AV does not call any more, now or when the context is closed.
- */
+/* Free @watch, which the AV does not call any more, now or when the context is
+ * closed. */
 void wf_srx_watch_leave(struct wf_srx_ctx *ctx, struct wf_srx_watch *watch);
 
 /* The context of @fid. -FI_EINVAL: @fid is no receive context of this library. */

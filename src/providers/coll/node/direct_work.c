@@ -82,8 +82,8 @@ static int direct_work_write_piece(struct coll_node *node, size_t *ret_bytes)
 	return ret;
 }
 
-/* Reduce @len bytes at @at of the inputs into @out, which may be this member's input.
- */
+/* Reduce @len bytes at @at of the inputs into @out, which may be this member's
+ * input. */
 static int direct_work_reduce_at(struct coll_node *node, uint64_t at, uint8_t *out,
 	const uint8_t *own, size_t len)
 {

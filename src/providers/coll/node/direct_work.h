@@ -14,8 +14,8 @@
  */
 enum coll_direct_step {
 	COLL_STEP_POST, /* Post the addresses of the buffers: first slot use. */
-	/* Copy or reduce from the inputs of other members, then publish the second use.
-	 */
+	/* Copy or reduce from the inputs of other members, then publish the second
+	 * use. */
 	COLL_STEP_READ,
 	/* Copy the shares that other members reduced, then publish the third use. */
 	COLL_STEP_RESULTS,
@@ -35,8 +35,8 @@ static inline bool coll_direct_reduces(const struct coll_node *node)
 	return node->plan.role.combines;
 }
 
-/* With two members, the root of a broadcast writes half of the data to the other one.
- */
+/* With two members, the root of a broadcast writes half of the data to the other
+ * one. */
 static inline bool coll_direct_in_halves(const struct coll_node *node)
 {
 	return node->members == 2 && node->plan.kind == FI_BROADCAST;

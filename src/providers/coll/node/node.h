@@ -89,8 +89,8 @@ enum coll_node_setting {
 	 * that share processors. */
 	COLL_NODE_DIRECT_BYTES,
 	COLL_NODE_DIRECT_BYTES_OVERSUBSCRIBED,
-	/* Smallest result, of all members together, that is stored around the caches.
-	 */
+	/* Smallest result, of all members together, that is stored around the
+	 * caches. */
 	COLL_NODE_STREAM_BYTES,
 	COLL_NODE_SETTINGS,
 };

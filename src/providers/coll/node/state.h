@@ -46,8 +46,8 @@ struct coll_plan {
 	/* Number of parts with different content that are posted together: 1, or the
 	 * number of members. */
 	uint32_t parts;
-	/* This member takes from the members with ranks first to end - 1 except itself.
-	 */
+	/* This member takes from the members with ranks first to end - 1 except
+	 * itself. */
 	uint32_t first, end;
 	const uint8_t *in; /* the application's input and result */
 	uint8_t *out;
@@ -147,8 +147,8 @@ struct coll_node {
 	struct wf_patience patience;
 	unsigned int moves;  /* counts progress, for wf_give_way */
 	unsigned int yields; /* yields since then */
-	/* Time of the next check whether members are gone (wf_coarse_ns); 0: not set.
-	 */
+	/* Time of the next check whether members are gone (wf_coarse_ns); 0: not
+	 * set. */
 	uint64_t check_ns;
 	struct coll_card *card; /* card of each member */
 	bool *gone;             /* for each member: it left, or died */

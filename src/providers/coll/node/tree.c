@@ -289,8 +289,8 @@ bool coll_tree_needs(const struct coll_node *node, uint32_t member)
 	case STEP_DOWN:
 		break;
 	}
-	/* The ancestors of this member, and all members whose input the result needs.
-	 */
+	/* The ancestors of this member, and all members whose input the result
+	 * needs. */
 	if (vrank < own && end[vrank] > own)
 		return !tree_has_posted(node, vrank, tree_use_down(node));
 	return plan->has_up && vrank && !tree_has_posted(node, vrank, node->base);

@@ -11,8 +11,8 @@
 
 enum {
 	CHECK_NS = 20 * 1000 * 1000,
-	/* A check reads a file for each member, so many members are checked less often.
-	 */
+	/* A check reads a file for each member, so many members are checked less
+	 * often. */
 	CHECK_NS_MEMBER = 2 * 1000 * 1000,
 	YIELDS = 16, /* yields between two readings of the clock */
 	/* Yields inside a call, for each attempt to end the operation in that call. If

@@ -38,8 +38,8 @@ void coll_pipeline(struct coll_build *b, size_t count, bool chained, coll_unit_f
 	const void *arg);
 
 /* Both directions of an exchange with @peer: send @out_count elements at @out, receive
- * @in_count elements and reduce them with @own into @dst. One of the counts may be 0.
- */
+ * @in_count elements and reduce them with @own into @dst. One of the counts may be
+ * 0. */
 struct coll_exchange {
 	uint32_t peer;
 	const char *out;

@@ -83,8 +83,8 @@ void coll_reduce_binomial(struct coll_build *b)
 			reduce_inner_unit, &inner);
 }
 
-/* Gather the parts of all slots at slot 0, which is the root's, along a binomial tree.
- */
+/* Gather the parts of all slots at slot 0, which is the root's, along a binomial
+ * tree. */
 static void reduce_gather_parts(struct coll_build *b, const struct coll_fold *fold)
 {
 	size_t size = b->args->size;

@@ -18,8 +18,8 @@ static const uint64_t down_time_ns = UINT64_C(10000000000);
 static int contact_insert(struct lnx_stripe_rail *rail,
 	const struct lnx_name_link *link, fi_addr_t *ret_addr)
 {
-	/* The address comes from a peer; zeroes follow it, as the member may read more.
-	 */
+	/* The address comes from a peer; zeroes follow it, as the member may read
+	 * more. */
 	uint32_t addr[2 * WF_AV_ADDR_WORDS] = { 0 };
 
 	memcpy(addr, link->addr, link->len);

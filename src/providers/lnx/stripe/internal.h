@@ -67,8 +67,8 @@ struct lnx_control {
 
 enum lnx_receiver_state {
 	LNX_RECEIVER_NEW, /* It was not asked. */
-	/* A HELLO is under way, or was not answered; or the one that shows the token.
-	 */
+	/* A HELLO is under way, or was not answered; or the one that shows the
+	 * token. */
 	LNX_RECEIVER_ASKED,
 	LNX_RECEIVER_READY,   /* It gave a token. */
 	LNX_RECEIVER_REFUSED, /* It cannot be reached by private endpoints. */
@@ -310,8 +310,8 @@ bool lnx_stripe_grow(void *list, uint32_t count);
 struct lnx_sender *lnx_sender_find(struct lnx_stripe *s, uint64_t id);
 /* Forget the sender of index @i, if it is not proven and can be forgotten now. */
 void lnx_sender_forget(struct lnx_stripe *s, uint32_t i);
-/* A HELLO or ASK_RECEIVER came: the sender, made if it is new; NULL: none is possible.
- */
+/* A HELLO or ASK_RECEIVER came: the sender, made if it is new; NULL: none is
+ * possible. */
 struct lnx_sender *lnx_sender_get(
 	struct lnx_stripe *s, const struct lnx_stripe_msg *msg);
 

@@ -17,8 +17,8 @@ enum {
 	ENTRIES = 16,
 	BATCHES = 8, /* reads of a queue in one poll */
 	/* Polls of the rails from one poll of the private endpoints to the next while
-	 * no message is under way: at first, and after QUIET polls that found nothing.
-	 */
+	 * no message is under way: at first, and after QUIET polls that found
+	 * nothing. */
 	INTERVAL = 8,
 	INTERVAL_QUIET = 256,
 	QUIET = 8192,

@@ -69,8 +69,8 @@ static struct lnx_inbound *recv_get(
 	return in;
 }
 
-/* @in, which is offered and has no entry, begins or ceases to count against the limits.
- */
+/* @in, which is offered and has no entry, begins or ceases to count against the
+ * limits. */
 static void recv_count_offer(struct lnx_stripe *s, struct lnx_inbound *in, bool begins)
 {
 	s->offers += begins ? 1 : (size_t)-1;

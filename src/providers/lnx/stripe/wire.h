@@ -69,8 +69,8 @@ static inline uint32_t lnx_stripe_index_of(uint64_t id)
 	return (uint32_t)(id >> LNX_STRIPE_INDEX_SHIFT);
 }
 
-/* Write @msg to @buf, which has LNX_STRIPE_MSG_MAX bytes. Returns the length in bytes.
- */
+/* Write @msg to @buf, which has LNX_STRIPE_MSG_MAX bytes. Returns the length in
+ * bytes. */
 size_t lnx_stripe_write(const struct lnx_stripe_msg *msg, uint8_t *buf);
 
 /* Read the @len bytes at @buf, which come from a peer. False: they are no control

@@ -60,8 +60,8 @@ extern const struct wf_unexp_ops rxd_unexp_ops;
 int rxd_data_init(struct rxd_ep *ep);
 void rxd_data_done(struct rxd_ep *ep);
 /* Drop all operations and messages of the peer, whose flow has ended, without
- * completions: the endpoint is being closed. The lock of the receive context is held.
- */
+ * completions: the endpoint is being closed. The lock of the receive context is
+ * held. */
 void rxd_data_peer_done(struct rxd_peer *peer);
 
 /* start.c; wf_xfer_ops.start, called without locks. */
@@ -75,8 +75,8 @@ void rxd_tx_free(struct rxd_tx *tx);
 void rxd_tx_send(struct rxd_tx *tx);
 /* The operation ended with 0 or the positive fi_errno @err: complete and free it. */
 void rxd_tx_end(struct rxd_tx *tx, int err);
-/* Is there something to send that does not wait for further calls of the application?
- */
+/* Is there something to send that does not wait for further calls of the
+ * application? */
 bool rxd_tx_any_owed(struct rxd_ep *ep);
 /* wf_xfer_ops.cancel_tx */
 bool rxd_cancel(struct wf_ep *wf, const struct wf_cancel *which);

@@ -151,8 +151,8 @@ static void acked_detect_losses(
 	uint64_t at_ns;
 
 	out->loss_ns = UINT64_MAX;
-	/* Without a gap all packets were sent after those that arrived, in both orders.
-	 */
+	/* Without a gap all packets were sent after those that arrived, in both
+	 * orders. */
 	if (board->una == board->next ||
 		(board->una >= out->early_end &&
 			rxd_board_at(board, board->una)->order > out->arrived_order))
@@ -257,8 +257,8 @@ static void acked_arrived_early(struct rxd_flow *flow, const struct rxd_ack *ack
 }
 
 /* The peer will never accept the oldest transfer. What was sent of it is replaced by
- * one packet that tells the peer to skip it, and is repeated until it is acknowledged.
- */
+ * one packet that tells the peer to skip it, and is repeated until it is
+ * acknowledged. */
 static void acked_refuse(struct rxd_flow *flow, int err)
 {
 	struct rxd_outgoing *out = &flow->out;

@@ -19,8 +19,8 @@ struct rxd_delivery {
 	uint64_t delivered_ns;  /* the time of the last acknowledgement */
 	uint64_t first_sent_ns; /* time when the packet acknowledged last was sent */
 	/* The largest samples, in bytes per second, of the current period and of the
-	 * one before. A period has some round trips in which the window was the limit.
-	 */
+	 * one before. A period has some round trips in which the window was the
+	 * limit. */
 	uint64_t now_max, last_max;
 	uint64_t round_order; /* the round ends when this transmission arrives */
 	unsigned int rounds;  /* number of round trips of the current period so far */

@@ -253,8 +253,8 @@ static bool greeting_is_known(
 }
 
 /* The flow was opened by an RTS that the peer has not confirmed, and another RTS or CTS
- * came: nothing was transferred, so that the later one is believed. False: ignore it.
- */
+ * came: nothing was transferred, so that the later one is believed. False: ignore
+ * it. */
 static bool greeting_replace_unproven(struct rxd_flow *flow, bool extended)
 {
 	if (flow->extended && !extended && greeting_doubted(flow))

@@ -108,8 +108,8 @@ static void life_tell_restarted(struct rxd_flow *flow)
 	flow->busy = false;
 }
 
-/* Change the index of the peer: packets with the old index are of an earlier instance.
- */
+/* Change the index of the peer: packets with the old index are of an earlier
+ * instance. */
 static void life_rename_peer(struct rxd_flow *flow)
 {
 	flow->own_index = flow->config->ops->new_index(flow);

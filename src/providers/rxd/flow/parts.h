@@ -42,8 +42,8 @@ static inline bool rxd_flow_trusts(const struct rxd_flow *flow)
 
 /* Send as many packets as the windows allow. */
 void rxd_send_more(struct rxd_flow *flow, uint64_t now_ns);
-/* Make a peer of another library acknowledge, by sending a packet with an old number.
- */
+/* Make a peer of another library acknowledge, by sending a packet with an old
+ * number. */
 void rxd_send_solicit(struct rxd_flow *flow);
 /* Put transfers that had begun back into the queue; packets get numbers from @number
  * on. */

@@ -26,8 +26,8 @@ void rxd_path_init(struct rxd_path *path);
 void rxd_path_start(
 	struct rxd_path *path, uint16_t smallest, size_t largest, uint64_t now_ns);
 
-/* The time of the next probe has come: its size in bytes; 0: there are no more probes.
- */
+/* The time of the next probe has come: its size in bytes; 0: there are no more
+ * probes. */
 uint16_t rxd_path_next(struct rxd_path *path, uint64_t now_ns);
 
 /* The peer received a packet of @largest bytes. True: that is an answer to the probe,

@@ -15,8 +15,8 @@ enum { ACK_EVERY = 2 };
 
 void rxd_receive_piggybacked(struct rxd_flow *flow)
 {
-	/* Only an ACK can report packets behind a gap, and that the window is closed.
-	 */
+	/* Only an ACK can report packets behind a gap, and that the window is
+	 * closed. */
 	if (flow->in.now)
 		return;
 	flow->in.due = 0;

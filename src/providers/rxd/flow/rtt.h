@@ -8,8 +8,8 @@
  * shorter than in the RFC, because a timeout resends one packet only and does not
  * shrink the congestion window before a loss is proven. The first timeout is a probe
  * for the loss of the last packets (RFC 8985, section 7), after which no packet arrives
- * that would show it. Times are in nanoseconds. The caller holds the lock of the flow.
- */
+ * that would show it. Times are in nanoseconds. The caller holds the lock of the
+ * flow. */
 #define RXD_RTO_FIRST UINT64_C(50000000) /* before the first sample */
 #define RXD_RTO_MIN   UINT64_C(4000000)
 #define RXD_PROBE_MIN UINT64_C(1000000) /* used once instead of RXD_RTO_MIN */

@@ -71,8 +71,8 @@ struct rxm_conn {
 	uint32_t peer_depth; /* limit of @credits; 0 or 1: not known */
 	/* Receive buffers of the connection; NULL: those of the endpoint are used. */
 	struct rxm_bufs *bufs;
-	/* Its buffers that are not posted while it is held (data/hold.h), by call.link.
-	 */
+	/* Its buffers that are not posted while it is held (data/hold.h), by
+	 * call.link. */
 	struct wf_list withheld;
 	/* Brings small packets to ep->inbox, if there is one. */
 	struct wf_inbox_feed inbox;

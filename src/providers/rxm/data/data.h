@@ -156,8 +156,8 @@ void rxm_data_op_fail(struct wf_list *link, int err);
 void rxm_data_op_free(struct wf_list *link);
 bool rxm_data_op_is_promised(const struct wf_list *link, const void *arg);
 
-/* Have all promised works and all calls that were started on the connection been sent?
- */
+/* Have all promised works and all calls that were started on the connection been
+ * sent? */
 bool rxm_data_flushed(const struct rxm_conn *conn);
 
 #endif

@@ -49,12 +49,12 @@ struct rxm_op {
 			uint32_t count, sent;
 		} segments;
 		struct {
-			/* Registrations of iov[], also of RMA operations; NULL: none.
-			 */
+			/* Registrations of iov[], also of RMA operations; NULL:
+			 * none. */
 			struct fid_mr *mr[RXM_IOV_LIMIT];
 			struct rxm_write write[RXM_MAX_SEGS];
-			/* Number of segments in rma[], and of writes that were started.
-			 */
+			/* Number of segments in rma[], and of writes that were
+			 * started. */
 			unsigned int write_count, written;
 			/* Number of writes that were started and have not ended. */
 			unsigned int writing;
@@ -86,8 +86,8 @@ bool rxm_op_is_left(const struct rxm_work *work);
 ssize_t rxm_op_queue(struct rxm_ep *ep, struct wf_list *list, const struct wf_op *op);
 /* @conn ends: keep @op for the next connection to the peer. Results as above. */
 ssize_t rxm_op_wait_for_next(struct rxm_conn *conn, const struct wf_op *op);
-/* The same for @work, an operation of which nothing was sent and which is in no list.
- */
+/* The same for @work, an operation of which nothing was sent and which is in no
+ * list. */
 void rxm_op_move_to_next(struct rxm_conn *conn, struct rxm_work *work);
 /* Note that something of the operation was sent over @conn. */
 static inline void rxm_op_begun(struct rxm_op *op, struct rxm_conn *conn)
@@ -122,8 +122,8 @@ void rxm_op_unref(struct rxm_op *op);
 /* One call of the operation ended, with 0 or the positive fi_errno @err. */
 void rxm_op_call_done(struct rxm_op *op, int err);
 
-/* call.done of op->sending, for all kinds of operations with one packet or call below.
- */
+/* call.done of op->sending, for all kinds of operations with one packet or call
+ * below. */
 void rxm_op_sent(
 	struct rxm_call *call, int err, const struct fi_cq_tagged_entry *entry);
 
@@ -170,8 +170,7 @@ extern const struct rxm_work_ops rxm_rdv_write_ops;
  * rxm_memory_post: start the application's operation @op, or keep it. The contract is
  * that of struct wf_xfer_ops.start. rxm_memory_send: start and free @work, an operation
  * that was kept; results as for rxm_work_ops.send, and -FI_ENOTCONN: the connection
- * ends.
- */
+ * ends. */
 ssize_t rxm_memory_post(struct rxm_conn *conn, struct wf_op *op);
 ssize_t rxm_memory_send(struct rxm_conn *conn, struct rxm_work *work);
 

@@ -106,8 +106,8 @@ static ssize_t packet_send_copied(struct rxm_conn *conn, struct rxm_sending *sen
 	return rxm_conn_send(conn, &packet, &buffer->desc, 1, flags, &sending->call);
 }
 
-/* Copy the packet of @count buffers into one, because the provider below takes no more.
- */
+/* Copy the packet of @count buffers into one, because the provider below takes no
+ * more. */
 static bool rxm_packet_join(
 	struct rxm_sending *sending, struct iovec *packet, size_t count)
 {

@@ -200,8 +200,8 @@ static inline void rxm_put_eager(
 	rxm_put_message(hdr, RXM_EAGER, conn_id, 0, msg);
 }
 
-/* Encode segment @number of a message with @count segments; the segment has @len bytes.
- */
+/* Encode segment @number of a message with @count segments; the segment has @len
+ * bytes. */
 void rxm_put_segment(struct rxm_hdr *hdr, uint32_t conn_id, uint64_t msg_id,
 	const struct rxm_message *msg, uint32_t number, uint32_t count, uint16_t len);
 /* Encode in RXM_WIRE_RDV bytes at @buf a request for a message whose payload is in the

@@ -27,8 +27,7 @@ static uint32_t accept_judge(struct shm_attempt *attempt, struct shm_peer *peer,
 	if (!order)
 		return hello->instance == ep->peers->instance ? 0 : SHM_REFUSE_BAD;
 	/* The peer may have accepted this endpoint's request, sent messages, and
-	 * closed.
-	 */
+	 * closed. */
 	if (peer->attempt && shm_socket_ended(peer->attempt->base.watch.fd))
 		shm_attempt_poll(peer->attempt);
 	if (peer->conn && !peer->conn->err && !shm_socket_ended(peer->conn->watch.fd))

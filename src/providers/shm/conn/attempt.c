@@ -168,8 +168,8 @@ static bool attempt_is_lasting(int err)
 	return err == -EPERM || err == -EACCES || err == -ENOSYS || err == -ENOSPC;
 }
 
-/* There is no memory for a connection: operations do not wait for what does not change.
- */
+/* There is no memory for a connection: operations do not wait for what does not
+ * change. */
 static void attempt_no_segment(struct shm_ep *ep, struct shm_peer *peer, int err)
 {
 	if (attempt_is_lasting(err) && !wf_list_empty(&peer->remote.pending))

@@ -23,8 +23,8 @@ struct shm_process {
 };
 
 /* Why the first operation of queue.txq stays there, though the lane has space: it is in
- * the middle of a copy that the next flush continues; or earlier ones have not ended.
- */
+ * the middle of a copy that the next flush continues; or earlier ones have not
+ * ended. */
 enum shm_held { SHM_HELD_NOT, SHM_HELD_COPYING, SHM_HELD_ORDER };
 
 /* Records to be written into the lane, struct shm_tx by link; in this order:

@@ -226,8 +226,8 @@ void shm_dirs_unlock(struct shm_dirs_lock *lock)
 		dir_unlock_fd(lock->fd[--lock->dirs.count]);
 }
 
-/* Lock all, in the order of the list, so that two processes cannot wait for each other.
- */
+/* Lock all, in the order of the list, so that two processes cannot wait for each
+ * other. */
 static int dir_lock_all(struct shm_dirs_lock *lock, int how)
 {
 	unsigned int count = lock->dirs.count;

@@ -26,8 +26,8 @@ struct shm_dirs {
 	char path[SHM_DIRS_MAX][SHM_DIR_LEN];
 };
 
-/* The usual case: only the directory with the plain name, if it belongs to this user.
- */
+/* The usual case: only the directory with the plain name, if it belongs to this
+ * user. */
 void shm_dirs_plain(const char *root, struct shm_dirs *ret);
 /* All directories of this user, in an order that is the same in every process. */
 void shm_dirs_find(const char *root, struct shm_dirs *ret);

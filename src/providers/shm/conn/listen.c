@@ -56,8 +56,8 @@ static bool listen_address_of_file(
 }
 
 /* Does no process listen at the address any more? Connecting with a socket of another
- * type fails with another error if a process listens, and that process does not notice.
- */
+ * type fails with another error if a process listens, and that process does not
+ * notice. */
 static bool listen_is_leftover(int probe, const struct sockaddr_un *addr)
 {
 	return wf_sys_connect(probe, (const struct sockaddr *)addr, sizeof(*addr)) &&

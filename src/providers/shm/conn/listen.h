@@ -9,8 +9,8 @@
 
 /* Listen at the endpoint's name; -EADDRINUSE: another endpoint has the name. */
 int shm_socket_listen(const char *name, int *ret_fd);
-/* Does an endpoint listen at name @node, or at a name that begins with @node and ":"?
- */
+/* Does an endpoint listen at name @node, or at a name that begins with @node and
+ * ":"? */
 bool shm_socket_knows(const char *node);
 /* Stop listening and remove the name, which is that of shm_socket_listen. */
 void shm_socket_unlisten(int fd, const char *name);

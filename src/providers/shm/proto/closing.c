@@ -32,8 +32,8 @@ bool shm_flushed(struct wf_ep *wf)
 	return !wf_remotes_any_pending(&ep->peers->remotes, shm_closing_is_owed, NULL);
 }
 
-/* Operations that wait for an answer count as well: some of them go on when it comes.
- */
+/* Operations that wait for an answer count as well: some of them go on when it
+ * comes. */
 bool shm_unfinished(struct wf_ep *wf)
 {
 	struct shm_ep *ep = shm_ep_of(wf);

@@ -28,8 +28,8 @@ enum {
  * its memory is ordered behind them? Acknowledgements of some may end them now. */
 bool shm_remote_is_in_order(struct shm_conn *conn);
 
-/* How is @op to be performed? Finds all of its regions, and checks access and ranges.
- */
+/* How is @op to be performed? Finds all of its regions, and checks access and
+ * ranges. */
 enum shm_reach shm_remote_judge(
 	struct shm_conn *conn, const struct wf_op *op, struct shm_step *step);
 

@@ -7,8 +7,8 @@
 /* Requests to the peer for RMA and atomic operations, and pieces of streams. ep.lock
  * held. Functions that write return SHM_SENT or SHM_FULL (proto/out.h). */
 
-/* Bytes of one piece of a stream: the peer reads a piece while the next one is written.
- */
+/* Bytes of one piece of a stream: the peer reads a piece while the next one is
+ * written. */
 enum { SHM_CHUNK = 16 << 10 };
 
 /* enum shm_kind of the records of RMA and atomic operations; 0 for messages. */

@@ -77,8 +77,8 @@ static bool send_write_long(struct shm_conn *conn, const struct wf_op *op)
 	return true;
 }
 
-/* Write a message that is complete once it is in the lane. False: it has to be queued.
- */
+/* Write a message that is complete once it is in the lane. False: it has to be
+ * queued. */
 static inline bool send_write_message(struct shm_conn *conn, const struct wf_op *op)
 {
 	struct shm_slot *slot;

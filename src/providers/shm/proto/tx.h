@@ -112,8 +112,8 @@ struct shm_failure {
  * the failure. */
 void shm_tx_report_failure(struct shm_ep *ep, const struct shm_failure *failure);
 
-/* Does the operation need an acknowledgement that the message was received, or matched?
- */
+/* Does the operation need an acknowledgement that the message was received, or
+ * matched? */
 static inline bool shm_tx_wants_ack(const struct shm_tx *tx)
 {
 	return tx->op_flags & (FI_DELIVERY_COMPLETE | FI_MATCH_COMPLETE);

@@ -6,11 +6,11 @@
 
 #include "providers/shm/wire/wire.h"
 
-/* Computations that the writer and the reader of a lane share; see writer.h, reader.h.
- */
+/* Computations that the writer and the reader of a lane share; see writer.h,
+ * reader.h. */
 
-/* The reader reports its position after this many records, or bytes of the byte ring.
- */
+/* The reader reports its position after this many records, or bytes of the byte
+ * ring. */
 enum { SHM_REPORT_SLOTS = SHM_SLOTS / 4, SHM_REPORT_BYTES = 32 << 10 };
 
 /* Slots between those of two records in a row: no prefetcher follows. */
@@ -51,8 +51,8 @@ static inline uint64_t shm_bytes_taken(size_t len)
 	       SHM_BYTES_GAP;
 }
 
-/* Position in the byte ring behind a blob of @len bytes that begins at or after @pos.
- */
+/* Position in the byte ring behind a blob of @len bytes that begins at or after
+ * @pos. */
 static inline uint64_t shm_bytes_next(uint64_t pos, uint8_t flags, size_t len)
 {
 	return shm_bytes_start(pos, flags) + shm_bytes_taken(len);

@@ -52,8 +52,8 @@ static inline bool shm_writer_learn(
 	return true;
 }
 
-/* Load the reader's position. False: the position is impossible, so the peer is broken.
- */
+/* Load the reader's position. False: the position is impossible, so the peer is
+ * broken. */
 bool shm_writer_refresh(struct shm_writer *w);
 
 /* Ask the reader to wake this writer, before the writer sleeps until there is space.

@@ -161,8 +161,8 @@ static void ask_pep_run(struct wf_progress *item)
 	if (!wf_trylock(&pep->base.lock))
 		return;
 	n = wf_sys_epoll_wait(pep->epfd, events, EVENTS_MAX, 0);
-	/* Handle requests before the listener, because accepting may drop some of them.
-	 */
+	/* Handle requests before the listener, because accepting may drop some of
+	 * them. */
 	for (int i = 0; i < n; i++) {
 		struct ask *ask = events[i].data.ptr;
 

@@ -112,8 +112,8 @@ struct tcp_cm {
 	uint64_t begin_ns;
 	enum tcp_cm_state state;
 	uint64_t deadline_ns; /* time of wf_now_ns; UINT64_MAX: none */
-	/* Valid in the states ASKED, CONNECTED, REJECTED: the message of the other end.
-	 */
+	/* Valid in the states ASKED, CONNECTED, REJECTED: the message of the other
+	 * end. */
 	struct tcp_cm_msg msg;
 	/* The properties that both ends agreed on; in the state ASKED those that they
 	 * could agree on. */

@@ -28,8 +28,8 @@ struct tcp_tx {
 	struct wf_list link;
 	/* Endpoint or transmit context of the operation; NULL: an answer. */
 	struct tcp_source *from;
-	/* Heap copy of the payload, made when a transmit context was closed; else NULL.
-	 */
+	/* Heap copy of the payload, made when a transmit context was closed; else
+	 * NULL. */
 	void *kept;
 	struct tcp_record rec;
 	uint64_t op_flags;
@@ -234,8 +234,8 @@ void tcp_conn_make_cold(struct tcp_conn *conn);
 /* The epoll events that a sleeping thread has to wait for. */
 uint32_t tcp_conn_events(struct tcp_conn *conn);
 
-/* Have the epoll set report @events of the socket; the connection fails if it cannot.
- */
+/* Have the epoll set report @events of the socket; the connection fails if it
+ * cannot. */
 void tcp_conn_watch(struct tcp_conn *conn, uint32_t events);
 const union wf_sockaddr *tcp_conn_addr(const struct tcp_conn *conn);
 /* The peer's index in the AV, or FI_ADDR_NOTAVAIL. */
@@ -255,8 +255,8 @@ void tcp_tx_fail(struct tcp_tx *tx, int err, const union wf_sockaddr *peer);
 bool tcp_tx_small(
 	struct tcp_conn *conn, struct tcp_source *from, const struct wf_op *op);
 /* The connection failed: remove from the stage the last message, which began at
- * @before. False: bytes behind @before were sent, or the message is not in the stage.
- */
+ * @before. False: bytes behind @before were sent, or the message is not in the
+ * stage. */
 bool tcp_tx_take_back(struct tcp_conn *conn, uint64_t before);
 /* End the messages in the stage with the error @err, or without a completion if @err is
  * 0. */

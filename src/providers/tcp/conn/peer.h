@@ -83,8 +83,8 @@ static inline struct tcp_peers *tcp_peers_of(struct wf_remotes *remotes)
 }
 
 int tcp_peers_new(struct tcp_ep *ep);
-/* Listen; from then on the endpoint's name has the true port. 0 or a negative fi_errno.
- */
+/* Listen; from then on the endpoint's name has the true port. 0 or a negative
+ * fi_errno. */
 int tcp_peers_listen(struct tcp_ep *ep);
 /* Close the socket of an attempt or of a connection to a peer. */
 void tcp_peers_close(struct tcp_ep *ep, int fd);

@@ -143,8 +143,8 @@ void tcp_tx_dirty(struct tcp_conn *conn)
 	tcp_wake_sleepers(conn->ep);
 }
 
-/* The next progress call tries again; sleeping threads wake when the socket has space.
- */
+/* The next progress call tries again; sleeping threads wake when the socket has
+ * space. */
 static void flush_blocked(struct tcp_conn *conn)
 {
 	struct tcp_ep *ep = conn->ep;

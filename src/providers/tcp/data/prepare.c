@@ -20,8 +20,8 @@ static bool prepare_wants_ack(const struct tcp_tx *tx)
 	return tx->op_flags & (FI_TRANSMIT_COMPLETE | FI_DELIVERY_COMPLETE);
 }
 
-/* A free index for a request to send, or 0. The table grows before it is nearly full.
- */
+/* A free index for a request to send, or 0. The table grows before it is nearly
+ * full. */
 static unsigned int prepare_rts_index(struct tcp_conn *conn)
 {
 	unsigned int max = tcp_wire_rdv_max(&conn->wire), capacity = conn->rts.capacity;

@@ -161,8 +161,8 @@ void tcp_held_resume(struct tcp_ep *ep)
 }
 
 /* No receive was posted for the message. If it would take too much memory, it stays in
- * the socket, with everything behind it, until a receive matches it or there is memory.
- */
+ * the socket, with everything behind it, until a receive matches it or there is
+ * memory. */
 static int tcp_recv_unexpected(struct tcp_conn *conn, struct fi_peer_rx_entry *entry)
 {
 	struct tcp_rx *rx = &conn->rx;

@@ -277,8 +277,8 @@ static void rx_parse(struct tcp_conn *conn, const uint8_t *p, size_t n)
 }
 
 /* Continue with the bytes that were read behind a held message, which a receive has
- * matched now, or behind the last record; or complete the held message if it is empty.
- */
+ * matched now, or behind the last record; or complete the held message if it is
+ * empty. */
 static void rx_replay(struct tcp_conn *conn)
 {
 	uint8_t *held = conn->rx.held;

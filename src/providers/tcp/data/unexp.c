@@ -109,8 +109,8 @@ static int tcp_unexp_start(struct wf_unexp_conn *unexp, struct wf_srx_unexpected
 	return 0;
 }
 
-/* Discard a rendezvous message: only a clear to send lets the sender end its operation.
- */
+/* Discard a rendezvous message: only a clear to send lets the sender end its
+ * operation. */
 static void tcp_unexp_discard(
 	struct wf_unexp_conn *unexp, struct wf_srx_unexpected *saved)
 {

@@ -18,8 +18,8 @@ enum tcp_unexp {
 	TCP_UNEXP_RTS,
 };
 
-/* A rendezvous message of the peer; it is in conn->rdv until its last byte has arrived.
- */
+/* A rendezvous message of the peer; it is in conn->rdv until its last byte has
+ * arrived. */
 struct tcp_rdv {
 	struct wf_srx_unexpected *unexp; /* NULL: the clear to send was sent */
 	/* NULL: not matched, or the message is discarded */

@@ -431,8 +431,8 @@ int tcp_record_decode(const uint8_t *buf, size_t len, const struct tcp_wire_peer
 		return base.hdr_len;
 
 	row = &rows[kind];
-	/* Clear all but the segments, which are most of the structure and seldom used.
-	 */
+	/* Clear all but the segments, which are most of the structure and seldom
+	 * used. */
 	memset(&rec, 0, offsetof(struct tcp_record, seg));
 	rec.kind = (uint8_t)kind;
 	rec.hdr_len = base.hdr_len;

@@ -27,8 +27,8 @@ enum {
 	TCP_WIRE_VERSION = 3,
 	TCP_WIRE_BASE = 16,
 	TCP_WIRE_HDR_MAX =
-		/* size of a header with a receive context; without one TCP_WIRE_HDR_OLD
-		 */
+		/* size of a header with a receive context; without one
+		 * TCP_WIRE_HDR_OLD */
 	128,
 	TCP_WIRE_HDR_OLD = 120,
 	TCP_WIRE_SEGS_MAX = 4,
@@ -103,8 +103,8 @@ enum tcp_wire_flag {
 	TCP_FLAG_RAW_TAGGED = 0x0080,
 };
 
-/* Features that both ends agreed on when they connected. The low 16 bits are exchanged.
- */
+/* Features that both ends agreed on when they connected. The low 16 bits are
+ * exchanged. */
 enum tcp_wire_have {
 	TCP_HAVE_ATOMIC = 1 << 0,
 	TCP_HAVE_RDV_MSG =
@@ -209,8 +209,8 @@ struct tcp_record {
 	uint64_t data;    /* with TCP_FLAG_DATA: remote CQ data */
 	uint64_t tag;     /* in TAGGED, RTS */
 	uint64_t msg_len; /* in RTS, MSG_RTS: length of the message in bytes */
-	/* With TCP_FLAG_MATCH, and in MATCHED, PROBE, PROBE_RESP: the sender's number.
-	 */
+	/* With TCP_FLAG_MATCH, and in MATCHED, PROBE, PROBE_RESP: the sender's
+	 * number. */
 	uint64_t id;
 	uint64_t span; /* length of all segments in bytes; encode does not read it */
 	int err;       /* in ERROR: positive fi_errno */

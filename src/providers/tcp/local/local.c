@@ -76,8 +76,8 @@ bool tcp_local_refuses(uint32_t agreed, int fd, const union wf_sockaddr *addr)
 	return true;
 }
 
-/* Is the peer a process of this machine, according to its card or else to its socket?
- */
+/* Is the peer a process of this machine, according to its card or else to its
+ * socket? */
 static bool local_is_on_this_host(const struct tcp_conn *conn)
 {
 	switch (conn->local->unreached) {

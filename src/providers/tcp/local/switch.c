@@ -12,8 +12,8 @@ enum {
 	/* After a marker that was refused or void, the next one is sent after two
 	 * progress calls, then four, eight, and at last 2^TRIES_MAX. */
 	TRIES_MAX = 16,
-	/* Progress calls in which the next marker may be put behind a message instead.
-	 */
+	/* Progress calls in which the next marker may be put behind a message
+	 * instead. */
 	ALONE_CALLS = 64,
 };
 
@@ -77,8 +77,8 @@ bool tcp_switch_lingers(struct tcp_conn *conn)
 }
 
 /* Make the endpoint below know the peer, whose messages get the source @index. 0;
- * -FI_EAGAIN: the peer is not in the AV; another negative fi_errno: it is not possible.
- */
+ * -FI_EAGAIN: the peer is not in the AV; another negative fi_errno: it is not
+ * possible. */
 static int switch_know(struct tcp_conn *conn)
 {
 	struct tcp_ep *ep = conn->ep;
@@ -212,8 +212,8 @@ void tcp_switch_tick(struct tcp_conn *conn)
 }
 
 /* Have all bytes before the offset @at, the end of a record, been handled? A message
- * that waits for its receive is a body that has not ended, with everything behind it.
- */
+ * that waits for its receive is a body that has not ended, with everything behind
+ * it. */
 static bool switch_has_handled(const struct tcp_conn *conn, uint64_t at)
 {
 	return !conn->rx.body && conn->received >= at;

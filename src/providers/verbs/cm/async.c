@@ -105,8 +105,8 @@ void verbs_cm_lost(struct verbs_ep *ep)
 		atomic_exchange_explicit(&ep->lost, true, memory_order_relaxed))
 		return;
 	/* release: a thread that loads the flag also loads that of the endpoint. Full
-	 * fence: either this thread finds the item parked, or arm finds the flag set.
-	 */
+	 * fence: either this thread finds the item parked, or arm finds the flag
+	 * set. */
 	atomic_store_explicit(&async->lost, true, memory_order_release);
 	atomic_thread_fence(memory_order_seq_cst);
 	wf_progress_wake(&async->item);

@@ -99,8 +99,7 @@ void verbs_id_peer(const struct rdma_cm_id *id, union wf_sockaddr *ret);
 int verbs_cm_errno(const char *call);
 
 /* private_data.c: set @data to @len bytes of the application, truncated to
- * VERBS_CM_DATA_SIZE.
- */
+ * VERBS_CM_DATA_SIZE. */
 void verbs_cm_data_set(struct verbs_cm_data *data, const void *bytes, size_t len);
 /* Length of @data on the wire, in bytes. */
 size_t verbs_cm_data_size(const struct verbs_cm_data *data);
@@ -116,8 +115,8 @@ int verbs_cm_qp_connect(struct verbs_cm *cm);
 struct rdma_conn_param verbs_cm_param(
 	const struct verbs_cm *cm, const struct verbs_cm_data *data);
 
-/* event.c: handle the events of the channel. cm->lock is held. False: there was none.
- */
+/* event.c: handle the events of the channel. cm->lock is held. False: there was
+ * none. */
 bool verbs_cm_events(struct verbs_cm *cm);
 /* The connection is up; the connection has ended. cm->lock is held. */
 void verbs_cm_up(struct verbs_cm *cm, const struct verbs_cm_data *data);

@@ -6,8 +6,8 @@
 #include "providers/verbs/cm/pep.h"
 
 /* Opening and closing the connection management of an endpoint, which may be opened for
- * a connection request or for a passive endpoint; and the progress item that drives it.
- */
+ * a connection request or for a passive endpoint; and the progress item that drives
+ * it. */
 
 static struct verbs_cm *cm_of_item(struct wf_progress *item)
 {

@@ -31,8 +31,8 @@ static inline uint32_t verbs_queue_left(const struct verbs_queue *queue)
 }
 
 /* Has the next send to ask for a completion even if the application wants none? One
- * send in half a queue does, so that the queue empties. The lock of the poster is held.
- */
+ * send in half a queue does, so that the queue empties. The lock of the poster is
+ * held. */
 static inline bool verbs_queue_is_due(const struct verbs_queue *sq)
 {
 	return sq->unsignalled + 1 >= (sq->capacity + 1) / 2;

@@ -77,8 +77,8 @@ static ssize_t send_put(struct verbs_ep *ep, const struct verbs_wr *slot, bool a
 	struct ibv_send_wr *bad;
 	int err;
 
-	/* A datagram has no address to mark a flush with: all of them tell their end.
-	 */
+	/* A datagram has no address to mark a flush with: all of them tell their
+	 * end. */
 	if (awaited || ep->ud || verbs_queue_is_due(sq)) {
 		wr->send_flags |= IBV_SEND_SIGNALED;
 		awaited = true;

@@ -7,8 +7,8 @@
 
 struct verbs_addr;
 
-/* One port of a device that discovery found, and the properties of endpoints over it.
- */
+/* One port of a device that discovery found, and the properties of endpoints over
+ * it. */
 struct verbs_device {
 	struct verbs_device *next; /* used by known.c */
 	struct verbs_addr *addrs;  /* used by known.c */

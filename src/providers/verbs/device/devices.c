@@ -24,8 +24,8 @@ struct scan {
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 /* The latest list and, linked, the earlier ones; guarded by lock. */
 static struct scan *latest;
-/* The interfaces whose addresses are in the latest list; NULL: none. Guarded by lock.
- */
+/* The interfaces whose addresses are in the latest list; NULL: none. Guarded by
+ * lock. */
 static struct wf_netifs *interfaces;
 static const struct wf_devices none;
 

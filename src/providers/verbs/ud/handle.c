@@ -68,8 +68,8 @@ void verbs_av_closing(struct wf_av *wf)
 	wf->prov_data = NULL;
 }
 
-/* The entry for the handle at @index, or NULL if its segment does not exist. No lock.
- */
+/* The entry for the handle at @index, or NULL if its segment does not exist. No
+ * lock. */
 static _Atomic(struct ibv_ah *) *handle_entry_of(struct verbs_av *av, uint64_t index)
 {
 	unsigned int k = wf_av_segment(index);

@@ -33,8 +33,8 @@ enum {
 };
 static_assert(sizeof(struct verbs_ns_msg) == VERBS_NS_SIZE, "as on the wire");
 
-/* Length in bytes of the message that begins as @msg does, as far as its header shows.
- */
+/* Length in bytes of the message that begins as @msg does, as far as its header
+ * shows. */
 size_t verbs_ns_size(const struct verbs_ns_msg *msg);
 
 /* Ask the server of the host @node for the address of @service. 0, or -FI_ENODATA:

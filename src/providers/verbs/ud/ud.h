@@ -69,8 +69,8 @@ int verbs_ud_enable(struct verbs_ep *ep);
 /* Change the state from INIT to RTS only. 0 or a negative errno, which is logged. */
 int verbs_ud_to_rts(struct verbs_ep *ep);
 
-/* restart.c: store the buffers of a receive that is posted in @slot. ep.lock is held.
- */
+/* restart.c: store the buffers of a receive that is posted in @slot. ep.lock is
+ * held. */
 static inline void verbs_ud_keep(
 	struct verbs_ud *ud, uint32_t slot, const struct ibv_recv_wr *wr)
 {
