@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 /* The first port from @port on at which no socket of this host listens: a peer that
- * says it listens there cannot be asked, and is believed (docs/identity.md). */
+ * says it listens there cannot be asked, and is believed (docs/design/identity.md). */
 static inline uint16_t unheard_port(uint16_t port)
 {
 	for (;; port++) {

@@ -3,8 +3,8 @@
 """words.py [FOLDER...]: check comments and names in the sources for words that explain nothing.
 
 A comment names its subject: a word such as "whoever" or "somebody" stands for a noun
-that the reader has to guess. A name is a term of the field (the glossary in
-docs/architecture.md): "turn" or "place" says nothing to a newcomer.
+that the reader has to guess. A name is a term of the field (docs/glossary.md):
+"turn" or "place" says nothing to a newcomer.
 """
 import os
 import re

@@ -313,7 +313,7 @@ static void meet(struct traffic *t, uint32_t peer, uint64_t life)
 }
 
 /* Send no message for a while: peers of tcp that share memory are reached through it
- * from then on (docs/tcp-local.md). */
+ * from then on (docs/design/local.md). */
 static void rest(struct traffic *t)
 {
 	uint64_t deadline = now_ms() + LIMIT_MS, until = now_ms() + REST_MS;

@@ -197,7 +197,7 @@ static int accept_attempt(struct far_tcp *far, struct live *v)
 }
 
 /* Tell the endpoint that the connection is that of the listener: it reads it then
- * (docs/identity.md). */
+ * (docs/design/identity.md). */
 static void vouch(struct far_tcp *far, struct live *v)
 {
 	const struct tcp_cm_ext ext = { .instance = far->instance,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * An endpoint that stripes and a peer that this test plays, with the bytes that
- * docs/lnx-striping.md describes: one endpoint of tcp for messages, one for control
+ * docs/design/lnx.md describes: one endpoint of tcp for messages, one for control
  * messages and payload. The peer is right, then it lies.
  */
 #include <sys/socket.h>

@@ -8,7 +8,7 @@
 
 /*
  * An engine of another library (testcoll/) does some of the collectives of a provider
- * of ours, named by FI_OFFLOAD_COLL_PROVIDER: docs/collective-engine.md.
+ * of ours, named by FI_OFFLOAD_COLL_PROVIDER: docs/design/coll.md.
  * offload_test PROVIDER.
  */
 

@@ -2,7 +2,7 @@
 /*
  * A request contains the port at which its sender listens; any process of that host can
  * send it. Messages go to the process that listens there and to no other, and none
- * comes in from another one (docs/identity.md).
+ * comes in from another one (docs/design/identity.md).
  */
 #include "raw.h"
 

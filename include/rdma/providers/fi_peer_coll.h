@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Collective engines: what fi_peer(3) leaves open between a main provider and a
- * provider that implements only collectives for it. docs/collective-engine.md shows the
+ * provider that implements only collectives for it. docs/design/coll.md shows the
  * calls in their order. Not part of libfabric's interface of any version: a provider
  * finds by the sizes whether the other side knows it.
  *

@@ -32,7 +32,7 @@ enum { WF_LOCAL_CLOCK_INTERVAL = 8 };
 /*
  * The endpoint below: an endpoint of shm, through which an FI_EP_RDM endpoint of
  * another provider, the endpoint above, reaches the peers that share memory with it
- * (docs/tcp-local.md, section 3). It completes, counts and matches in the objects of
+ * (docs/design/local.md, section 3). It completes, counts and matches in the objects of
  * the endpoint above. It has an AV of its own, in which the user id of each peer is the
  * peer's index in the AV above, but it has no regions: its peers access those of the
  * domain above (wf_domain_lend_regions), so that the same keys, access rights and

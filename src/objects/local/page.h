@@ -11,7 +11,7 @@ enum { WF_PROOF_NAME = 128 }; /* length of the name of an endpoint, with its NUL
 /*
  * The page of one end of a connection: memory that this end writes and the process at
  * the other end maps for reading, as long as both have to agree on the transport for
- * operations (docs/tcp-local.md). An answer in a page does not depend on an open
+ * operations (docs/design/local.md). An answer in a page does not depend on an open
  * socket.
  *
  * A peer may be hostile: any word of its page may have any value, and change at any

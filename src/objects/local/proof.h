@@ -8,7 +8,7 @@
 
 /*
  * Proof that the other end of a connection is a process of this machine and user that
- * reaches the same shared memory (docs/tcp-local.md).
+ * reaches the same shared memory (docs/design/local.md).
  *
  * Each end stores a random number in memory without a name, its page, and sends a card,
  * which contains the location of the page. Only a process that can read the page can

@@ -18,8 +18,9 @@
  * FI_EP_RDM between processes of one machine, on floors: a file calls those of its own
  * floor and of the floors above it in this list.
  *
- *   wire/    the memory that two endpoints share (a segment), and how records move in
- * it conn/    directories and sockets, the exchange that hands a segment over, peers by
+ *   wire/    the memory that two endpoints share (a segment), and how records move
+ *            in it
+ *   conn/    directories and sockets, the exchange that hands a segment over, peers by
  *            address, connections and their ends, proof of the peer's process
  *   copy/    copies between buffers, registered memory and the memory of peers; the
  *            table in which an endpoint publishes its regions

@@ -35,7 +35,7 @@ static void what_is_written_is_read(void **state)
 	assert_memory_equal(msg.name, some.name, 3);
 }
 
-/* The bytes of docs/lnx-striping.md. */
+/* The bytes of docs/design/lnx.md. */
 static void the_form_is_fixed(void **state)
 {
 	static const uint8_t form[] = { 4, 1, 1, 3, 5, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0,

@@ -9,7 +9,7 @@
 
 /*
  * Control messages between the private endpoints of two lnx endpoints
- * (docs/lnx-striping.md). All have one form, in which a kind leaves the fields that it
+ * (docs/design/lnx.md). All have one form, in which a kind leaves the fields that it
  * does not use at 0. Little-endian:
  *
  *   u8 kind, u8 version, u8 has_data, u8 name_len, u32 err,

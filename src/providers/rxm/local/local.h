@@ -9,7 +9,7 @@
 /*
  * Peers on the same machine are reached by an endpoint of shm (objects/local/local.h),
  * where connections are those of tcp and both ends have a card behind the data by which
- * they connect (docs/tcp-local.md, section 6). The transport of a connection's
+ * they connect (docs/design/local.md, section 6). The transport of a connection's
  * operations is settled before the connection is up, and stays: none is ever under way
  * on both.
  *

@@ -120,7 +120,7 @@ enum tcp_wire_have {
 	/* The index of a rendezvous has 16 bits, in two bytes of the base. */
 	TCP_HAVE_RDV_MANY = 1 << 8,
 	TCP_HAVE_CONTEXTS = 1 << 9, /* records may name a receive context */
-	/* Both ends find out whether they share memory (docs/tcp-local.md). */
+	/* Both ends find out whether they share memory (docs/design/local.md). */
 	TCP_HAVE_LOCAL = 1 << 11,
 	/* All features of this implementation. Bit 10 belongs to an earlier form of
 	 * TCP_HAVE_LOCAL. */

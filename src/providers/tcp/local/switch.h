@@ -7,11 +7,11 @@
 
 /*
  * When the operations to a peer change over from the connection to the endpoint below
- * (docs/tcp-local.md). Each direction of a connection switches by itself, when nothing
- * is under way in it: its sender writes a marker into its page, and the answer means
- * that everything before the marker was received and that the receiver knows the sender
- * below. An operation that is posted before the answer uses the connection, and makes
- * the marker void. So no operation is delayed, and never is one under way on both
+ * (docs/design/local.md). Each direction of a connection switches by itself, when
+ * nothing is under way in it: its sender writes a marker into its page, and the answer
+ * means that everything before the marker was received and that the receiver knows the
+ * sender below. An operation that is posted before the answer uses the connection, and
+ * makes the marker void. So no operation is delayed, and never is one under way on both
  * transports. ep.lock guards all of this; all functions but tcp_switch_goes_below and
  * tcp_switch_start are called with the lock of the owner of ep.srx held, too.
  */
