@@ -2,9 +2,20 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # For run_*.sh: figures of several interleaved rounds. Each run of a program tells its best
 # and its median; of all rounds the best of the bests counts, and the median of the
-# medians.
+# medians. Where BENCH_RESULTS names a file of bench/results, figures and ratios are added
+# to it when the script ends.
 figures=$(mktemp -d)
-trap 'rm -r "$figures"' EXIT
+keep=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)/keep.py
+
+finish() {
+	local status=$?
+	if [ "$status" = 0 ] && [ -n "${BENCH_RESULTS:-}" ]; then
+		python3 "$keep" figures "$BENCH_RESULTS" "${0##*/}" "$figures" ||
+			echo "$BENCH_RESULTS: nothing is added" >&2
+	fi
+	rm -r "$figures"
+}
+trap finish EXIT
 
 # fi_bench OPTION...: as CSV, on two cores, without what takes time besides the messages:
 # buffers that are touched (the programs without a library do not touch theirs, either)
@@ -61,11 +72,16 @@ figure() {
 # quotient NAME REFERENCE best|median: the median is that of the quotients of each round,
 # in which the two ran one after the other, because the machine changes its pace.
 quotient() {
+	local value
 	case $3 in
-	best) echo "$(figure "$1" best) $(figure "$2" best)" | awk '{ print $1 / $2 }' ;;
-	median) paste -d' ' "$figures/$1" "$figures/$2" | awk 'NF >= 4 { print $2 / $4 }' |
-		sort -n | awk '{ all[NR] = $1 } END { print all[int((NR + 1) / 2)] }' ;;
+	best) value=$(echo "$(figure "$1" best) $(figure "$2" best)" |
+		awk '{ print $1 / $2 }') ;;
+	median) value=$(paste -d' ' "$figures/$1" "$figures/$2" |
+		awk 'NF >= 4 { print $2 / $4 }' | sort -n |
+		awk '{ all[NR] = $1 } END { print all[int((NR + 1) / 2)] }') ;;
 	esac
+	[ -z "$value" ] || echo "$1 $2 $3 $value" >>"$figures/ratios"
+	echo "$value"
 }
 
 # ratio TITLE NAME REFERENCE-TITLE REFERENCE: a line for the best and one for the median.

@@ -9,7 +9,7 @@ enum {
 	CHUNK_MIN = 64,
 };
 
-/* The defaults are measured; see docs/performance.md. */
+/* The defaults are measured; see bench/results/2026-11-2[56]-zen3.md. */
 struct coll_setting coll_node_settings[COLL_NODE_SETTINGS] = {
 	[COLL_NODE_DEGREE] = { COLL_DEGREE_AUTO, COLL_DEGREE_AUTO, COLL_DEGREE_MAX },
 	[COLL_NODE_TREE_MEMBERS] = { 32, 2, SIZE_MAX },

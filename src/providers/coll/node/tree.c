@@ -7,8 +7,8 @@
 #include "sys/compiler.h"
 
 /* The degree that is chosen by the number of members. Measured on two processors
- * (docs/performance.md). Members that share processors run one after the other: then
- * each level of the tree costs a round of all members. */
+ * (bench/results/2026-11-26-zen3.md). Members that share processors run one after the
+ * other: then each level of the tree costs a round of all members. */
 enum { AUTO_DEGREE = 8, AUTO_DEGREE_OVERSUBSCRIBED = COLL_DEGREE_MAX };
 
 /* ---- the tree ---- */

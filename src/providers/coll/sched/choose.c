@@ -2,7 +2,7 @@
 #include "providers/coll/sched/choose.h"
 #include "providers/coll/sched/sched.h"
 
-/* The defaults are measured by ./dev bench coll; see docs/performance.md. */
+/* The defaults are measured by ./dev bench coll: bench/results/2026-11-22-epyc.md. */
 struct coll_setting coll_sched_settings[COLL_SCHED_SETTINGS] = {
 	[COLL_BROADCAST_BINOMIAL_BYTES] = { 256 << 10, 0, SIZE_MAX },
 	[COLL_ALLREDUCE_DOUBLING_BYTES] = { 32 << 10, 0, SIZE_MAX },
