@@ -14,6 +14,7 @@ import sys
 top = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 # Words. A reader takes ten minutes for 1,800.
 word_limits = {"docs/architecture.md": 1800}
+line_limits = {"docs/performance.md": 200}
 # Documents that name files of earlier versions.
 histories = {"docs/performance.md", "CHANGELOG.md"}
 # Files that documents tell readers to make.
@@ -106,6 +107,10 @@ def main():
         count = len(read(path).split())
         if count > limit:
             problem(path, 1, "%d words, at most %d" % (count, limit))
+    for path, limit in line_limits.items():
+        count = len(read(path).splitlines())
+        if count > limit:
+            problem(path, 1, "%d lines, at most %d" % (count, limit))
     print("documents: %s" % ("ok" if not problems else "%d problems" % problems))
     sys.exit(1 if problems else 0)
 
