@@ -57,7 +57,7 @@ static void come_late(void *arg)
 static void sent_before_its_peer_exists(void)
 {
 	static const size_t sizes[] = { 8, 4000, 100000, 2 << 20 };
-	static const unsigned int delays[] = { 0, 5, 100, 1000 };
+	static const unsigned int delays[] = { 0, 5, 50, 300 };
 	struct fi_cq_tagged_entry entry;
 	struct fi_cq_err_entry err;
 	struct fi_context2 tx;

@@ -226,6 +226,8 @@ int main(int argc, char **argv)
 	/* Read when the providers are first asked for something. */
 	(void)setenv("FI_LNX_PROV_LINKS", links, 1);
 	(void)setenv("FI_LNX_STRIPE_SIZE", "4096", 1);
+	/* The other process does not come again. */
+	(void)setenv("FI_TCP_REFUSED_TIMEOUT", "100", 1);
 	if (argc > 2)
 		return be_other(argv[2]);
 	return cmocka_run_group_tests(tests, NULL, NULL);
