@@ -312,9 +312,7 @@ int wf_cq_open(struct fid_domain *domain_fid, struct fi_cq_attr *attr,
 	ret = wf_cq_errors_init(cq);
 	if (ret)
 		goto err_free;
-	ret = wf_lock_init(&cq->lock, WF_LOCK_SPIN);
-	if (ret)
-		goto err_errors;
+	(void)wf_lock_init(&cq->lock, WF_LOCK_SPIN);
 	wf_lock_set_gate(&cq->lock, domain->gate);
 	ret = wf_cq_ring_init(&cq->ring,
 		attr->format ? attr->format : FI_CQ_FORMAT_CONTEXT,
@@ -324,9 +322,7 @@ int wf_cq_open(struct fid_domain *domain_fid, struct fi_cq_attr *attr,
 	ret = cq_open_wait(cq, attr);
 	if (ret)
 		goto err_ring;
-	ret = wf_progress_list_init(&cq->progress, WF_LOCK_SPIN, &cq->wait);
-	if (ret)
-		goto err_wait;
+	wf_progress_list_init(&cq->progress, WF_LOCK_SPIN, &cq->wait);
 	wf_lock_set_gate(&cq->progress.lock, domain->gate);
 
 	cq_fill_handle(cq, &cq->self);
@@ -346,13 +342,11 @@ err_hook:
 	wf_fork_hook_remove(&cq->fork_hook);
 err_progress:
 	wf_progress_list_done(&cq->progress);
-err_wait:
 	wf_wait_done(&cq->wait);
 err_ring:
 	wf_cq_ring_done(&cq->ring);
 err_lock:
 	wf_lock_done(&cq->lock);
-err_errors:
 	wf_cq_errors_done(cq);
 err_free:
 	free(cq);

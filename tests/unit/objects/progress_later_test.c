@@ -29,7 +29,7 @@ static bool run(struct wf_later *later, struct wf_list *item)
 static void open_with_items(struct wf_later *later)
 {
 	done_count = refused = 0;
-	assert_int_equal(wf_later_init(later, run), 0);
+	wf_later_init(later, run);
 	for (int i = 0; i < ITEMS; i++) {
 		wf_list_init(&items[i]);
 		wf_later_add(later, &items[i]);

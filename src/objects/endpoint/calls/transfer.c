@@ -241,9 +241,7 @@ int wf_transfer_open(struct wf_ep *ep, struct fid_domain *peer,
 		ret = -FI_ENOMEM;
 		goto err_free;
 	}
-	ret = wf_later_init(&transfer->results, transfer_tell);
-	if (ret)
-		goto err_info;
+	wf_later_init(&transfer->results, transfer_tell);
 	ret = transfer_open_peer(transfer, peer, peer_info);
 	if (ret)
 		goto err_later;
@@ -253,7 +251,6 @@ int wf_transfer_open(struct wf_ep *ep, struct fid_domain *peer,
 
 err_later:
 	wf_later_done(&transfer->results);
-err_info:
 	fi_freeinfo(transfer->info);
 err_free:
 	free(transfer);
