@@ -3,20 +3,23 @@
 #define WF_TESTS_UNIT_OBJECTS_SHORTAGE_H
 
 #include <errno.h>
+#include <pthread.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
 
 #include <rdma/fabric.h>
 
+#include "sys/forks.h"
+
 /*
- * Memory that runs out: of the calls that shortage_calls in meson.build names, as many as
- * shortage_left says succeed, and those after them fail. Tests of one thread.
+ * Memory and descriptors that run out: of the calls of this thread that shortage_calls in
+ * meson.build names, as many as shortage_left says succeed, and those after them fail.
  */
 
 #define SHORTAGE_NONE UINT32_MAX
 
-static unsigned int shortage_left = SHORTAGE_NONE;
+static _Thread_local unsigned int shortage_left = SHORTAGE_NONE;
 
 static inline _Bool shortage_allows(void)
 {
@@ -47,6 +50,14 @@ SHORTAGE_OF(int, posix_memalign, ENOMEM, (void **ret, size_t align, size_t len),
 	(ret, align, len))
 SHORTAGE_OF(char *, strdup, NULL, (const char *text), (text))
 SHORTAGE_OF(struct fi_info *, fi_dupinfo, NULL, (const struct fi_info *info), (info))
+SHORTAGE_OF(int, eventfd, -1, (unsigned int count, int flags), (count, flags))
+SHORTAGE_OF(int, epoll_create1, -1, (int flags), (flags))
+SHORTAGE_OF(int, pthread_create, ENOMEM,
+	(pthread_t * id, const pthread_attr_t *attr, void *(*run)(void *), void *arg),
+	(id, attr, run, arg))
+SHORTAGE_OF(int, wf_fork_hook_add, -FI_ENOMEM,
+	(struct wf_fork_hook * hook, void (*in_child)(struct wf_fork_hook *)),
+	(hook, in_child))
 
 /*
  * Have every call that @step makes run out of memory once, the first one first: @step
