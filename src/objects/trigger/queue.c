@@ -50,7 +50,7 @@ void wf_trigger_fire(struct wf_cntr *cntr)
 static bool queue_start(struct wf_later *ready, struct wf_list *link)
 {
 	(void)ready;
-	return wf_work_of(link)->start(wf_work_of(link)) != -FI_EAGAIN;
+	return wf_work_of(link)->start(wf_work_of(link));
 }
 
 void wf_triggers_init(struct wf_triggers *triggers)

@@ -598,6 +598,31 @@ static void named_sources(void **state)
 	fk_expect(&around, &mark[3], FI_RECV | FI_TAGGED, 3, 1);
 }
 
+/* A peer of collectives gets tagged messages both ways, and sources by their index,
+ * whatever the application asked for. */
+static void what_the_peer_gets(void **state)
+{
+	struct fid_ep *ep;
+
+	fk->ep.caps = FI_COLLECTIVE;
+	fk->ep.info->caps = FI_COLLECTIVE | FI_SOURCE | FI_AV_USER_ID;
+	fk->ep.type = FI_EP_RDM;
+	assert_int_equal(wf_transfer_open(&fk->ep, &peer_domain, &peer_info, &ep), 0);
+	assert_int_equal(peer.owner_caps, FI_COLLECTIVE | FI_SOURCE | FI_TAGGED |
+						  FI_SEND | FI_RECV |
+						  FI_TAGGED_DIRECTED_RECV);
+}
+
+static void what_another_peer_gets(void **state)
+{
+	struct fid_ep *ep;
+
+	fk->ep.info->caps = FI_MSG | FI_SOURCE;
+	fk->ep.type = FI_EP_MSG;
+	assert_int_equal(wf_transfer_open(&fk->ep, &peer_domain, &peer_info, &ep), 0);
+	assert_int_equal(peer.owner_caps, FI_MSG | FI_SOURCE);
+}
+
 /* Sources that are not known are not promised. */
 static void no_sources(void **state)
 {
@@ -637,6 +662,8 @@ int main(void)
 		TRANSFER_TEST(tags_of_the_peer_alone),
 		TRANSFER_TEST(receives_beyond_the_limit),
 		TRANSFER_TEST(named_sources),
+		TRANSFER_TEST(what_the_peer_gets),
+		TRANSFER_TEST(what_another_peer_gets),
 		TRANSFER_TEST(no_sources),
 		TRANSFER_TEST(nobody_there),
 	};
