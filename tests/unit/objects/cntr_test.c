@@ -42,6 +42,7 @@ static void open_checks_its_attributes(void **state)
 
 	/* CNT-003 */
 	assert_int_equal(fi_cntr_open(domain, NULL, &cntr, NULL), -FI_EINVAL);
+	assert_int_equal(fi_cntr_open(domain, &attr, NULL, NULL), -FI_EINVAL);
 	/* CNT-002 */
 	assert_int_equal(fi_cntr_open(domain, &attr, &cntr, NULL), -FI_EINVAL);
 	attr.flags = FI_XPU;

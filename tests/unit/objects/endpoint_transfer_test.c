@@ -255,6 +255,8 @@ static void error_data(void **state)
 	char data[] = "gone";
 
 	open_peer(0);
+	fk->sends = false;
+	assert_int_equal(post(fk, XFER), 0);
 	entry.err_data = data;
 	entry.err_data_size = sizeof(data);
 	wf_ep_rx_err(&fk->ep, XFER, &entry);

@@ -40,6 +40,7 @@ static void open_checks_its_attributes(void **state)
 	struct fid_eq *eq = NULL;
 
 	assert_int_equal(fi_eq_open(fabric, NULL, &eq, NULL), -FI_EINVAL);
+	assert_int_equal(fi_eq_open(fabric, &attr, NULL, NULL), -FI_EINVAL);
 	/* EQ-002 */
 	assert_int_equal(fi_eq_open(fabric, &attr, &eq, NULL), -FI_EINVAL);
 	/* EQ-003 */

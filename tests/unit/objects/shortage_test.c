@@ -3,6 +3,9 @@
 
 #include "shortage.h"
 
+#include <sys/eventfd.h>
+#include <unistd.h>
+
 #include "objects/endpoint/scalable/context.h"
 #include "objects/endpoint/scalable/scalable.h"
 #include "objects/endpoint/scalable/srx_ctx.h"
@@ -340,6 +343,95 @@ static void enabling(void **state)
 	assert_int_equal(unsetenv("FI_AV_REMOVE_CLEANUP"), 0);
 }
 
+static ssize_t enable_with_source(void *arg)
+{
+	struct around a;
+	struct fid_ep *ep;
+	ssize_t ret;
+
+	(void)arg;
+	PREPARE(a = open_around(f));
+	PREPARE(ep = &open_fake(f, new_info())->ep.fid);
+	PREPARE(assert_int_equal(fi_ep_bind(ep, &a.cq->fid, FI_TRANSMIT | FI_RECV), 0));
+	PREPARE(assert_int_equal(fi_ep_bind(ep, &a.cntr->fid, FI_SEND), 0));
+	PREPARE(assert_int_equal(fi_ep_bind(ep, &a.av->fid, 0), 0));
+	ret = fi_enable(ep);
+	shortage_left = SHORTAGE_NONE;
+	/* The source is in the lists of the queue and the domain anyway. */
+	assert_int_equal(wf_cq_of(a.cq)->progress.count, 1 + !ret);
+	assert_int_equal(f->domain.items.count, 1 + !ret);
+	assert_int_equal(wf_cntr_of(a.cntr)->progress.count, 2 * !ret);
+	close_ep(ep);
+	assert_int_equal(wf_cntr_of(a.cntr)->progress.count, 0);
+	close_around(&a);
+	return ret;
+}
+
+/* All items are taken out of the lists again when one cannot be added. */
+static void enabling_with_a_source(void **state)
+{
+	(void)state;
+	f->prov.cq_opened = source_opened;
+	f->prov.cq_closing = source_closing;
+	assert_int_equal(shortage_each(enable_with_source, NULL), 5);
+}
+
+/* ---- the progress thread ---- */
+
+static int item_fd = -1;
+
+static int item_wait_fd(struct wf_progress *item)
+{
+	(void)item;
+	return item_fd;
+}
+
+static bool item_arm(struct wf_progress *item)
+{
+	(void)item;
+	return true;
+}
+
+static ssize_t start_thread(void *arg)
+{
+	struct wf_progress_thread *thread = NULL;
+	struct wf_progress_list *list = arg;
+	ssize_t ret = wf_progress_thread_start(list, &thread);
+
+	shortage_left = SHORTAGE_NONE;
+	if (ret) {
+		assert_null(thread);
+		assert_null(list->wait);
+	}
+	wf_progress_thread_stop(thread);
+	assert_null(list->wait);
+	return ret;
+}
+
+/* A list without its thread has no wait object, and watches no descriptor for it. */
+static void the_thread(void **state)
+{
+	struct wf_progress item = {
+		.run = source_run, .arm = item_arm, .wait_fd = item_wait_fd
+	};
+	struct wf_progress_list *list = &f->domain.items;
+	struct wf_progress_thread *thread = NULL;
+
+	(void)state;
+	assert_int_equal(wf_progress_list_add(list, &item), 0);
+	assert_int_equal(list->refs[0]->fd, -1);
+	item_fd = -FI_EMFILE;
+	assert_int_equal(wf_progress_thread_start(list, &thread), -FI_EMFILE);
+	assert_null(thread);
+	assert_null(list->wait);
+	assert_int_equal(list->refs[0]->fd, -1);
+	item_fd = eventfd(0, 0);
+	assert_true(shortage_each(start_thread, list) >= 6);
+	assert_int_equal(list->refs[0]->fd, -1);
+	(void)close(item_fd);
+	wf_progress_list_del(list, &item);
+}
+
 /* ---- contexts ---- */
 
 static struct fi_info *sep_info(void)
@@ -492,6 +584,8 @@ int main(void)
 		SHORTAGE_TEST(event_queues_and_sets),
 		SHORTAGE_TEST(endpoints),
 		SHORTAGE_TEST(enabling),
+		SHORTAGE_TEST(enabling_with_a_source),
+		SHORTAGE_TEST(the_thread),
 		SHORTAGE_TEST(scalable_endpoints),
 		SHORTAGE_TEST(shared_contexts),
 		SHORTAGE_TEST(regions),

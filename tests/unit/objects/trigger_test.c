@@ -620,6 +620,41 @@ static void test_without_memory(void **state)
 	close_test(&t);
 }
 
+static ssize_t add_without(void *arg)
+{
+	struct test *t = arg;
+	unsigned int left = shortage_left;
+	struct fi_op_cntr op = { t->done, 3 };
+	struct fid_cntr *cntr;
+	struct fi_deferred_work work = { .op_type = FI_OP_CNTR_ADD, .op.cntr = &op };
+	int ret;
+
+	shortage_left = SHORTAGE_NONE;
+	cntr = new_cntr(fixture, FI_WAIT_NONE);
+	shortage_left = left;
+	work.triggering_cntr = cntr;
+	ret = queue(t, &work);
+	shortage_left = SHORTAGE_NONE;
+	assert_int_equal(wf_cntr_of(cntr)->progress.count, !ret);
+	assert_int_equal(fixture->domain.items.count, !ret);
+	assert_int_equal(fi_cntr_read(t->done), ret ? 0 : 3);
+	assert_int_equal(fi_close(&cntr->fid), 0);
+	assert_int_equal(fixture->domain.items.count, 0);
+	return ret;
+}
+
+/* Work on counters has no endpoint: the item is in no list before. */
+static void test_work_without_memory(void **state)
+{
+	struct test t = open_test(*state, 0);
+
+	fixture = *state;
+	close_ep(t.ep);
+	assert_int_equal(shortage_each(add_without, &t), 3);
+	t.ep = &open_fake(fixture, new_info())->ep.fid;
+	close_test(&t);
+}
+
 static bool looked;
 
 static bool look(const struct wf_work *work, const void *arg)
@@ -752,6 +787,7 @@ int main(void)
 		DOMAIN_TEST(test_foreign),
 		DOMAIN_TEST(test_largest),
 		DOMAIN_TEST(test_without_memory),
+		DOMAIN_TEST(test_work_without_memory),
 		DOMAIN_TEST(test_locks),
 		DOMAIN_TEST(test_wakes),
 		DOMAIN_TEST(test_threads),
