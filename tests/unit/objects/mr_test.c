@@ -108,7 +108,12 @@ static void arguments_are_checked(void **state)
 	assert_int_equal(fi_mr_regattr(env.domain, &attr, 0, &mr), -FI_EINVAL);
 	assert_true(log_lines_have("registration refused: offset must be 0\n"));
 	assert_false(log_lines_have("authorization key"));
+	attr.auth_key_size = 0;
 	attr.offset = 0;
+	attr.base_mr = (struct fid_mr *)(void *)env.domain;
+	assert_int_equal(fi_mr_regattr(env.domain, &attr, 0, &mr), -FI_EINVAL);
+	attr.base_mr = NULL;
+	attr.auth_key_size = 4;
 	attr.access |= 1;
 	log_lines_start();
 	assert_int_equal(fi_mr_regattr(env.domain, &attr, 0, &mr), -FI_EINVAL);

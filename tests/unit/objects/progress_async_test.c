@@ -227,6 +227,7 @@ static void how_busy_an_item_is(void **state)
 	await_inside(&fake);
 	assert_int_equal(fake.base.busy, 1);
 	assert_int_equal(fake.base.skipped, 0);
+	assert_false(atomic_load(&fake.base.wanted));
 	/* Once more: the run itself keeps something. */
 	keep(&fake, 1);
 	atomic_store(&fake.inside, false);
