@@ -8,6 +8,7 @@
 
 #include "../../readable.h"
 #include "objects/progress/later.h"
+#include "shortage.h"
 
 enum { ITEMS = 3 };
 
@@ -89,11 +90,31 @@ static void sleepers_are_woken(void **state)
 	wf_later_done(&later);
 }
 
+static ssize_t ask_for_descriptor(void *arg)
+{
+	struct wf_later *later = arg;
+	int fd = later->progress.wait_fd(&later->progress);
+
+	assert_int_equal(atomic_load(&later->fd), fd < 0 ? -1 : fd);
+	return fd < 0 ? fd : 0;
+}
+
+static void without_a_descriptor(void **state)
+{
+	struct wf_later later;
+
+	(void)state;
+	wf_later_init(&later, run);
+	assert_int_equal(shortage_each(ask_for_descriptor, &later), 1);
+	wf_later_done(&later);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(the_others_wait_for_one_that_is_refused),
 		cmocka_unit_test(sleepers_are_woken),
+		cmocka_unit_test(without_a_descriptor),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
