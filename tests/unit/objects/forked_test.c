@@ -95,6 +95,14 @@ static int check_names(void)
 	return 0;
 }
 
+static unsigned int progresses;
+
+static void count_progress(struct wf_ep *ep)
+{
+	(void)ep;
+	progresses++;
+}
+
 static int check_endpoint(void)
 {
 	struct wf_ep *ep = wf_ep_of(o.ep);
@@ -109,7 +117,9 @@ static int check_endpoint(void)
 	CHECK_REFUSED(fi_enable(o.ep));
 	CHECK_REFUSED(fi_cancel(&o.ep->fid, buf));
 	CHECK_IS(of(o.ep)->starts, 0);
+	progresses = 0;
 	item->run(item);
+	CHECK_IS(progresses, 0);
 	CHECK_IS(item->arm(item), true);
 	CHECK_IS(item->moved == NULL, true);
 	return 0;
@@ -182,6 +192,7 @@ static void in_child(int (*check)(void))
 }
 
 static struct fi_ops_collective collective;
+static struct wf_xfer_ops ops;
 
 static int setup(void **state)
 {
@@ -200,6 +211,11 @@ static int setup(void **state)
 	o.ep = open_enabled(f, &o.a, info, 0);
 	collective = wf_absent_collective;
 	o.ep->collective = &collective;
+	ops = fake_ops;
+	ops.progress = count_progress;
+	wf_ep_of(o.ep)->xfer = &ops;
+	wf_ep_of(o.ep)->progress.run(&wf_ep_of(o.ep)->progress);
+	assert_true(progresses > 0);
 	assert_int_equal(wf_cq_open(&f->domain.fid, &cq_attr, &o.waiting, NULL), 0);
 	assert_int_equal(wf_eq_open(&f->fabric.fid, &eq_attr, &o.eq, NULL), 0);
 	assert_int_equal(fi_cntr_add(o.a.cntr, 7), 0);
