@@ -276,6 +276,7 @@ static void wait_set_checks_its_arguments(void **state)
 	assert_int_equal(fi_wait_open(env.fabric, &attr, &set), -FI_EINVAL);
 	assert_int_equal(fi_wait_open(env.fabric, NULL, &set), -FI_EINVAL);
 	attr.flags = 0;
+	assert_int_equal(fi_wait_open(env.fabric, &attr, NULL), -FI_EINVAL);
 	for (size_t i = 0; i < WF_ARRAY_SIZE(bad); i++) {
 		attr.wait_obj = bad[i];
 		assert_int_equal(fi_wait_open(env.fabric, &attr, &set), -FI_EINVAL);
