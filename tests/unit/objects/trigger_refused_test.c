@@ -65,6 +65,44 @@ static void test_foreign(void **state)
 	close_test(&t);
 }
 
+/* A receive that cannot start is an error of the receive queue and its counter; deferred
+ * ones with FI_COMPLETION count there, too. */
+static void test_receives(void **state)
+{
+	struct domain_fixture *f = *state;
+	struct test t = open_test(f, 0);
+	struct fi_triggered_context context = at(&t, 0);
+	char buf[8];
+	struct iovec iov = { buf, 4 };
+	struct fi_msg msg = { &iov, NULL, 1, 5, &context, 0 };
+	struct fi_op_msg op = { t.ep, { &iov, NULL, 1, 5, &iov, 0 }, FI_COMPLETION };
+	struct fi_deferred_work work = send_work(&t, 0, &op);
+	struct fid_cntr *own = new_cntr(f, FI_WAIT_NONE);
+	struct fi_cq_err_entry err = { 0 };
+	struct wf_ep *ep = wf_ep_of(t.ep);
+
+	ep->cntr[WF_CNTR_RECV] = wf_cntr_of(own);
+	start_result = -FI_EHOSTUNREACH;
+	assert_int_equal(fi_recvmsg(t.ep, &msg, FI_TRIGGER), 0);
+	start_result = 0;
+	assert_int_equal(fi_cq_readerr(t.a.cq, &err, 0), 1);
+	assert_int_equal(err.err, FI_EHOSTUNREACH);
+	assert_int_equal(err.prov_errno, FI_EHOSTUNREACH);
+	assert_int_equal(err.flags, FI_RECV | FI_MSG);
+	assert_ptr_equal(err.op_context, &context);
+	assert_int_equal(fi_cntr_readerr(own), 1);
+	assert_int_equal(fi_cntr_read(own), 0);
+
+	work.op_type = FI_OP_RECV;
+	complete_at_once = true;
+	assert_int_equal(queue(&t, &work), 0);
+	assert_int_equal(fi_cntr_read(own), 1);
+	assert_int_equal(fi_cntr_read(t.done), 1);
+	ep->cntr[WF_CNTR_RECV] = NULL;
+	assert_int_equal(fi_close(&own->fid), 0);
+	close_test(&t);
+}
+
 /* The sum of successes and errors does not overflow. */
 static void test_largest(void **state)
 {
@@ -217,6 +255,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		DOMAIN_TEST(test_foreign),
+		DOMAIN_TEST(test_receives),
 		DOMAIN_TEST(test_largest),
 		DOMAIN_TEST(test_without_memory),
 		DOMAIN_TEST(test_work_without_memory),
