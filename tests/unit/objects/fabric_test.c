@@ -415,6 +415,8 @@ static void opening_without_memory(void **state)
 	assert_int_equal(shortage_each(open_fabric, &attr), 2);
 	fabric = fake_fabric(FI_VERSION(2, 6));
 	assert_true(shortage_each(open_domain, fabric) >= 9);
+	assert_true(shortage_each_short(open_domain, fabric) >= 9);
+	assert_int_equal(shortage_each_short(open_fabric, &attr), 2);
 	assert_closed(fabric);
 }
 
