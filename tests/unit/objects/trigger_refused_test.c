@@ -75,6 +75,7 @@ static void test_receives(void **state)
 	char buf[8];
 	struct iovec iov = { buf, 4 };
 	struct fi_msg msg = { &iov, NULL, 1, 5, &context, 0 };
+	struct fi_msg_tagged tagged = { &iov, NULL, 1, 5, 9, 0, &context, 0 };
 	struct fi_op_msg op = { t.ep, { &iov, NULL, 1, 5, &iov, 0 }, FI_COMPLETION };
 	struct fi_deferred_work work = send_work(&t, 0, &op);
 	struct fid_cntr *own = new_cntr(f, FI_WAIT_NONE);
@@ -84,13 +85,18 @@ static void test_receives(void **state)
 	ep->cntr[WF_CNTR_RECV] = wf_cntr_of(own);
 	start_result = -FI_EHOSTUNREACH;
 	assert_int_equal(fi_recvmsg(t.ep, &msg, FI_TRIGGER), 0);
+	assert_int_equal(fi_trecvmsg(t.ep, &tagged, FI_TRIGGER), 0);
 	start_result = 0;
 	assert_int_equal(fi_cq_readerr(t.a.cq, &err, 0), 1);
+	assert_int_equal(err.tag, 0);
 	assert_int_equal(err.err, FI_EHOSTUNREACH);
 	assert_int_equal(err.prov_errno, FI_EHOSTUNREACH);
 	assert_int_equal(err.flags, FI_RECV | FI_MSG);
 	assert_ptr_equal(err.op_context, &context);
-	assert_int_equal(fi_cntr_readerr(own), 1);
+	assert_int_equal(fi_cq_readerr(t.a.cq, &err, 0), 1);
+	assert_int_equal(err.tag, 9);
+	assert_int_equal(err.flags, FI_RECV | FI_TAGGED);
+	assert_int_equal(fi_cntr_readerr(own), 2);
 	assert_int_equal(fi_cntr_read(own), 0);
 
 	work.op_type = FI_OP_RECV;
