@@ -238,9 +238,7 @@ static int cntr_init(struct wf_cntr *cntr, const struct fi_cntr_attr *attr)
 	bool imported = cntr->owner != &cntr->self;
 	int err;
 
-	err = wf_progress_list_init(&cntr->progress, WF_LOCK_SPIN, &cntr->wait);
-	if (err)
-		return err;
+	wf_progress_list_init(&cntr->progress, WF_LOCK_SPIN, &cntr->wait);
 	wf_lock_set_gate(&cntr->progress.lock, cntr->domain->gate);
 	err = wf_wait_init(
 		&cntr->wait, imported ? FI_WAIT_NONE : attr->wait_obj, attr->wait_set);

@@ -413,7 +413,8 @@ void wf_coll_boot_stop(struct wf_coll_group *group)
 int wf_coll_boots_init(struct wf_coll *coll)
 {
 	wf_list_init(&coll->boot_list);
-	return wf_later_init(&coll->boots, bootstrap_step);
+	wf_later_init(&coll->boots, bootstrap_step);
+	return 0;
 }
 
 void wf_coll_boots_done(struct wf_coll *coll)

@@ -64,17 +64,10 @@ static int cq_open_source(struct wf_cq *cq)
 	if (ret || !cq->source)
 		return ret;
 	ret = wf_progress_list_add(&cq->progress, cq->source);
-	if (ret)
-		goto err_closing;
-	ret = wf_domain_progress_add(cq->domain, cq->source);
-	if (ret)
-		goto err_list;
-	return 0;
-
-err_list:
-	wf_progress_list_del(&cq->progress, cq->source);
-err_closing:
-	if (prov->cq_closing)
+	if (!ret)
+		ret = wf_domain_progress_add(cq->domain, cq->source);
+	/* The caller ends the list, in which the source may be. */
+	if (ret && prov->cq_closing)
 		prov->cq_closing(cq);
 	return ret;
 }
@@ -312,9 +305,7 @@ int wf_cq_open(struct fid_domain *domain_fid, struct fi_cq_attr *attr,
 	ret = wf_cq_errors_init(cq);
 	if (ret)
 		goto err_free;
-	ret = wf_lock_init(&cq->lock, WF_LOCK_SPIN);
-	if (ret)
-		goto err_errors;
+	(void)wf_lock_init(&cq->lock, WF_LOCK_SPIN);
 	wf_lock_set_gate(&cq->lock, domain->gate);
 	ret = wf_cq_ring_init(&cq->ring,
 		attr->format ? attr->format : FI_CQ_FORMAT_CONTEXT,
@@ -324,9 +315,7 @@ int wf_cq_open(struct fid_domain *domain_fid, struct fi_cq_attr *attr,
 	ret = cq_open_wait(cq, attr);
 	if (ret)
 		goto err_ring;
-	ret = wf_progress_list_init(&cq->progress, WF_LOCK_SPIN, &cq->wait);
-	if (ret)
-		goto err_wait;
+	wf_progress_list_init(&cq->progress, WF_LOCK_SPIN, &cq->wait);
 	wf_lock_set_gate(&cq->progress.lock, domain->gate);
 
 	cq_fill_handle(cq, &cq->self);
@@ -346,13 +335,11 @@ err_hook:
 	wf_fork_hook_remove(&cq->fork_hook);
 err_progress:
 	wf_progress_list_done(&cq->progress);
-err_wait:
 	wf_wait_done(&cq->wait);
 err_ring:
 	wf_cq_ring_done(&cq->ring);
 err_lock:
 	wf_lock_done(&cq->lock);
-err_errors:
 	wf_cq_errors_done(cq);
 err_free:
 	free(cq);

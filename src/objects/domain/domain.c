@@ -144,12 +144,8 @@ int wf_domain_new(struct wf_fabric *fabric, struct fi_info *info,
 		domain_set_gate(domain, &domain->own_gate);
 	domain->reached = &domain->mr_map;
 	/* Items come and go by control calls, which are always thread safe. */
-	err = wf_progress_list_init(&domain->items, WF_LOCK_MUTEX, NULL);
-	if (err)
-		goto err_map;
-	err = wf_triggers_init(&domain->triggers);
-	if (err)
-		goto err_items;
+	wf_progress_list_init(&domain->items, WF_LOCK_MUTEX, NULL);
+	wf_triggers_init(&domain->triggers);
 	err = wf_fork_hook_add(&domain->fork_hook, domain_in_child);
 	if (err)
 		goto err_triggers;
@@ -179,9 +175,7 @@ err_hook:
 	wf_fork_hook_remove(&domain->fork_hook);
 err_triggers:
 	wf_triggers_done(&domain->triggers);
-err_items:
 	wf_progress_list_done(&domain->items);
-err_map:
 	wf_mr_map_done(&domain->mr_map);
 err_free:
 	domain_free(domain);

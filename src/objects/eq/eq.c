@@ -265,28 +265,20 @@ static int eq_init(struct wf_eq *eq, const struct fi_eq_attr *attr)
 	int err;
 
 	err = wf_eq_spare_init(eq);
-	if (!err)
-		err = wf_lock_init(&eq->lock, WF_LOCK_SPIN);
 	if (err)
 		return err;
+	(void)wf_lock_init(&eq->lock, WF_LOCK_SPIN);
 	/* Not a spin lock: connection management calls the kernel. */
-	err = wf_progress_list_init(&eq->progress, WF_LOCK_MUTEX, &eq->wait);
-	if (err)
-		goto err_lock;
+	wf_progress_list_init(&eq->progress, WF_LOCK_MUTEX, &eq->wait);
 	err = wf_wait_init(
 		&eq->wait, eq->owner ? FI_WAIT_NONE : attr->wait_obj, attr->wait_set);
 	if (err) {
 		FI_WARN(eq->fabric->prov->fi, FI_LOG_EQ,
 			"event queue refused: wait object %d: %s\n", attr->wait_obj,
 			fi_strerror(-err));
-		goto err_progress;
+		wf_progress_list_done(&eq->progress);
+		wf_lock_done(&eq->lock);
 	}
-	return 0;
-
-err_progress:
-	wf_progress_list_done(&eq->progress);
-err_lock:
-	wf_lock_done(&eq->lock);
 	return err;
 }
 

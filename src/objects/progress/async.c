@@ -173,8 +173,7 @@ static void async_start(void)
 	sigset_t all, before;
 
 	(void)sigfillset(&all);
-	if (pthread_sigmask(SIG_SETMASK, &all, &before))
-		return;
+	(void)pthread_sigmask(SIG_SETMASK, &all, &before);
 	wf_fork_defer();
 	async.has_thread = !pthread_create(&async.thread, NULL, async_main, NULL);
 	if (!async.has_thread)

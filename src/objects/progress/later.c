@@ -108,19 +108,12 @@ static bool later_item_arm(struct wf_progress *item)
 	return !atomic_load(&later->is_ready);
 }
 
-int wf_later_init(
+void wf_later_init(
 	struct wf_later *later, bool (*run)(struct wf_later *, struct wf_list *))
 {
-	int ret = wf_lock_init(&later->lock, WF_LOCK_SPIN);
-
-	if (ret)
-		return ret;
+	(void)wf_lock_init(&later->lock, WF_LOCK_SPIN);
 	/* Never a gate: the lock also prevents recursion in one thread. */
-	ret = wf_lock_init(&later->run_lock, WF_LOCK_MUTEX);
-	if (ret) {
-		wf_lock_done(&later->lock);
-		return ret;
-	}
+	(void)wf_lock_init(&later->run_lock, WF_LOCK_MUTEX);
 	wf_list_init(&later->list);
 	atomic_init(&later->is_ready, false);
 	atomic_init(&later->armed, false);
@@ -131,7 +124,6 @@ int wf_later_init(
 		.wait_fd = later_item_wait_fd,
 		.arm = later_item_arm,
 	};
-	return 0;
 }
 
 void wf_later_done(struct wf_later *later)

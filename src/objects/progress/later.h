@@ -38,7 +38,7 @@ struct wf_later {
 	struct wf_progress progress; /* item whose run() runs the entries */
 };
 
-int wf_later_init(
+void wf_later_init(
 	struct wf_later *later, bool (*run)(struct wf_later *, struct wf_list *));
 void wf_later_done(struct wf_later *later);
 

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include <errno.h>
 #include <sys/epoll.h>
 
 #include "objects/progress/park.h"
@@ -94,25 +93,20 @@ void wf_progress_forget(struct wf_progress_ref *ref)
 		wf_progress_unpark_item(list->refs[0]);
 }
 
-/* Report one readiness event of the item, then none until it is parked again. */
-static int park_watch(struct wf_progress_list *list, struct wf_progress_ref *ref)
+/* Report one readiness event of the item, then none until it is parked again. False: the
+ * kernel refused it, also because there is no descriptor. */
+static bool park_watch(struct wf_progress_list *list, struct wf_progress_ref *ref)
 {
 	struct epoll_event event = { .events = EPOLLIN | EPOLLONESHOT,
 		.data.ptr = ref };
-	int fd;
 
 	if (list->epfd < 0)
 		list->epfd = wf_epoll();
-	if (list->epfd < 0)
-		return -errno;
-	fd = wf_progress_fd(ref->item);
-	if (fd < 0)
-		return fd;
-	if (epoll_ctl(list->epfd, ref->watched ? EPOLL_CTL_MOD : EPOLL_CTL_ADD, fd,
-		    &event))
-		return -errno;
+	if (epoll_ctl(list->epfd, ref->watched ? EPOLL_CTL_MOD : EPOLL_CTL_ADD,
+		    wf_progress_fd(ref->item), &event))
+		return false;
 	ref->watched = true;
-	return 0;
+	return true;
 }
 
 bool wf_progress_park(struct wf_progress_list *list, unsigned int at)
@@ -127,7 +121,7 @@ bool wf_progress_park(struct wf_progress_list *list, unsigned int at)
 		return false;
 	atomic_fetch_or_explicit(
 		&item->state, WF_PROGRESS_PARKED, memory_order_relaxed);
-	if (!item->arm(item) || park_watch(list, ref))
+	if (!item->arm(item) || !park_watch(list, ref))
 		return false;
 	park_swap(ref, --list->awake);
 	return true;

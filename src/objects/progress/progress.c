@@ -61,13 +61,13 @@ void wf_progress_wake_slow(struct wf_progress *item)
 	pthread_mutex_unlock(&chain_lock);
 }
 
-int wf_progress_list_init(
+void wf_progress_list_init(
 	struct wf_progress_list *list, enum wf_lock_kind kind, struct wf_wait *wait)
 {
 	memset(list, 0, sizeof(*list));
 	list->wait = wait;
 	list->epfd = -1;
-	return wf_lock_init(&list->lock, kind);
+	(void)wf_lock_init(&list->lock, kind);
 }
 
 static int progress_watch_fd(struct wf_fds *fds, struct wf_progress_ref *ref)

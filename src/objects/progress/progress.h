@@ -111,7 +111,7 @@ static inline int wf_progress_fd(struct wf_progress *item)
 	return item->wait_fds ? wf_fds_open(item->wait_fds(item)) : item->wait_fd(item);
 }
 
-int wf_progress_list_init(
+void wf_progress_list_init(
 	struct wf_progress_list *list, enum wf_lock_kind kind, struct wf_wait *wait);
 void wf_progress_list_done(struct wf_progress_list *list);
 /* Add @item, or count one more use of it: each add needs one del. 0 or a negative

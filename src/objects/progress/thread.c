@@ -48,9 +48,7 @@ static int thread_spawn(struct wf_progress_thread *thread)
 	int err;
 
 	(void)sigfillset(&all);
-	err = pthread_sigmask(SIG_SETMASK, &all, &before);
-	if (err)
-		return -err;
+	(void)pthread_sigmask(SIG_SETMASK, &all, &before);
 	err = pthread_create(&thread->id, NULL, thread_main, thread);
 	(void)pthread_sigmask(SIG_SETMASK, &before, NULL);
 	if (!err)

@@ -50,18 +50,14 @@ void wf_trigger_fire(struct wf_cntr *cntr)
 static bool queue_start(struct wf_later *ready, struct wf_list *link)
 {
 	(void)ready;
-	return wf_work_of(link)->start(wf_work_of(link)) != -FI_EAGAIN;
+	return wf_work_of(link)->start(wf_work_of(link));
 }
 
-int wf_triggers_init(struct wf_triggers *triggers)
+void wf_triggers_init(struct wf_triggers *triggers)
 {
-	int ret = wf_later_init(&triggers->ready, queue_start);
-
-	if (ret)
-		return ret;
+	wf_later_init(&triggers->ready, queue_start);
 	(void)pthread_mutex_init(&triggers->control, NULL);
 	wf_list_init(&triggers->cntrs);
-	return 0;
 }
 
 void wf_triggers_done(struct wf_triggers *triggers)

@@ -19,9 +19,9 @@ struct wf_work {
 	uint64_t threshold; /* the operation is due when the counter is at least this */
 	struct wf_cntr *cntr; /* referenced while @waiting; afterwards only compared */
 	struct wf_ep *ep;     /* NULL for operations on counters */
-	/* Start the operation; no endpoint lock is held. -FI_EAGAIN: call again later;
-	 * any other result: @work may be freed or reused. */
-	ssize_t (*start)(struct wf_work *work);
+	/* Start the operation; no endpoint lock is held. False: it cannot start now,
+	 * call again later. True: @work may be freed or reused. */
+	bool (*start)(struct wf_work *work);
 	bool waiting;  /* in the list of @cntr: not due yet */
 	bool deferred; /* true: errors count towards @threshold as well as successes */
 };

@@ -38,7 +38,7 @@ struct wf_triggers {
 	struct wf_later ready;
 };
 
-int wf_triggers_init(struct wf_triggers *triggers);
+void wf_triggers_init(struct wf_triggers *triggers);
 void wf_triggers_done(struct wf_triggers *triggers);
 
 /* Make the operations ready that are due: @cntr, whose has_work is set, has changed.

@@ -60,21 +60,17 @@ static int wait_open_fds(struct wf_wait *wait)
 	return ret;
 }
 
-static int wait_init_mutex(struct wf_wait *wait)
+static void wait_init_mutex(struct wf_wait *wait)
 {
 	pthread_mutexattr_t attr;
-	int err;
 
-	err = pthread_mutexattr_init(&attr);
-	if (err)
-		return -err;
+	(void)pthread_mutexattr_init(&attr);
 	/* Recursive: the application may add to a counter while it holds the mutex
 	 * that FI_GETWAIT gave it. */
 	if (wait->obj == FI_WAIT_MUTEX_COND)
 		(void)pthread_mutexattr_settype(&attr, PTHREAD_MUTEX_RECURSIVE);
-	err = pthread_mutex_init(&wait->mutex, &attr);
+	(void)pthread_mutex_init(&wait->mutex, &attr);
 	(void)pthread_mutexattr_destroy(&attr);
-	return -err;
 }
 
 int wf_wait_init(struct wf_wait *wait, enum fi_wait_obj obj, struct fid_wait *set)
@@ -99,28 +95,21 @@ int wf_wait_init(struct wf_wait *wait, enum fi_wait_obj obj, struct fid_wait *se
 	wait->signal_fd = -1;
 	wf_list_init(&wait->link);
 
-	err = wait_init_mutex(wait);
-	if (err)
-		return err;
-	err = -pthread_cond_init(&wait->cond, NULL);
-	if (err)
-		goto err_mutex;
+	wait_init_mutex(wait);
+	(void)pthread_cond_init(&wait->cond, NULL);
 	if (wait_has_fds(obj)) {
 		err = wait_open_fds(wait);
-		if (err)
-			goto err_cond;
+		if (err) {
+			(void)pthread_cond_destroy(&wait->cond);
+			(void)pthread_mutex_destroy(&wait->mutex);
+			return err;
+		}
 	}
 	if (obj == FI_WAIT_SET) {
 		wait->set = wf_wait_set_of(set);
 		atomic_fetch_add_explicit(&wait->set->refs, 1, memory_order_relaxed);
 	}
 	return 0;
-
-err_cond:
-	(void)pthread_cond_destroy(&wait->cond);
-err_mutex:
-	(void)pthread_mutex_destroy(&wait->mutex);
-	return err;
 }
 
 void wf_wait_done(struct wf_wait *wait)

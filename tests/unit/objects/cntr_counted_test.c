@@ -2,6 +2,8 @@
 /* Counters of regions run the endpoints of their domain, as long as there are both. */
 #include "domain_fixture.h"
 
+#include "shortage.h"
+
 #include <rdma/fi_domain.h>
 
 #include "objects/cntr/cntr.h"
@@ -90,11 +92,96 @@ static void regions_come_and_go(void **state)
 	free(source);
 }
 
+static struct domain_fixture *fixture;
+static struct fid_cntr *cntrs[2];
+
+static ssize_t attach_step(void *arg)
+{
+	struct source *source = arg;
+	ssize_t ret;
+
+	ret = wf_counted_attach(&fixture->domain, &source->ep, &source->item);
+	shortage_left = SHORTAGE_NONE;
+	assert_int_equal(wf_list_empty(&fixture->domain.counted.eps), ret != 0);
+	for (int i = 0; i < 2; i++)
+		assert_int_equal(wf_cntr_of(cntrs[i])->progress.count, !ret);
+	wf_counted_detach(&fixture->domain, &source->ep);
+	assert_null(source->item.refs);
+	return ret;
+}
+
+static struct source *sources[2];
+
+static ssize_t bind_step(void *arg)
+{
+	struct wf_cntr *cntr = arg;
+	ssize_t ret = wf_counted_bind(&fixture->domain, cntr);
+
+	shortage_left = SHORTAGE_NONE;
+	assert_int_equal(cntr->counted.regions, !ret);
+	assert_int_equal(wf_list_empty(&fixture->domain.counted.cntrs), ret != 0);
+	assert_int_equal(cntr->progress.count, ret ? 0 : 2);
+	if (!ret)
+		wf_counted_unbind(&fixture->domain, cntr);
+	return ret;
+}
+
+/* An endpoint is run by all counters, or by none; a counter runs all endpoints, or
+ * none. */
+static void without_memory(void **state)
+{
+	struct source source = { .item.run = run };
+	struct fid_cntr *cntr;
+
+	fixture = *state;
+	for (int i = 0; i < 2; i++) {
+		cntrs[i] = open_cntr(fixture);
+		assert_int_equal(
+			wf_counted_bind(&fixture->domain, wf_cntr_of(cntrs[i])), 0);
+	}
+	assert_int_equal(shortage_each(attach_step, &source), 3);
+	for (int i = 0; i < 2; i++) {
+		wf_counted_unbind(&fixture->domain, wf_cntr_of(cntrs[i]));
+		assert_int_equal(fi_close(&cntrs[i]->fid), 0);
+		sources[i] = attach(fixture);
+	}
+	cntr = open_cntr(fixture);
+	assert_int_equal(shortage_each(bind_step, wf_cntr_of(cntr)), 3);
+	assert_int_equal(fi_close(&cntr->fid), 0);
+	for (int i = 0; i < 2; i++) {
+		wf_counted_detach(&fixture->domain, &sources[i]->ep);
+		free(sources[i]);
+	}
+}
+
+/* Does a counter of a region sleep? */
+static void who_may_sleep(void **state)
+{
+	struct domain_fixture *f = *state;
+	struct fi_cntr_attr attr = { .wait_obj = FI_WAIT_FD };
+	struct fid_cntr *none = open_cntr(f), *fd;
+
+	assert_int_equal(wf_cntr_open(&f->domain.fid, &attr, &fd, NULL), 0);
+	assert_false(wf_counted_may_sleep(&f->domain));
+	assert_int_equal(wf_counted_bind(&f->domain, wf_cntr_of(none)), 0);
+	assert_false(wf_counted_may_sleep(&f->domain));
+	assert_int_equal(wf_counted_bind(&f->domain, wf_cntr_of(fd)), 0);
+	assert_true(wf_counted_may_sleep(&f->domain));
+	wf_counted_unbind(&f->domain, wf_cntr_of(none));
+	assert_true(wf_counted_may_sleep(&f->domain));
+	wf_counted_unbind(&f->domain, wf_cntr_of(fd));
+	assert_false(wf_counted_may_sleep(&f->domain));
+	assert_int_equal(fi_close(&none->fid), 0);
+	assert_int_equal(fi_close(&fd->fid), 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		DOMAIN_TEST(endpoints_come_and_go),
 		DOMAIN_TEST(regions_come_and_go),
+		DOMAIN_TEST(without_memory),
+		DOMAIN_TEST(who_may_sleep),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -42,6 +42,7 @@ static void open_checks_its_attributes(void **state)
 
 	/* CNT-003 */
 	assert_int_equal(fi_cntr_open(domain, NULL, &cntr, NULL), -FI_EINVAL);
+	assert_int_equal(fi_cntr_open(domain, &attr, NULL, NULL), -FI_EINVAL);
 	/* CNT-002 */
 	assert_int_equal(fi_cntr_open(domain, &attr, &cntr, NULL), -FI_EINVAL);
 	attr.flags = FI_XPU;
@@ -375,6 +376,18 @@ static void a_peer_counts_at_its_owner(void **state)
 	context.cntr = NULL;
 	assert_int_equal(fi_cntr_open(env.domain, &attr, &peer, &context), -FI_EINVAL);
 	context.cntr = &owner;
+	for (int missing = 0; missing < 2; missing++) {
+		struct fi_ops_cntr_owner lacks = ops;
+
+		if (missing)
+			lacks.inc = NULL;
+		else
+			lacks.incerr = NULL;
+		owner.owner_ops = &lacks;
+		assert_int_equal(
+			fi_cntr_open(env.domain, &attr, &peer, &context), -FI_EINVAL);
+	}
+	owner.owner_ops = &ops;
 	/* CNT-002: exactly FI_PEER. */
 	attr.flags |= FI_WRITE;
 	assert_int_equal(fi_cntr_open(env.domain, &attr, &peer, &context), -FI_EINVAL);

@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "domain_fixture.h"
 
+#include "../../log_lines.h"
+#include "shortage.h"
+
 #include "objects/cq/cq.h"
 
 /* Reading errors by API version: how much of the structure is written, and where the
@@ -157,6 +160,36 @@ static void test_entry_read_into_again(void **state)
 	assert_int_equal(fi_close(&cq->fid.fid), 0);
 }
 
+/* Without memory the spare error serves once, without data; the next is lost. An error
+ * that was read is the spare one again. */
+static void test_without_memory(void **state)
+{
+	struct wf_cq *cq = open_cq(*state, FI_VERSION(2, 0));
+	struct fi_cq_err_entry got = { 0 }, lost = { .err = FI_EIO };
+
+	for (int round = 0; round < 2; round++) {
+		shortage_left = 0;
+		put(cq, true);
+		log_lines_start();
+		assert_int_equal(wf_cq_write_err(cq, &lost), -FI_ENOMEM);
+		assert_true(
+			log_lines_have("out of memory: an error completion is lost"));
+		shortage_left = SHORTAGE_NONE;
+		got = (struct fi_cq_err_entry){ 0 };
+		assert_int_equal(fi_cq_readerr(&cq->fid, &got, 0), 1);
+		assert_int_equal(got.err, FI_EADDRNOTAVAIL);
+		assert_int_equal(got.prov_errno, 14);
+		assert_null(got.err_data);
+		assert_int_equal(got.err_data_size, 0);
+		assert_int_equal(fi_cq_readerr(&cq->fid, &got, 0), -FI_EAGAIN);
+		/* The next one that is read gives the spare one back. */
+		put(cq, true);
+		assert_int_equal(fi_cq_readerr(&cq->fid, &got, 0), 1);
+		assert_int_equal(got.err_data_size, sizeof(data));
+	}
+	assert_int_equal(fi_close(&cq->fid.fid), 0);
+}
+
 /* CQ-050 */
 static void test_max_err_data(void **state)
 {
@@ -196,6 +229,7 @@ int main(void)
 		DOMAIN_TEST(test_user_buffer),
 		DOMAIN_TEST(test_library_pointer),
 		DOMAIN_TEST(test_entry_read_into_again),
+		DOMAIN_TEST(test_without_memory),
 		DOMAIN_TEST(test_max_err_data),
 		DOMAIN_TEST(test_strerror),
 	};

@@ -233,6 +233,8 @@ static void test_blocking(void **state)
 		struct fi_cq_entry entry[2];
 
 		assert_int_equal(fi_cq_sread(&cq->fid, entry, 2, NULL, 0), -FI_EAGAIN);
+		/* No entries are asked for: progress alone. */
+		assert_int_equal(fi_cq_sread(&cq->fid, NULL, 0, NULL, -1), -FI_EAGAIN);
 		assert_int_equal(fi_cq_sread(&cq->fid, entry, 2, NULL, 30), -FI_EAGAIN);
 		assert_true(wf_now_ns() - start >= 30000000u);
 		put(cq, 1);

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "srx_fixture.h"
 
+#include "objects/absent/absent.h"
+
 /* Receive contexts that an application opens, and those of another provider. */
 
 enum { T = FI_TAGGED | FI_RECV, M = FI_MSG | FI_RECV };
@@ -32,6 +34,43 @@ static struct fk *open_with(struct fk_around *a, struct fid_ep *srx, uint64_t ca
 	assert_int_equal(fi_ep_bind(&fk->ep.fid, &srx->fid, 0), 0);
 	fk_enable_with(fk, a, 0);
 	return fk;
+}
+
+/* What the domain does not offer, and contexts of other domains and providers. */
+static void test_limits(void **state)
+{
+	struct fk_around a = fk_open_around(*state);
+	struct domain_fixture *f = *state;
+	struct fi_rx_attr from = { .iov_limit = 3 };
+	struct fi_rx_attr attr = { .caps = FI_MSG, .size = 8, .iov_limit = 4 };
+	struct fid_ep *srx = NULL, *stranger;
+	struct fk *fk = fk_open(f, fk_info(0));
+	struct wf_domain other;
+
+	f->info.rx_attr = &from;
+	assert_int_equal(fi_srx_context(&f->domain.fid, &attr, &srx, NULL), -FI_EINVAL);
+	assert_null(srx);
+	attr.iov_limit = 3;
+	assert_int_equal(fi_srx_context(&f->domain.fid, &attr, NULL, NULL), -FI_EINVAL);
+	assert_int_equal(fi_srx_context(&f->domain.fid, &attr, &srx, NULL), 0);
+	assert_int_equal(wf_ep_of(srx)->rx_iov_limit, 3);
+	f->info.rx_attr = NULL;
+	stranger = calloc(1, sizeof(*stranger));
+	assert_non_null(stranger);
+	stranger->fid.fclass = FI_CLASS_SRX_CTX;
+	stranger->fid.ops = &wf_absent_fid;
+	assert_int_equal(fi_ep_bind(&fk->ep.fid, &stranger->fid, 0), -FI_EINVAL);
+	free(stranger);
+	memset(&other, 0, sizeof(other));
+	wf_ep_of(srx)->domain = &other;
+	assert_int_equal(fi_ep_bind(&fk->ep.fid, &srx->fid, 0), -FI_EDOMAIN);
+	wf_ep_of(srx)->domain = &f->domain;
+	fk->ep.caps &= ~FI_RECV;
+	assert_int_equal(fi_ep_bind(&fk->ep.fid, &srx->fid, 0), -FI_EINVAL);
+	assert_null(fk->ep.srx_ctx);
+	assert_int_equal(fi_close(&srx->fid), 0);
+	fk_close(fk);
+	fk_close_around(&a);
 }
 
 /* SHC-007, SHC-013, EP-015 */
@@ -297,6 +336,7 @@ static void test_import_bad(void **state)
 	struct fid_peer_srx srx = { .owner_ops = &ops };
 	struct fi_peer_srx_context context = { sizeof(context) - 1, &srx };
 	struct fi_rx_attr attr = { .op_flags = FI_PEER };
+	struct fi_ops_srx_peer small;
 	struct fid_ep *ret = NULL;
 
 	assert_int_equal(
@@ -304,6 +344,10 @@ static void test_import_bad(void **state)
 	assert_int_equal(
 		fi_srx_context(&a.f->domain.fid, &attr, &ret, NULL), -FI_EINVAL);
 	assert_null(import(*state, NULL, -FI_EINVAL));
+	small.size = sizeof(small) - 1;
+	srx.peer_ops = &small;
+	assert_null(import(*state, &srx, -FI_EINVAL));
+	srx.peer_ops = NULL;
 	ops.foreach_unspec_addr = NULL;
 	assert_null(import(*state, &srx, -FI_EINVAL));
 	ops = wf_srx_owner_ops;
@@ -499,6 +543,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		DOMAIN_TEST(test_life),
+		DOMAIN_TEST(test_limits),
 		DOMAIN_TEST(test_shared),
 		DOMAIN_TEST(test_close_one),
 		DOMAIN_TEST(test_one_av),

@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "srx_fixture.h"
 
+#include "../../log_lines.h"
+#include "shortage.h"
+
 #include "objects/endpoint/calls/transfer.h"
 
 /* A peer whose transfers go over an endpoint of ours: P-70 to P-75. */
@@ -252,6 +255,8 @@ static void error_data(void **state)
 	char data[] = "gone";
 
 	open_peer(0);
+	fk->sends = false;
+	assert_int_equal(post(fk, XFER), 0);
 	entry.err_data = data;
 	entry.err_data_size = sizeof(data);
 	wf_ep_rx_err(&fk->ep, XFER, &entry);
@@ -259,6 +264,116 @@ static void error_data(void **state)
 	fk_expect_none(&around);
 	assert_int_equal(peer.failed, 1);
 	assert_string_equal(peer.err_data, "gone");
+}
+
+/* Without memory for its result a transfer does not start; one that has started reports
+ * its result without more memory. */
+static void results_without_memory(void **state)
+{
+	struct fi_cq_err_entry entry = { .err = FI_EIO, .op_context = fk };
+	char data[] = "gone";
+	char mark[4];
+
+	open_peer(0);
+	shortage_left = 0;
+	assert_int_equal(post(&mark[0], XFER), -FI_ENOMEM);
+	assert_int_equal(post(&mark[0], 0), 0);
+	shortage_left = SHORTAGE_NONE;
+	fk_expect(&around, &mark[0], FI_SEND | FI_TAGGED, 0, 0);
+	fk->sends = false;
+	for (int i = 0; i < 3; i++)
+		assert_int_equal(post(&mark[i], XFER), 0);
+	shortage_left = 0;
+	wf_ep_tx_done(&fk->ep, WF_CNTR_SEND, &mark[1], XFER | FI_COMPLETION,
+		FI_SEND | FI_TAGGED, 0);
+	fk_expect_none(&around);
+	assert_int_equal(peer.calls, 1);
+	assert_ptr_equal(peer.context[0], &mark[1]);
+	assert_int_equal(peer.flags[0], FI_SEND | FI_TAGGED);
+	/* There is no memory for the error's data. */
+	entry.err_data = data;
+	entry.err_data_size = sizeof(data);
+	wf_ep_rx_err(&fk->ep, XFER, &entry);
+	fk_expect_none(&around);
+	assert_int_equal(peer.failed, 1);
+	assert_ptr_equal(peer.err.op_context, fk);
+	assert_int_equal(peer.err.err, FI_EIO);
+	assert_null(peer.err.err_data);
+	assert_int_equal(peer.err.err_data_size, 0);
+	wf_ep_tx_err(&fk->ep, WF_CNTR_SEND, &mark[2], XFER | FI_COMPLETION,
+		FI_SEND | FI_TAGGED, 0, FI_EIO);
+	/* Of an operation with more than one result the others are lost, and it is said. */
+	log_lines_start();
+	wf_ep_rx_err(&fk->ep, XFER, &entry);
+	assert_true(log_lines_have("a completion is lost: Cannot allocate memory"));
+	log_lines_start();
+	wf_ep_tx_done(&fk->ep, WF_CNTR_SEND, &mark[1], XFER | FI_COMPLETION,
+		FI_SEND | FI_TAGGED, 0);
+	assert_true(log_lines_have("a completion is lost: Cannot allocate memory"));
+	shortage_left = SHORTAGE_NONE;
+	fk_expect_none(&around);
+	assert_int_equal(peer.failed, 2);
+	assert_ptr_equal(peer.context[2], &mark[2]);
+	assert_int_equal(peer.calls, 3);
+}
+
+/* What was reserved for an operation that did not start is given back. */
+static void nothing_is_kept_of_a_refused_one(void **state)
+{
+	char mark[4];
+
+	open_peer(0);
+	fk->start_refused = -FI_EAGAIN;
+	assert_int_equal(post(&mark[0], XFER), -FI_EAGAIN);
+	fk->start_refused = 0;
+	shortage_left = 0;
+	wf_ep_tx_done(&fk->ep, WF_CNTR_SEND, &mark[1], XFER | FI_COMPLETION,
+		FI_SEND | FI_TAGGED, 0);
+	shortage_left = SHORTAGE_NONE;
+	fk_expect_none(&around);
+	assert_int_equal(peer.calls, 0);
+}
+
+static ssize_t open_step(void *arg)
+{
+	struct fid_ep *ep = NULL;
+	ssize_t ret = wf_transfer_open(&fk->ep, &peer_domain, &peer_info, &ep);
+
+	if (ret) {
+		assert_null(ep);
+		assert_null(fk->ep.transfer);
+		assert_null(peer.owner);
+	}
+	return ret;
+}
+
+static void opening_without_memory(void **state)
+{
+	assert_int_equal(shortage_each(open_step, NULL), 2);
+}
+
+/* A peer that refuses a result is told no other, and the log says why. */
+static void refused_results(void **state)
+{
+	open_peer(0);
+	log_lines_start();
+	assert_int_equal(post(&around, XFER), 0);
+	peer.answer = -FI_EINVAL;
+	fk_expect_none(&around);
+	assert_true(log_lines_have("the peer did not take the result of its "
+				   "transfer: Invalid argument"));
+	peer.answer = 0;
+	fk_expect_none(&around);
+	assert_int_equal(peer.calls, 0);
+}
+
+static void one_peer(void **state)
+{
+	struct fid_ep *ep = NULL;
+
+	assert_int_equal(wf_transfer_open(&fk->ep, &peer_domain, &peer_info, &ep), 0);
+	assert_int_equal(
+		wf_transfer_open(&fk->ep, &peer_domain, &peer_info, &ep), -FI_EBUSY);
 }
 
 static unsigned int left;
@@ -485,6 +600,31 @@ static void named_sources(void **state)
 	fk_expect(&around, &mark[3], FI_RECV | FI_TAGGED, 3, 1);
 }
 
+/* A peer of collectives gets tagged messages both ways, and sources by their index,
+ * whatever the application asked for. */
+static void what_the_peer_gets(void **state)
+{
+	struct fid_ep *ep;
+
+	fk->ep.caps = FI_COLLECTIVE;
+	fk->ep.info->caps = FI_COLLECTIVE | FI_SOURCE | FI_AV_USER_ID;
+	fk->ep.type = FI_EP_RDM;
+	assert_int_equal(wf_transfer_open(&fk->ep, &peer_domain, &peer_info, &ep), 0);
+	assert_int_equal(peer.owner_caps, FI_COLLECTIVE | FI_SOURCE | FI_TAGGED |
+						  FI_SEND | FI_RECV |
+						  FI_TAGGED_DIRECTED_RECV);
+}
+
+static void what_another_peer_gets(void **state)
+{
+	struct fid_ep *ep;
+
+	fk->ep.info->caps = FI_MSG | FI_SOURCE;
+	fk->ep.type = FI_EP_MSG;
+	assert_int_equal(wf_transfer_open(&fk->ep, &peer_domain, &peer_info, &ep), 0);
+	assert_int_equal(peer.owner_caps, FI_MSG | FI_SOURCE);
+}
+
 /* Sources that are not known are not promised. */
 static void no_sources(void **state)
 {
@@ -511,6 +651,11 @@ int main(void)
 		TRANSFER_TEST(results),
 		TRANSFER_TEST(selective),
 		TRANSFER_TEST(error_data),
+		TRANSFER_TEST(results_without_memory),
+		TRANSFER_TEST(nothing_is_kept_of_a_refused_one),
+		TRANSFER_TEST(opening_without_memory),
+		TRANSFER_TEST(refused_results),
+		TRANSFER_TEST(one_peer),
 		TRANSFER_TEST(from_inside),
 		TRANSFER_TEST(peer_writes_to_our_queue),
 		TRANSFER_TEST(told_again),
@@ -519,6 +664,8 @@ int main(void)
 		TRANSFER_TEST(tags_of_the_peer_alone),
 		TRANSFER_TEST(receives_beyond_the_limit),
 		TRANSFER_TEST(named_sources),
+		TRANSFER_TEST(what_the_peer_gets),
+		TRANSFER_TEST(what_another_peer_gets),
 		TRANSFER_TEST(no_sources),
 		TRANSFER_TEST(nobody_there),
 	};

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "fake.h"
 
+#include "../../log_lines.h"
+
 #include <poll.h>
 #include <unistd.h>
 
@@ -40,6 +42,7 @@ static void open_checks_its_attributes(void **state)
 	struct fid_eq *eq = NULL;
 
 	assert_int_equal(fi_eq_open(fabric, NULL, &eq, NULL), -FI_EINVAL);
+	assert_int_equal(fi_eq_open(fabric, &attr, NULL, NULL), -FI_EINVAL);
 	/* EQ-002 */
 	assert_int_equal(fi_eq_open(fabric, &attr, &eq, NULL), -FI_EINVAL);
 	/* EQ-003 */
@@ -496,6 +499,39 @@ static void a_peer_passes_events_on(void **state)
 	close_env(&env);
 }
 
+static ssize_t foreign_write(
+	struct fid_eq *eq, uint32_t event, const void *buf, size_t len, uint64_t flags)
+{
+	(void)eq;
+	(void)event;
+	(void)buf;
+	assert_int_equal(flags, 0);
+	return (ssize_t)len;
+}
+
+/* The owner of another library has no call for errors: the log has the loss. */
+static void a_foreign_owner_gets_no_errors(void **state)
+{
+	struct fi_eq_attr attr = { .flags = FI_PEER };
+	struct fi_peer_eq_context context = { .size = sizeof(context) };
+	struct fi_eq_err_entry err = { .err = FI_EIO };
+	struct fi_ops fid_ops = { .size = sizeof(fid_ops) };
+	struct fi_ops_eq ops = { .size = sizeof(ops), .write = foreign_write };
+	struct fid_eq foreign = { .fid.ops = &fid_ops, .ops = &ops }, *peer = NULL;
+	struct env env;
+
+	(void)state;
+	open_env(&env);
+	context.eq = &foreign;
+	assert_int_equal(fi_eq_open(env.fabric, &attr, &peer, &context), 0);
+	assert_int_equal(wf_eq_write(wf_eq_of(peer), 3, "abc", 3), 3);
+	log_lines_start();
+	assert_int_equal(wf_eq_write_err(wf_eq_of(peer), &err), -FI_ENOSYS);
+	assert_true(log_lines_have("error 5 (Input/output error) is lost"));
+	assert_closed(peer);
+	close_env(&env);
+}
+
 static void strerror_writes_where_it_is_told(void **state)
 {
 	struct env env;
@@ -543,6 +579,7 @@ int main(void)
 		cmocka_unit_test(what_comes_late_is_not_missed),
 		cmocka_unit_test(unread_events_are_lost_with_what_they_own),
 		cmocka_unit_test(a_peer_passes_events_on),
+		cmocka_unit_test(a_foreign_owner_gets_no_errors),
 		cmocka_unit_test(strerror_writes_where_it_is_told),
 		cmocka_unit_test(bound_queues_stay_open),
 	};

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "fake.h"
 
+#include "shortage.h"
+
 #include "objects/eq/eq.h"
 
 static void fabric_open_checks_its_arguments(void **state)
@@ -366,6 +368,58 @@ static void provider_sees_opening_and_closing(void **state)
 	assert_closed(fabric);
 }
 
+static ssize_t open_domain(void *arg)
+{
+	struct fid_fabric *fabric = arg;
+	struct fid_domain *domain = NULL;
+	unsigned int left = shortage_left;
+	struct fi_info *info;
+	ssize_t ret;
+
+	shortage_left = SHORTAGE_NONE;
+	info = fake_info(FI_THREAD_SAFE, FI_PROGRESS_AUTO);
+	shortage_left = left;
+	ret = fi_domain(fabric, info, &domain, NULL);
+	shortage_left = SHORTAGE_NONE;
+	fi_freeinfo(info);
+	assert_int_equal(atomic_load(&wf_fabric_of(fabric)->refs), !ret);
+	if (!ret)
+		assert_closed(domain);
+	else
+		assert_null(domain);
+	return ret;
+}
+
+static ssize_t open_fabric(void *arg)
+{
+	struct fi_fabric_attr *attr = arg;
+	struct fid_fabric *fabric = NULL;
+	ssize_t ret = wf_fabric_open(&fake_prov, attr, &fabric, NULL);
+
+	shortage_left = SHORTAGE_NONE;
+	if (!ret)
+		assert_closed(fabric);
+	else
+		assert_null(fabric);
+	return ret;
+}
+
+static void opening_without_memory(void **state)
+{
+	struct fi_fabric_attr attr = { .name = (char *)"net",
+		.prov_name = (char *)"fake",
+		.api_version = FI_VERSION(2, 6) };
+	struct fid_fabric *fabric;
+
+	(void)state;
+	assert_int_equal(shortage_each(open_fabric, &attr), 2);
+	fabric = fake_fabric(FI_VERSION(2, 6));
+	assert_true(shortage_each(open_domain, fabric) >= 9);
+	assert_true(shortage_each_short(open_domain, fabric) >= 9);
+	assert_int_equal(shortage_each_short(open_fabric, &attr), 2);
+	assert_closed(fabric);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -381,6 +435,7 @@ int main(void)
 		cmocka_unit_test(domain_close_waits_for_its_objects),
 		cmocka_unit_test(endpoint_flags_are_checked),
 		cmocka_unit_test(provider_sees_opening_and_closing),
+		cmocka_unit_test(opening_without_memory),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

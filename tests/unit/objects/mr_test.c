@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "fake.h"
 
+#include "../../log_lines.h"
+
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -92,6 +94,40 @@ static void arguments_are_checked(void **state)
 		reg(&env, iov, 8, FI_SEND, 0, FI_HMEM_DEVICE_ONLY, &mr), -FI_EBADFLAGS);
 	assert_int_equal(
 		reg(&env, iov, 8, FI_SEND, 0, FI_RMA_EVENT, &mr), -FI_EBADFLAGS);
+	/* The first mistake is the one that is told. */
+	assert_int_equal(
+		fi_mr_reg(env.domain, iov, 8, FI_SEND | 1, 1, 0, FI_PEEK, &mr, NULL),
+		-FI_EBADFLAGS);
+	attr = (struct fi_mr_attr){ .mr_iov = iov,
+		.iov_count = 1,
+		.access = FI_SEND,
+		.offset = 1,
+		.auth_key_size = 4 };
+	assert_int_equal(fi_mr_regattr(env.domain, &attr, FI_PEEK, &mr), -FI_EBADFLAGS);
+	log_lines_start();
+	assert_int_equal(fi_mr_regattr(env.domain, &attr, 0, &mr), -FI_EINVAL);
+	assert_true(log_lines_have("registration refused: offset must be 0\n"));
+	assert_false(log_lines_have("authorization key"));
+	attr.auth_key_size = 0;
+	attr.offset = 0;
+	attr.base_mr = (struct fid_mr *)(void *)env.domain;
+	assert_int_equal(fi_mr_regattr(env.domain, &attr, 0, &mr), -FI_EINVAL);
+	attr.base_mr = NULL;
+	attr.auth_key_size = 4;
+	attr.access |= 1;
+	log_lines_start();
+	assert_int_equal(fi_mr_regattr(env.domain, &attr, 0, &mr), -FI_EINVAL);
+	assert_true(log_lines_have("registration refused: unknown access bits\n"));
+	assert_false(log_lines_have("authorization key"));
+	attr.access = FI_SEND;
+	log_lines_start();
+	assert_int_equal(fi_mr_regattr(env.domain, &attr, 0, &mr), -FI_EINVAL);
+	assert_true(log_lines_have("the authorization key is not one of the domain's"));
+	assert_int_equal(fi_mr_regattr(env.domain, &attr, 0, NULL), -FI_EINVAL);
+	assert_int_equal(fi_mr_reg(env.domain, iov, 8, FI_SEND, 0, 0, 0, NULL, NULL),
+		-FI_EINVAL);
+	assert_int_equal(fi_mr_regv(env.domain, iov, 1, FI_SEND, 0, 0, 0, NULL, NULL),
+		-FI_EINVAL);
 	assert_null(mr);
 	/* MR-002 */
 	assert_int_equal(reg(&env, iov, 0, FI_SEND, 0, 0, &mr), 0);

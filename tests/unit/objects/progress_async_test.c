@@ -19,6 +19,7 @@ struct fake {
 	pthread_mutex_t lock; /* stands for the endpoint's; guards @kept */
 	unsigned int kept;    /* operations */
 	unsigned int at_once; /* how many of them one run ends */
+	bool is_ep;           /* A run is seen like one of the application. */
 	atomic_uint runs;
 	atomic_bool inside, holds; /* run() is entered, and has to stay inside */
 };
@@ -29,6 +30,8 @@ static bool fake_run(struct wf_async_item *item)
 	bool left;
 
 	atomic_fetch_add(&fake->runs, 1);
+	if (fake->is_ep)
+		wf_async_ran(item);
 	atomic_store(&fake->inside, true);
 	while (atomic_load(&fake->holds))
 		(void)sched_yield();
@@ -188,6 +191,59 @@ static void forgetting_waits_for_the_run(void **state)
 	assert_int_equal(atomic_load(&fake.runs), runs);
 }
 
+static void await_inside(struct fake *fake)
+{
+	while (!atomic_load(&fake->inside))
+		(void)sched_yield();
+}
+
+/* The thread does not take its own runs for some of the application, which would keep it
+ * from running the item at the next look. */
+static void own_runs_are_not_the_applications(void **state)
+{
+	struct fake fake;
+
+	(void)state;
+	fake_init(&fake, NULL);
+	fake.is_ep = true;
+	for (int round = 0; round < 3; round++) {
+		keep(&fake, 3);
+		await_all(&fake);
+	}
+	wf_async_forget(&fake.base);
+	assert_int_equal(fake.base.seen, atomic_load(&fake.base.runs));
+	assert_int_equal(fake.base.skipped, 0);
+}
+
+/* An item counts as busy for as many looks in a row as it kept something. */
+static void how_busy_an_item_is(void **state)
+{
+	struct fake fake;
+
+	(void)state;
+	fake_init(&fake, NULL);
+	atomic_store(&fake.holds, true);
+	keep(&fake, 1);
+	await_inside(&fake);
+	assert_int_equal(fake.base.busy, 1);
+	assert_int_equal(fake.base.skipped, 0);
+	assert_false(atomic_load(&fake.base.wanted));
+	/* Once more: the run itself keeps something. */
+	keep(&fake, 1);
+	atomic_store(&fake.inside, false);
+	atomic_store(&fake.holds, false);
+	await_all(&fake);
+	wf_async_forget(&fake.base);
+	/* It kept nothing since the look before that: it is quiet, and not listed. */
+	fake_init(&fake, NULL);
+	keep(&fake, 1);
+	await_all(&fake);
+	while (atomic_load(&fake.runs) < 2)
+		(void)sched_yield();
+	wf_async_forget(&fake.base);
+	assert_int_equal(fake.base.busy, 0);
+}
+
 /* The thread does not run anything while the application is inside a call. */
 static void the_gate_is_respected(void **state)
 {
@@ -250,6 +306,8 @@ int main(void)
 		cmocka_unit_test(forgotten_for_a_while),
 		cmocka_unit_test(several_items_are_run),
 		cmocka_unit_test(forgetting_waits_for_the_run),
+		cmocka_unit_test(own_runs_are_not_the_applications),
+		cmocka_unit_test(how_busy_an_item_is),
 		cmocka_unit_test(the_gate_is_respected),
 		cmocka_unit_test(a_closed_item_stays_away),
 		cmocka_unit_test(nothing_happens_without_a_thread),

@@ -8,6 +8,7 @@
 
 #include "../../readable.h"
 #include "objects/progress/later.h"
+#include "shortage.h"
 
 enum { ITEMS = 3 };
 
@@ -29,7 +30,7 @@ static bool run(struct wf_later *later, struct wf_list *item)
 static void open_with_items(struct wf_later *later)
 {
 	done_count = refused = 0;
-	assert_int_equal(wf_later_init(later, run), 0);
+	wf_later_init(later, run);
 	for (int i = 0; i < ITEMS; i++) {
 		wf_list_init(&items[i]);
 		wf_later_add(later, &items[i]);
@@ -89,11 +90,31 @@ static void sleepers_are_woken(void **state)
 	wf_later_done(&later);
 }
 
+static ssize_t ask_for_descriptor(void *arg)
+{
+	struct wf_later *later = arg;
+	int fd = later->progress.wait_fd(&later->progress);
+
+	assert_int_equal(atomic_load(&later->fd), fd < 0 ? -1 : fd);
+	return fd < 0 ? fd : 0;
+}
+
+static void without_a_descriptor(void **state)
+{
+	struct wf_later later;
+
+	(void)state;
+	wf_later_init(&later, run);
+	assert_int_equal(shortage_each(ask_for_descriptor, &later), 1);
+	wf_later_done(&later);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(the_others_wait_for_one_that_is_refused),
 		cmocka_unit_test(sleepers_are_woken),
+		cmocka_unit_test(without_a_descriptor),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

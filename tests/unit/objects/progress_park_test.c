@@ -9,6 +9,21 @@
 #include "objects/progress/progress.h"
 #include "objects/wait/wait.h"
 
+/* The time of the coarse clock, which the test sets; 0: the real one. */
+static struct timespec coarse;
+
+__attribute__((visibility("default"))) int __wrap_clock_gettime(
+	clockid_t id, struct timespec *ret);
+int __real_clock_gettime(clockid_t id, struct timespec *ret);
+
+int __wrap_clock_gettime(clockid_t id, struct timespec *ret)
+{
+	if (!coarse.tv_sec)
+		return __real_clock_gettime(id, ret);
+	*ret = coarse;
+	return 0;
+}
+
 enum { LONG = 2 * WF_PROGRESS_PATIENCE, ITEMS = 50 };
 
 /* Finds something as often as its descriptor was written. */
@@ -84,7 +99,7 @@ static int close_items(void **state)
 
 static void open_list(struct wf_progress_list *list, struct wf_wait *wait)
 {
-	assert_int_equal(wf_progress_list_init(list, WF_LOCK_SPIN, wait), 0);
+	wf_progress_list_init(list, WF_LOCK_SPIN, wait);
 	for (int i = 0; i < ITEMS; i++)
 		assert_int_equal(wf_progress_list_add(list, &items[i].base), 0);
 }
@@ -126,7 +141,7 @@ static void who_is_alone_runs_always(void **state)
 {
 	struct wf_progress_list list;
 
-	assert_int_equal(wf_progress_list_init(&list, WF_LOCK_SPIN, NULL), 0);
+	wf_progress_list_init(&list, WF_LOCK_SPIN, NULL);
 	assert_int_equal(wf_progress_list_add(&list, &items[0].base), 0);
 	for (int i = 0; i < LONG; i++)
 		wf_progress_list_run(&list);
@@ -165,6 +180,87 @@ static void an_event_is_noticed(void **state)
 		assert_true(list.awake <= 2);
 	}
 	close_list(&list);
+}
+
+/* The list asks for events after RUNS runs of items, when the clock has advanced, and
+ * when so many events came that there may be more. */
+static void when_the_list_asks(void **state)
+{
+	enum { RUNS = 32, EVENTS = 64 };
+	struct wf_progress_list list;
+	struct item *item;
+
+	(void)state;
+	open_list(&list, NULL);
+	let_rest(&list);
+	item = a_parked_one(&list);
+	coarse.tv_sec = 1;
+	wf_progress_list_run(&list); /* asks, as the time is another one */
+	assert_int_equal(eventfd_write(item->fd, 1), 0);
+	for (int i = 1; i < RUNS; i++)
+		wf_progress_list_run(&list);
+	assert_int_equal(item->works, 0);
+	wf_progress_list_run(&list);
+	assert_int_equal(item->works, 1);
+
+	let_rest(&list);
+	item = a_parked_one(&list);
+	coarse.tv_sec++;
+	wf_progress_list_run(&list);
+	assert_int_equal(eventfd_write(item->fd, 1), 0);
+	wf_progress_list_run(&list);
+	assert_int_equal(item->works, 0);
+	coarse.tv_sec++;
+	wf_progress_list_run(&list);
+	assert_int_equal(item->works, 1);
+
+	let_rest(&list);
+	item = a_parked_one(&list);
+	coarse.tv_sec++;
+	wf_progress_list_run(&list);
+	assert_int_equal(eventfd_write(item->fd, 1), 0);
+	assert_false(list.poll_next);
+	assert_true(wf_progress_list_arm(&list));
+	wf_progress_list_run(&list); /* a sleeper may have been woken by it */
+	assert_int_equal(item->works, 1);
+	coarse.tv_sec = 0;
+	close_list(&list);
+}
+
+static int no_fd(struct wf_progress *base)
+{
+	(void)base;
+	return -FI_ENOMEM;
+}
+
+/* Items that cannot be watched go on running: without a descriptor, without memory for
+ * the list's, or with one that epoll does not take. */
+static void who_cannot_be_watched_runs(void **state)
+{
+	struct wf_progress_list list;
+	int fd = items[2].fd;
+
+	(void)state;
+	wf_progress_list_init(&list, WF_LOCK_SPIN, NULL);
+	for (int i = 0; i < 4; i++)
+		assert_int_equal(wf_progress_list_add(&list, &items[i].base), 0);
+	items[0].base.arm = NULL;
+	items[1].base.wait_fd = no_fd;
+	items[2].fd = -1;
+	items[3].base.wait_fd = NULL;
+	for (int i = 0; i < LONG; i++)
+		wf_progress_list_run(&list);
+	assert_int_equal(list.awake, 4);
+	for (int i = 0; i < 4; i++)
+		assert_int_equal(items[i].runs, LONG);
+	assert_int_equal(items[0].arms, 0);
+	assert_true(items[1].arms > 0);
+	assert_int_equal(items[2].arms, items[1].arms);
+	assert_int_equal(items[3].arms, 0);
+	items[2].fd = fd;
+	for (int i = 0; i < 4; i++)
+		wf_progress_list_del(&list, &items[i].base);
+	wf_progress_list_done(&list);
 }
 
 static void wake(struct item *item)
@@ -324,6 +420,8 @@ int main(void)
 		TEST(who_is_alone_runs_always),
 		TEST(the_idle_are_not_run),
 		TEST(an_event_is_noticed),
+		TEST(when_the_list_asks),
+		TEST(who_cannot_be_watched_runs),
 		TEST(who_is_waked_runs_at_once),
 		TEST(the_busy_are_not_parked),
 		TEST(any_may_leave),

@@ -23,10 +23,11 @@ struct fk {
 	enum { FK_IN_TURN, FK_FAST, FK_LONG } path; /* path of arriving messages */
 	unsigned int delivered; /* number of messages through the fast path */
 	int start_result, enable_result;
-	bool save;      /* All unexpected messages are saved. */
-	bool hold;      /* Matched messages are not completed before fk_finish. */
-	bool sends;     /* A send completes at once, with locks held. */
-	int send_error; /* or fails with this error */
+	bool save;         /* All unexpected messages are saved. */
+	bool hold;         /* Matched messages are not completed before fk_finish. */
+	bool sends;        /* A send completes at once, with locks held. */
+	int send_error;    /* or fails with this error */
+	int start_refused; /* A send is refused with this code; 0: it is not. */
 	struct fi_peer_rx_entry *held[FK_ROOM];
 	size_t held_count;
 };
@@ -156,8 +157,8 @@ static ssize_t fk_start_op(struct wf_ep *ep, struct wf_op *op)
 
 	/* Receives do not reach the transport. */
 	assert_true(op->kind != WF_OP_RECV && op->kind != WF_OP_TRECV);
-	if (!fk->sends)
-		return 0;
+	if (fk->start_refused || !fk->sends)
+		return fk->start_refused;
 	wf_lock(&ep->lock);
 	if (fk->send_error)
 		wf_ep_tx_err(ep, report->cntr, op->context, op->flags,

@@ -70,6 +70,7 @@ static void pollfd_lists_the_descriptors(void **state)
 	assert_int_equal(list.nfds, 2);
 	assert_true(list.change_index > index);
 	index = list.change_index;
+	assert_int_equal(wf_wait_control(&wait, FI_GETWAIT, &list), -FI_EINVAL);
 	list.fd = fds;
 	assert_int_equal(wf_wait_control(&wait, FI_GETWAIT, &list), 0);
 	assert_int_equal(list.change_index, index);

@@ -133,11 +133,14 @@ static inline ssize_t wf_op_launch(struct wf_ep *ep, struct wf_op *op)
 	return ep->xfer->start(ep, op);
 }
 
+/* Start @op, which has FI_TRIGGER or FI_PEER_TRANSFER. */
+ssize_t wf_op_start_special(struct wf_ep *ep, struct wf_op *op);
+
 /* Start @op of a call with flags, after all checks; with FI_TRIGGER it is queued. */
 static inline ssize_t wf_op_start(struct wf_ep *ep, struct wf_op *op)
 {
-	if (wf_unlikely(op->flags & FI_TRIGGER))
-		return wf_trigger_post(ep, op);
+	if (wf_unlikely(op->flags & (FI_TRIGGER | FI_PEER_TRANSFER)))
+		return wf_op_start_special(ep, op);
 	return wf_op_launch(ep, op);
 }
 

@@ -246,7 +246,7 @@ static void deferred_change_cntr(const struct fi_deferred_work *deferred)
 	atomic_fetch_sub_explicit(&cntr->refs, 1, memory_order_release);
 }
 
-static ssize_t deferred_start_work(struct wf_work *work)
+static bool deferred_start_work(struct wf_work *work)
 {
 	struct fi_deferred_work *deferred = deferred_of(work);
 	struct wf_ep *ep = work->ep;
@@ -255,14 +255,16 @@ static ssize_t deferred_start_work(struct wf_work *work)
 
 	if (!ep) {
 		deferred_change_cntr(deferred);
-		return 0;
+		return true;
 	}
 	ret = deferred_build(ep, deferred, &call);
 	if (!ret)
 		ret = wf_op_launch(ep, &call.op);
-	if (ret && ret != -FI_EAGAIN)
+	if (ret == -FI_EAGAIN)
+		return false;
+	if (ret)
 		wf_trigger_failed(ep, &call.op, (int)-ret);
-	return ret;
+	return true;
 }
 
 int wf_work_queue(struct wf_domain *domain, struct fi_deferred_work *deferred)

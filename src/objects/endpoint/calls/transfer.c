@@ -12,6 +12,8 @@
  * The result of a peer's transfer is known while locks of the endpoint are held, so the
  * peer could not call the endpoint from its callback. The result is copied, and the
  * callback runs later (later.h), which also prevents callbacks inside callbacks (P-75).
+ * Its memory is reserved before the operation starts: a peer that never learns of the
+ * end of an operation waits for it for ever.
  */
 
 struct wf_transfer {
@@ -20,8 +22,11 @@ struct wf_transfer {
 	/* @peer is being closed. @peer and @closing change with run_lock held. */
 	bool closing;
 	struct fi_ops_transfer_peer *ops;
-	struct fi_info *info;        /* Attributes of @ep that the peer gets. */
-	struct wf_later results;     /* Results that wait for a callback. */
+	struct fi_info *info;    /* Attributes of @ep that the peer gets. */
+	struct wf_later results; /* Results that wait for a callback. */
+	/* Memory for the results of operations that have not ended, one for each.
+	 * results.lock guards it. */
+	struct wf_list reserve;
 	struct fi_ops_tagged tagged; /* Calls without the checks of peer_tag.c. */
 };
 
@@ -67,10 +72,56 @@ static bool transfer_tell(struct wf_later *results, struct wf_list *link)
 	return true;
 }
 
+int wf_transfer_reserve(struct wf_transfer *transfer)
+{
+	struct result *result = malloc(sizeof(*result));
+
+	if (!result)
+		return -FI_ENOMEM;
+	wf_lock(&transfer->results.lock);
+	wf_list_push(&transfer->reserve, &result->link);
+	wf_unlock(&transfer->results.lock);
+	return 0;
+}
+
+static struct result *transfer_pop_reserve(struct wf_transfer *transfer)
+{
+	struct wf_list *link;
+
+	wf_lock(&transfer->results.lock);
+	link = wf_list_pop(&transfer->reserve);
+	wf_unlock(&transfer->results.lock);
+	return link ? transfer_result_of(link) : NULL;
+}
+
+void wf_transfer_unreserve(struct wf_transfer *transfer)
+{
+	free(transfer_pop_reserve(transfer));
+}
+
+/* Memory for the result of an operation, with *@size bytes of data; without memory for
+ * these *@size becomes 0. NULL: an operation with several results, a multi-receive, had
+ * memory for one in reserve. */
+static struct result *transfer_new_result(struct wf_transfer *transfer, size_t *size)
+{
+	struct result *reserved = transfer_pop_reserve(transfer), *result;
+
+	if (reserved && !*size)
+		return reserved;
+	result = malloc(sizeof(*result) + *size);
+	if (!result) {
+		*size = 0;
+		return reserved;
+	}
+	free(reserved);
+	return result;
+}
+
 ssize_t wf_transfer_put(struct wf_transfer *transfer,
 	const struct fi_cq_tagged_entry *entry, fi_addr_t src)
 {
-	struct result *result = malloc(sizeof(*result));
+	size_t size = 0;
+	struct result *result = transfer_new_result(transfer, &size);
 
 	if (!result)
 		return -FI_ENOMEM;
@@ -85,7 +136,7 @@ ssize_t wf_transfer_put_err(
 	struct wf_transfer *transfer, const struct fi_cq_err_entry *entry)
 {
 	size_t size = entry->err_data ? entry->err_data_size : 0;
-	struct result *result = malloc(sizeof(*result) + size);
+	struct result *result = transfer_new_result(transfer, &size);
 
 	if (!result)
 		return -FI_ENOMEM;
@@ -184,14 +235,13 @@ int wf_transfer_open(struct wf_ep *ep, struct fid_domain *peer,
 	if (!transfer)
 		return -FI_ENOMEM;
 	transfer->ep = ep;
+	wf_list_init(&transfer->reserve);
 	transfer->info = transfer_info_for_peer(ep);
 	if (!transfer->info) {
 		ret = -FI_ENOMEM;
 		goto err_free;
 	}
-	ret = wf_later_init(&transfer->results, transfer_tell);
-	if (ret)
-		goto err_info;
+	wf_later_init(&transfer->results, transfer_tell);
 	ret = transfer_open_peer(transfer, peer, peer_info);
 	if (ret)
 		goto err_later;
@@ -201,7 +251,6 @@ int wf_transfer_open(struct wf_ep *ep, struct fid_domain *peer,
 
 err_later:
 	wf_later_done(&transfer->results);
-err_info:
 	fi_freeinfo(transfer->info);
 err_free:
 	free(transfer);
@@ -243,6 +292,10 @@ void wf_transfer_free(struct wf_ep *ep)
 		return;
 	wf_list_foreach_safe(link, &transfer->results.list)
 		free(transfer_result_of(link));
+	wf_list_foreach_safe(link, &transfer->reserve)
+	{
+		free(transfer_result_of(link));
+	}
 	wf_later_done(&transfer->results);
 	fi_freeinfo(transfer->info);
 	free(transfer);

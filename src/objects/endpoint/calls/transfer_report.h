@@ -6,8 +6,14 @@
 
 /* A peer's transfers (transfer.h) as the rest of the endpoint sees them. */
 
-/* Report a result to the peer: a copy of @entry goes to its callback later. 0 or
- * -FI_ENOMEM. Any lock of the endpoint may be held. */
+/* Reserve memory for the result of an operation, before it starts: 0 or -FI_ENOMEM; and
+ * give it back, because the operation did not start. No lock is needed. */
+int wf_transfer_reserve(struct wf_transfer *transfer);
+void wf_transfer_unreserve(struct wf_transfer *transfer);
+
+/* Report a result to the peer: a copy of @entry goes to its callback later, without
+ * err_data if there is no memory for these. 0, or -FI_ENOMEM if nothing was reserved.
+ * Any lock of the endpoint may be held. */
 ssize_t wf_transfer_put(struct wf_transfer *transfer,
 	const struct fi_cq_tagged_entry *entry, fi_addr_t src);
 ssize_t wf_transfer_put_err(

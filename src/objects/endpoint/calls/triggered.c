@@ -104,17 +104,17 @@ void wf_trigger_free_op(struct wf_work *work)
 	free(triggered_of(work));
 }
 
-static ssize_t triggered_start_op(struct wf_work *work)
+static bool triggered_start_op(struct wf_work *work)
 {
 	struct triggered *t = triggered_of(work);
 	ssize_t ret = wf_op_launch(work->ep, &t->op);
 
 	if (ret == -FI_EAGAIN)
-		return ret;
+		return false;
 	if (ret)
 		wf_trigger_failed(work->ep, &t->op, (int)-ret);
 	free(t);
-	return 0;
+	return true;
 }
 
 ssize_t wf_trigger_post(struct wf_ep *ep, const struct wf_op *op)

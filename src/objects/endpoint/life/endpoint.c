@@ -370,13 +370,9 @@ int wf_ep_init(struct wf_ep *ep, struct wf_domain *domain, struct fi_info *info,
 	 * others, and tells groups apart that are joined at the same time. */
 	if (ep->info->caps & FI_COLLECTIVE)
 		ep->info->caps |= FI_SOURCE;
-	ret = wf_lock_init(&ep->lock, xfer->lock_kind);
-	if (ret)
-		goto err_info;
+	(void)wf_lock_init(&ep->lock, xfer->lock_kind);
 	wf_lock_set_gate(&ep->lock, domain->gate);
-	ret = -pthread_mutex_init(&ep->control, NULL);
-	if (ret)
-		goto err_lock;
+	(void)pthread_mutex_init(&ep->control, NULL);
 	endpoint_init_limits(ep);
 	endpoint_init_tables(ep, context);
 	wf_list_init(&ep->flush_link);
@@ -385,18 +381,14 @@ int wf_ep_init(struct wf_ep *ep, struct wf_domain *domain, struct fi_info *info,
 	wf_ep_progress_init(ep);
 	wf_ep_async_init(ep);
 	ret = wf_ep_watch_forks(ep);
-	if (ret)
-		goto err_control;
+	if (ret) {
+		(void)pthread_mutex_destroy(&ep->control);
+		wf_lock_done(&ep->lock);
+		fi_freeinfo(ep->info);
+		return ret;
+	}
 	wf_domain_ref(domain);
 	return 0;
-
-err_control:
-	(void)pthread_mutex_destroy(&ep->control);
-err_lock:
-	wf_lock_done(&ep->lock);
-err_info:
-	fi_freeinfo(ep->info);
-	return ret;
 }
 
 void wf_ep_done(struct wf_ep *ep)

@@ -145,13 +145,12 @@ int wf_sep_init(struct wf_ep *core, const struct wf_xfer_ops *ctx_xfer)
 	sep = calloc(1, sizeof(*sep) + rx_count * sizeof(sep->rx[0]));
 	if (!sep)
 		return -FI_ENOMEM;
-	ret = -FI_ENOMEM;
 	sep->tx = calloc(WF_MAX(tx_count, 1), sizeof(struct wf_ep *));
-	if (!sep->tx)
-		goto err_free;
-	ret = wf_lock_init(&sep->rx_lock, core->lock.kind);
-	if (ret)
-		goto err_tx;
+	if (!sep->tx) {
+		free(sep);
+		return -FI_ENOMEM;
+	}
+	(void)wf_lock_init(&sep->rx_lock, core->lock.kind);
 	wf_lock_set_gate(&sep->rx_lock, core->domain->gate);
 	sep->core = core;
 	sep->ctx_xfer = ctx_xfer;
@@ -163,12 +162,6 @@ int wf_sep_init(struct wf_ep *core, const struct wf_xfer_ops *ctx_xfer)
 		wf_sep_rx_init(sep, &sep->rx[i]);
 	scalable_init_tables(core);
 	return 0;
-
-err_tx:
-	free(sep->tx);
-err_free:
-	free(sep);
-	return ret;
 }
 
 void wf_sep_drain(struct wf_sep *sep)
