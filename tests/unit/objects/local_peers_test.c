@@ -223,6 +223,7 @@ static void changes_by_others(void **state)
 	wf_local_peers_compare(&a.peers);
 	assert_true(source_of(below) == FI_ADDR_NOTAVAIL);
 	assert_int_equal(a.peers.lost, 1);
+	assert_int_equal(a.peers.seq, atomic_load(a.peers.shared_seq));
 
 	/* An insertion advances no counter: those that are lost are searched for. */
 	late = insert(2);

@@ -158,7 +158,15 @@ static void answers(void **state)
 	fi_freeinfo(list);
 	assert_int_equal(kept_count(), 2);
 
-	below.format[0] = below.format[2] = FI_ADDR_EFA;
+	/* Also if the last one is of no use. */
+	below.format[2] = FI_ADDR_EFA;
+	assert_int_equal(
+		wf_lower_getinfo(&kind, LATEST, NULL, NULL, 0, NULL, &list), 0);
+	assert_string_equal(list->domain_attr->name, "one");
+	assert_null(list->next);
+	fi_freeinfo(list);
+
+	below.format[0] = FI_ADDR_EFA;
 	assert_int_equal(wf_lower_getinfo(&kind, LATEST, NULL, NULL, 0, NULL, &list),
 		-FI_ENODATA);
 	below.err = -FI_ENODEV;
