@@ -472,6 +472,42 @@ static void refusals_shorten_the_wait(void **state)
 	assert_int_equal(wf_remotes_deadline(&remotes), 200 + GRACE);
 }
 
+static bool never(
+	struct wf_remotes *all, struct wf_remote *remote, const struct wf_list *link)
+{
+	return false;
+}
+
+/* A transport that waits for the peer's host does not mind its refusals. */
+static void refusals_do_not_end_patience(void **state)
+{
+	static struct wf_remote_ops patient;
+	struct somebody *one = add_with_operation(1);
+
+	patient = ops;
+	patient.give_up = wait_on;
+	patient.keeps_waiting = never;
+	remotes.ops = &patient;
+	wf_remotes_tick(&remotes, 100, 0, GRACE);
+	one->state = WF_REMOTE_DOWN;
+	wf_remote_refused(&remotes, &one->base, 110);
+	wf_remotes_tick(&remotes, 110 + GRACE, 0, GRACE);
+	assert_int_equal(one->give_ups, 0);
+	assert_false(wf_list_empty(&one->base.pending));
+	/* They count from the next one on. */
+	assert_int_equal(one->base.refused_ns, 0);
+	wf_remote_refused(&remotes, &one->base, 200);
+	one->number = 2;
+	one->state = WF_REMOTE_DOWN;
+	wf_remotes_tick(&remotes, 199 + GRACE, 0, GRACE);
+	assert_int_equal(one->give_ups, 0);
+	one->state = WF_REMOTE_DOWN;
+	wf_remotes_tick(&remotes, 200 + GRACE, 0, GRACE);
+	assert_int_equal(one->give_ups, 1);
+	assert_int_equal(one->given_up_for, FI_ECONNREFUSED);
+	one->number = 1;
+}
+
 static void another_failure_ends_the_refusals(void **state)
 {
 	struct somebody *one = add_with_operation(1);
@@ -614,6 +650,7 @@ int main(void)
 		remotes_test(an_attempt_without_an_end_times_out),
 		remotes_test(no_limit_never_gives_up),
 		remotes_test(refusals_shorten_the_wait),
+		remotes_test(refusals_do_not_end_patience),
 		remotes_test(another_failure_ends_the_refusals),
 		remotes_test(what_was_withdrawn_is_not_waited_for),
 		remotes_test(one_operation_is_withdrawn),
