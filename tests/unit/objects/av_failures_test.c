@@ -20,6 +20,7 @@
 #define VISIBLE __attribute__((visibility("default")))
 
 static int lock_init_err, shm_lock_err, commit_err, resize_err;
+static unsigned int commits; /* that succeed before one fails with commit_err */
 
 VISIBLE int __wrap_wf_lock_init(struct wf_lock *lock, enum wf_lock_kind kind);
 VISIBLE int __wrap_wf_shm_lock(struct wf_shm *shm);
@@ -46,7 +47,11 @@ int __wrap_wf_shm_lock(struct wf_shm *shm)
 
 int __wrap_wf_shm_commit(struct wf_shm *shm, size_t offset, size_t len)
 {
-	return commit_err ? commit_err : __real_wf_shm_commit(shm, offset, len);
+	if (!commit_err || commits) {
+		commits -= commits > 0;
+		return __real_wf_shm_commit(shm, offset, len);
+	}
+	return commit_err;
 }
 
 int __wrap_wf_shm_resize(struct wf_shm *shm, size_t len)
@@ -136,6 +141,12 @@ static void shared_opens(void **state)
 	resize_err = 0;
 	commit_err = -FI_ENOSPC;
 	assert_int_equal(try_open(f, attr), -FI_ENOSPC);
+	/* The three arrays of the first addresses. */
+	for (unsigned int i = 1; i <= 3; i++) {
+		commits = i;
+		assert_int_equal(try_open(f, attr), -FI_ENOMEM);
+		assert_int_equal(commits, 0);
+	}
 	commit_err = 0;
 	/* Nothing is left for those who only read. */
 	attr.flags = FI_READ;
