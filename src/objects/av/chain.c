@@ -90,12 +90,10 @@ static struct wf_av_slot *chain_follow(
 
 uint64_t wf_av_chain_count(const struct wf_av_table *table)
 {
-	uint32_t count;
-
-	if (!table->state)
-		return 0;
 	/* acquire: the segments of the chains are published. */
-	count = atomic_load_explicit(&table->state->chains, memory_order_acquire);
+	uint32_t count =
+		atomic_load_explicit(&table->state->chains, memory_order_acquire);
+
 	return count >> WF_AV_FIRST_BITS && count <= wf_av_table_capacity(table) ? count
 										 : 0;
 }

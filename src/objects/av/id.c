@@ -86,9 +86,7 @@ int wf_av_set_user_id(
 			(unsigned long long)flags);
 		return flags == FI_AUTH_KEY ? -FI_EINVAL : -FI_EBADFLAGS;
 	}
-	ret = wf_av_begin(av);
-	if (ret)
-		return ret;
+	(void)wf_av_begin(av); /* cannot fail: the AV has no name */
 	ret = wf_av_addr(av, fi_addr)
 		      ? wf_av_set_id(av, fi_addr & av->index_mask, user_id)
 		      : -FI_EINVAL;

@@ -56,8 +56,6 @@ static const void *match_structure_of(
 		return attrs->ep;
 	case WF_INFO_DOMAIN:
 		return attrs->domain;
-	case WF_INFO_FABRIC:
-		return attrs->fabric;
 	case WF_INFO_INFO:
 		break;
 	}

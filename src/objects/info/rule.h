@@ -56,7 +56,6 @@ enum wf_info_struct {
 	WF_INFO_RX,
 	WF_INFO_EP,
 	WF_INFO_DOMAIN,
-	WF_INFO_FABRIC,
 };
 
 /* A hint of zero is always met. */

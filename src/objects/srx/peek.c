@@ -165,11 +165,7 @@ static ssize_t peek_claim(struct wf_srx *srx, const struct wf_op *op)
 
 ssize_t wf_srx_peek(struct wf_srx *srx, const struct wf_op *op)
 {
-	assert(!(op->flags & WF_OP_WORK));
-	if (op->flags & FI_PEEK)
-		return srx_peek(srx, op);
-	if (op->flags & FI_CLAIM)
-		return peek_claim(srx, op);
-	wf_srx_log(srx, FI_LOG_WARN, "FI_DISCARD needs FI_PEEK or FI_CLAIM\n");
-	return -FI_EINVAL;
+	/* The call refused FI_DISCARD without one of these. */
+	assert(!(op->flags & WF_OP_WORK) && op->flags & (FI_PEEK | FI_CLAIM));
+	return op->flags & FI_PEEK ? srx_peek(srx, op) : peek_claim(srx, op);
 }

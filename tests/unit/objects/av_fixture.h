@@ -33,6 +33,7 @@ enum { MAX_RECORDED = 512 };
 static struct recorded_event recorded[MAX_RECORDED];
 static size_t recorded_count;
 static struct wf_eq *recorded_eq;
+static bool recorder_is_full; /* It takes no event. */
 
 ssize_t wf_eq_write(struct wf_eq *eq, uint32_t event, const void *buf, size_t len)
 {
@@ -40,6 +41,8 @@ ssize_t wf_eq_write(struct wf_eq *eq, uint32_t event, const void *buf, size_t le
 
 	assert_true(recorded_count <= MAX_RECORDED);
 	assert_int_equal(len, sizeof(r->entry));
+	if (recorder_is_full)
+		return -FI_ENOMEM;
 	recorded_eq = eq;
 	r->is_error = false;
 	r->event = event;
@@ -52,6 +55,8 @@ int wf_eq_write_err(struct wf_eq *eq, const struct fi_eq_err_entry *entry)
 	struct recorded_event *r = &recorded[recorded_count++];
 
 	assert_true(recorded_count <= MAX_RECORDED);
+	if (recorder_is_full)
+		return -FI_ENOMEM;
 	recorded_eq = eq;
 	r->is_error = true;
 	r->err = *entry;
@@ -90,6 +95,7 @@ static int av_fixture_setup(void **state)
 	f->eq.fid.fid.fclass = FI_CLASS_EQ;
 	f->eq.fabric = &f->fabric;
 	recorded_count = 0;
+	recorder_is_full = false;
 	*state = f;
 	return 0;
 }

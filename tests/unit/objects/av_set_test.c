@@ -253,13 +253,56 @@ static void life(void **state)
 	assert_int_equal(fi_close(&av->fid), 0);
 }
 
+static void missing_arguments(void **state)
+{
+	struct av_fixture *f = *state;
+	struct fid_av *av = open_av(f),
+		      *av2 = av_fixture_open(f, (struct fi_av_attr){ 0 });
+	struct fid_av_set *set = open_range(av, 3, 5, 1), *other = open_set(av2, empty);
+	struct fi_av_set_attr attr = empty;
+	fi_addr_t member[3], at;
+	size_t count = 1;
+
+	assert_int_equal(av->ops->av_set(av, NULL, &set, NULL), -FI_EINVAL);
+	assert_int_equal(av->ops->av_set(av, &attr, NULL, NULL), -FI_EINVAL);
+	assert_int_equal(fi_av_set_addr(set, NULL), -FI_EINVAL);
+	assert_int_equal(
+		wf_av_set_members(wf_av_set_of(set), member, NULL), -FI_EINVAL);
+	assert_int_equal(
+		wf_av_set_members(wf_av_set_of(set), NULL, &count), -FI_EINVAL);
+	assert_int_equal(count, 1);
+	count = 0;
+	assert_int_equal(
+		wf_av_set_members(wf_av_set_of(set), NULL, &count), -FI_ETOOSMALL);
+	assert_int_equal(count, 3);
+
+	/* Sets of two AVs are not combined. */
+	assert_int_equal(fi_av_set_diff(set, other), -FI_EINVAL);
+	assert_int_equal(fi_av_set_intersect(set, other), -FI_EINVAL);
+	ASSERT_MEMBERS(set, 3, 4, 5);
+
+	assert_int_equal(fi_av_set_addr(set, &at), 0);
+	member[0] = 3;
+	member[1] = 5;
+	member[2] = 6;
+	assert_int_equal(wf_av_set_covers(wf_av_of(av), at, member, 2), 0);
+	assert_int_equal(wf_av_set_covers(wf_av_of(av), at, member, 3), -FI_EINVAL);
+	assert_int_equal(wf_av_set_covers(wf_av_of(av2), at, member, 0), -FI_EINVAL);
+	assert_ptr_equal(wf_av_set_open_on(wf_av_of(av), set), wf_av_set_of(set));
+	assert_null(wf_av_set_open_on(wf_av_of(av2), set));
+	assert_int_equal(fi_close(&set->fid), 0);
+	assert_int_equal(fi_close(&other->fid), 0);
+	assert_int_equal(fi_close(&av->fid), 0);
+	assert_int_equal(fi_close(&av2->fid), 0);
+}
+
 /* P-23 and the import. */
 static void peers(void **state)
 {
 	struct av_fixture *f = *state;
 	struct fid_av *av = open_av(f), *peer_av;
 	struct fid_av_set *set = open_range(av, 3, 5, 1), *peer;
-	struct fid_peer_av_set exported;
+	struct fid_peer_av_set exported, again;
 	struct fi_peer_av_set_context context = { .size = sizeof(context) };
 	struct fi_av_set_attr attr = { .flags = FI_PEER };
 	struct fid_peer_av owner;
@@ -287,6 +330,9 @@ static void peers(void **state)
 	context.size++;
 	assert_int_equal(fi_av_set(peer_av, &attr, &peer, &context), 0);
 	ASSERT_MEMBERS(peer, 3, 4, 5);
+	/* Only the owner exports it, and no collective is joined with it. */
+	assert_int_equal(wf_av_set_export(wf_av_set_of(peer), &again), -FI_EINVAL);
+	assert_null(wf_av_set_open_on(wf_av_of(peer_av), peer));
 	assert_int_equal(fi_av_set_insert(peer, 1), -FI_ENOSYS);
 	assert_int_equal(fi_av_set_remove(peer, 3), -FI_ENOSYS);
 	assert_int_equal(fi_av_set_union(peer, peer), -FI_ENOSYS);
@@ -315,6 +361,7 @@ int main(void)
 		AV_TEST(single_members),
 		AV_TEST(combining),
 		AV_TEST(life),
+		AV_TEST(missing_arguments),
 		AV_TEST(peers),
 	};
 

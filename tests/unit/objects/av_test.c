@@ -245,6 +245,15 @@ static void texts(void **state)
 	assert_int_equal(buf[5], 0x55);
 	assert_int_equal(len, sizeof(whole));
 	assert_null(wf_av_straddr(FI_ADDR_EFA, &sa, buf, &len));
+	assert_int_equal(len, sizeof(whole));
+	assert_null(fi_av_straddr(av, NULL, buf, &len));
+	assert_null(fi_av_straddr(av, &sa, buf, NULL));
+	assert_null(fi_av_straddr(av, &sa, NULL, &len));
+	/* No Internet address. */
+	sa.sin_family = AF_UNIX;
+	len = sizeof(buf);
+	assert_ptr_equal(fi_av_straddr(av, &sa, buf, &len), buf);
+	assert_string_equal(buf, "(no address)");
 	assert_int_equal(fi_close(&av->fid), 0);
 }
 
@@ -403,18 +412,33 @@ static void ipv6(void **state)
 	assert_memory_equal(&got, &sa[3], sizeof(got));
 	assert_int_equal(source_of(wf_av_of(av), &sa[1], sizeof(sa[1])), 0);
 	assert_int_equal(fi_close(&av->fid), 0);
+
+	/* The family of the peer's address decides, too, if all of it is there. */
+	f->info.src_addr = NULL;
+	f->info.src_addrlen = 0;
+	f->info.dest_addr = sa;
+	f->info.dest_addrlen = sizeof(sa[0]);
+	av = av_fixture_open(f, (struct fi_av_attr){ 0 });
+	assert_int_equal(wf_av_addrlen(wf_av_of(av)), sizeof(sa[0]));
+	assert_int_equal(fi_close(&av->fid), 0);
+	f->info.dest_addrlen = sizeof(struct sockaddr) - 1;
+	av = av_fixture_open(f, (struct fi_av_attr){ 0 });
+	assert_int_equal(wf_av_addrlen(wf_av_of(av)), sizeof(struct sockaddr_in));
+	assert_int_equal(fi_close(&av->fid), 0);
 }
 
 /* Peer AVs: P-02..P-09, P-20, P-21. */
 
 static struct sockaddr_in own_name;
+static size_t longest_name; /* what the endpoint says of its name's length */
+static int name_result;
 
 static int fake_getname(fid_t fid, void *addr, size_t *addrlen)
 {
 	assert_true(*addrlen >= sizeof(own_name));
 	memcpy(addr, &own_name, sizeof(own_name));
-	*addrlen = sizeof(own_name);
-	return 0;
+	*addrlen = longest_name ? longest_name : sizeof(own_name);
+	return name_result;
 }
 
 static void peers(void **state)
@@ -439,6 +463,16 @@ static void peers(void **state)
 	assert_int_equal(attr.count, 2);
 	own_name = sa[1];
 	assert_int_equal(exported.owner_ops->ep_addr(&exported, &ep), 1);
+	assert_int_equal(exported.owner_ops->query(&exported, NULL), -FI_EINVAL);
+	assert_true(exported.owner_ops->ep_addr(&exported, NULL) == FI_ADDR_NOTAVAIL);
+	name_result = -FI_EOPBADSTATE;
+	assert_true(exported.owner_ops->ep_addr(&exported, &ep) == FI_ADDR_NOTAVAIL);
+	name_result = 0;
+	longest_name = WF_AV_ADDR_WORDS * sizeof(uint32_t);
+	assert_int_equal(exported.owner_ops->ep_addr(&exported, &ep), 1);
+	longest_name++;
+	assert_true(exported.owner_ops->ep_addr(&exported, &ep) == FI_ADDR_NOTAVAIL);
+	longest_name = 0;
 	own_name = in_addr_of(3, 1);
 	assert_true(exported.owner_ops->ep_addr(&exported, &ep) == FI_ADDR_NOTAVAIL);
 

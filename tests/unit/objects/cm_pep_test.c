@@ -8,6 +8,45 @@
 
 enum { DATA_SIZE = 20, PORT = 4711 };
 
+/* ---- calls that fail ---- */
+
+#define VISIBLE __attribute__((visibility("default")))
+
+static bool no_info, no_event, no_lock;
+static unsigned int no_malloc_in; /* allocations until the one that fails; 0: none */
+
+VISIBLE struct fi_info *__wrap_fi_dupinfo(const struct fi_info *info);
+VISIBLE void *__wrap_malloc(size_t len);
+VISIBLE ssize_t __wrap_wf_eq_write(
+	struct wf_eq *eq, uint32_t event, const void *buf, size_t len);
+VISIBLE int __wrap_wf_lock_init(struct wf_lock *lock, enum wf_lock_kind kind);
+struct fi_info *__real_fi_dupinfo(const struct fi_info *info);
+void *__real_malloc(size_t len);
+ssize_t __real_wf_eq_write(
+	struct wf_eq *eq, uint32_t event, const void *buf, size_t len);
+int __real_wf_lock_init(struct wf_lock *lock, enum wf_lock_kind kind);
+
+struct fi_info *__wrap_fi_dupinfo(const struct fi_info *info)
+{
+	return no_info ? NULL : __real_fi_dupinfo(info);
+}
+
+void *__wrap_malloc(size_t len)
+{
+	return no_malloc_in && !--no_malloc_in ? NULL : __real_malloc(len);
+}
+
+ssize_t __wrap_wf_eq_write(
+	struct wf_eq *eq, uint32_t event, const void *buf, size_t len)
+{
+	return no_event ? -FI_ENOMEM : __real_wf_eq_write(eq, event, buf, len);
+}
+
+int __wrap_wf_lock_init(struct wf_lock *lock, enum wf_lock_kind kind)
+{
+	return no_lock ? -FI_EAGAIN : __real_wf_lock_init(lock, kind);
+}
+
 struct sim_pep {
 	struct wf_pep base;
 	unsigned int binds, unbinds, listens, backlogs, runs;
@@ -208,6 +247,21 @@ static void opening_checks_the_info(void **state)
 		wf_pep_init(&sim.base, &sim_ops, fabric, info, NULL), -FI_EINVAL);
 }
 
+/* What fails leaves the fabric unused, as the teardown sees. */
+static void opening_fails(void **state)
+{
+	struct sim_pep sim = { .binds = 0 };
+
+	no_lock = true;
+	assert_int_equal(
+		wf_pep_init(&sim.base, &sim_ops, fabric, info, NULL), -FI_EAGAIN);
+	no_lock = false;
+	no_info = true;
+	assert_int_equal(
+		wf_pep_init(&sim.base, &sim_ops, fabric, info, NULL), -FI_ENOMEM);
+	no_info = false;
+}
+
 /* CM-001, CM-036 */
 static void a_passive_endpoint_is_of_the_fabric(void **state)
 {
@@ -367,6 +421,9 @@ static void the_size_of_data_is_an_option(void **state)
 	assert_int_equal(
 		fi_getopt(&pep->fid, FI_OPT_ENDPOINT, FI_OPT_MAX_MSG_SIZE, &size, &len),
 		-FI_ENOPROTOOPT);
+	assert_int_equal(fi_getopt(&pep->fid, FI_OPT_ENDPOINT + 1, FI_OPT_CM_DATA_SIZE,
+				 &size, &len),
+		-FI_ENOPROTOOPT);
 	assert_closed(pep);
 }
 
@@ -490,6 +547,36 @@ static void a_request_that_cannot_be_reported_is_rejected(void **state)
 }
 
 /* Each is memory that a peer can take. */
+static void rejected_as_busy(struct fid_pep *pep, int number)
+{
+	(void)arrive(pep, number);
+	assert_int_equal(rejected.count, number);
+	assert_int_equal(rejected.number, number);
+	assert_int_equal(rejected.reason, WF_CM_BUSY);
+	assert_int_equal(rejected.len, 0);
+	nothing_is_told();
+}
+
+/* No info, no address in it, and an event queue that takes no more. */
+static void a_request_without_memory_is_rejected(void **state)
+{
+	struct fid_pep *pep = open_listening();
+
+	no_info = true;
+	rejected_as_busy(pep, 1);
+	no_info = false;
+	for (unsigned int i = 1; i <= 2; i++) {
+		no_malloc_in = i;
+		rejected_as_busy(pep, (int)i + 1);
+		assert_int_equal(no_malloc_in, 0);
+	}
+	no_event = true;
+	rejected_as_busy(pep, 4);
+	no_event = false;
+	assert_closed(pep);
+	assert_int_equal(rejected.count, 4);
+}
+
 static void waiting_requests_are_limited(void **state)
 {
 	struct sim_request *reqs = calloc(WF_CM_REQUESTS_MAX, sizeof(*reqs));
@@ -554,6 +641,7 @@ int main(void)
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 	const struct CMUnitTest tests[] = {
 		TEST(opening_checks_the_info),
+		TEST(opening_fails),
 		TEST(a_passive_endpoint_is_of_the_fabric),
 		TEST(one_event_queue_is_bound),
 		TEST(the_queue_of_another_fabric_is_refused),
@@ -567,6 +655,7 @@ int main(void)
 		TEST(a_request_is_rejected_once),
 		TEST(closing_rejects_what_waits),
 		TEST(a_request_that_cannot_be_reported_is_rejected),
+		TEST(a_request_without_memory_is_rejected),
 		TEST(waiting_requests_are_limited),
 		TEST(an_address_is_taken_over_once),
 		TEST(one_that_listens_is_not_taken_over),

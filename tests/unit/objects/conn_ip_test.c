@@ -201,6 +201,19 @@ static void a_name_says_address_and_port(void **state)
 		"fi_sockaddr_in://10.0.0.2:1000");
 }
 
+/* What an error entry has of a sender that is not in the AV. */
+static void an_unexpected_message_names_its_sender(void **state)
+{
+	struct wf_ip_remote *peer = at(insert(1));
+	union wf_sockaddr want = addr_of(1);
+	const void *name;
+	size_t len = 0;
+
+	name = wf_ip_remote_unexp_name(&peer->remote, &len);
+	assert_int_equal(len, sizeof(want.in));
+	assert_memory_equal(name, &want, sizeof(want.in));
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
@@ -211,6 +224,7 @@ int main(void)
 		TEST(what_leads_nowhere_has_a_reason),
 		TEST(peers_of_removed_entries_are_freed),
 		TEST(a_name_says_address_and_port),
+		TEST(an_unexpected_message_names_its_sender),
 	};
 
 	return cmocka_run_group_tests_name("conn_ip", tests, NULL, NULL);

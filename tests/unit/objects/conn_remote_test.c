@@ -12,6 +12,7 @@
 #include <rdma/fi_errno.h>
 
 #include "objects/conn/remote.h"
+#include "refused.h"
 
 enum { MANY = 1000, MIN_US = 100, MAX_US = 1000, SEED = 12345, GRACE = 20 };
 
@@ -190,6 +191,60 @@ static void forgetting_no_index_is_nothing(void **state)
 }
 
 /* The waits double, up to the longest; each is a quarter longer at the most. */
+/* Without memory for a larger table the chains get longer, and all are found. */
+static void a_table_that_cannot_grow_is_kept(void **state)
+{
+	size_t mask = remotes.bucket_mask;
+	int i;
+
+	for (i = 0; i < MANY && remotes.bucket_mask == mask; i++) {
+		refused_in = 1;
+		add(i);
+		if (!refused_in)
+			break;
+	}
+	assert_int_equal(refused_in, 0);
+	assert_int_equal(remotes.bucket_mask, mask);
+	for (int k = 0; k <= i; k++)
+		assert_ptr_equal(find(k), &people[k].base);
+	add(i + 1);
+	assert_int_equal(remotes.bucket_mask, 2 * mask + 1);
+	for (int k = 0; k <= i + 1; k++)
+		assert_ptr_equal(find(k), &people[k].base);
+}
+
+/* The list of the removed indices was lost: none leads anywhere. */
+static void all_indices_may_be_removed(void **state)
+{
+	uint64_t listed = 5;
+
+	add(1);
+	add(2);
+	assert_true(wf_remotes_set_index(&remotes, 5, &people[1].base));
+	assert_true(wf_remotes_set_index(&remotes, 6, &people[2].base));
+	remotes.removals.index = malloc(sizeof(listed));
+	assert_non_null(remotes.removals.index);
+	*remotes.removals.index = listed;
+	remotes.removals.count = 1;
+	atomic_store(&remotes.removals.seq, 1);
+	wf_remotes_forget_removed(&remotes);
+	assert_int_equal(remotes.removals_seq, 1);
+	assert_int_equal(people[1].lost, 1);
+	assert_int_equal(people[2].lost, 0);
+	remotes.removals.all = true;
+	wf_remotes_forget_removed(&remotes);
+	assert_int_equal(people[1].lost, 1);
+	assert_int_equal(people[2].lost, 1);
+	assert_false(remotes.removals.all);
+}
+
+static void nothing_ends_what_did_not_begin(void **state)
+{
+	struct wf_remotes none = { .buckets = NULL };
+
+	wf_remotes_done(&none);
+}
+
 static void attempts_get_rarer(void **state)
 {
 	static const uint64_t want_us[] = { 100, 200, 400, 800, 1000, 1000 };
@@ -417,6 +472,42 @@ static void refusals_shorten_the_wait(void **state)
 	assert_int_equal(wf_remotes_deadline(&remotes), 200 + GRACE);
 }
 
+static bool never(
+	struct wf_remotes *all, struct wf_remote *remote, const struct wf_list *link)
+{
+	return false;
+}
+
+/* A transport that waits for the peer's host does not mind its refusals. */
+static void refusals_do_not_end_patience(void **state)
+{
+	static struct wf_remote_ops patient;
+	struct somebody *one = add_with_operation(1);
+
+	patient = ops;
+	patient.give_up = wait_on;
+	patient.keeps_waiting = never;
+	remotes.ops = &patient;
+	wf_remotes_tick(&remotes, 100, 0, GRACE);
+	one->state = WF_REMOTE_DOWN;
+	wf_remote_refused(&remotes, &one->base, 110);
+	wf_remotes_tick(&remotes, 110 + GRACE, 0, GRACE);
+	assert_int_equal(one->give_ups, 0);
+	assert_false(wf_list_empty(&one->base.pending));
+	/* They count from the next one on. */
+	assert_int_equal(one->base.refused_ns, 0);
+	wf_remote_refused(&remotes, &one->base, 200);
+	one->number = 2;
+	one->state = WF_REMOTE_DOWN;
+	wf_remotes_tick(&remotes, 199 + GRACE, 0, GRACE);
+	assert_int_equal(one->give_ups, 0);
+	one->state = WF_REMOTE_DOWN;
+	wf_remotes_tick(&remotes, 200 + GRACE, 0, GRACE);
+	assert_int_equal(one->give_ups, 1);
+	assert_int_equal(one->given_up_for, FI_ECONNREFUSED);
+	one->number = 1;
+}
+
 static void another_failure_ends_the_refusals(void **state)
 {
 	struct somebody *one = add_with_operation(1);
@@ -545,6 +636,9 @@ int main(void)
 		remotes_test(who_was_removed_is_gone),
 		remotes_test(indices_lead_to_one_until_forgotten),
 		remotes_test(forgetting_no_index_is_nothing),
+		remotes_test(a_table_that_cannot_grow_is_kept),
+		remotes_test(all_indices_may_be_removed),
+		remotes_test(nothing_ends_what_did_not_begin),
 		remotes_test(attempts_get_rarer),
 		remotes_test(rare_attempts_are_made_together),
 		remotes_test(two_seeds_come_back_apart),
@@ -556,6 +650,7 @@ int main(void)
 		remotes_test(an_attempt_without_an_end_times_out),
 		remotes_test(no_limit_never_gives_up),
 		remotes_test(refusals_shorten_the_wait),
+		remotes_test(refusals_do_not_end_patience),
 		remotes_test(another_failure_ends_the_refusals),
 		remotes_test(what_was_withdrawn_is_not_waited_for),
 		remotes_test(one_operation_is_withdrawn),

@@ -7,6 +7,18 @@
 
 #include "objects/conn/unexp.h"
 
+/* No memory for a block of this size; 0: there is. */
+static size_t no_block_of;
+
+__attribute__((visibility("default"))) void *__wrap_wf_sizes_get(
+	struct wf_sizes *sizes, size_t len);
+void *__real_wf_sizes_get(struct wf_sizes *sizes, size_t len);
+
+void *__wrap_wf_sizes_get(struct wf_sizes *sizes, size_t len)
+{
+	return len == no_block_of ? NULL : __real_wf_sizes_get(sizes, len);
+}
+
 enum { PEERS = 2, AT_SENDER = 1, NO_ID = 0, LEN = 8 };
 
 struct sim_peer {
@@ -471,6 +483,12 @@ static void a_message_is_enlarged(void **state)
 		entry, WF_SRX_ENLARGE_MIN);
 	assert_non_null(saved);
 	saved->note = AT_SENDER;
+	/* Without memory nothing changes. */
+	no_block_of = LEN;
+	assert_false(wf_unexp_enlarge(&sim->unexp, &conn->unexp, saved, LEN - 1, LEN));
+	no_block_of = 0;
+	assert_int_equal(conn->unexp.bytes, wf_unexp_cost(WF_SRX_ENLARGE_MIN));
+	assert_int_equal(saved->separate, 0);
 	assert_true(wf_unexp_enlarge(
 		&sim->unexp, &conn->unexp, saved, WF_SRX_ENLARGE_MIN, LEN));
 	for (unsigned char i = 0; i < LEN; i++)

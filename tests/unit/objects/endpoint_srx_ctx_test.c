@@ -2,6 +2,7 @@
 #include "srx_fixture.h"
 
 #include "objects/absent/absent.h"
+#include "objects/peer/open.h"
 
 /* Receive contexts that an application opens, and those of another provider. */
 
@@ -356,6 +357,38 @@ static void test_import_bad(void **state)
 	fk_close_around(&a);
 }
 
+/* A peer that leaves out one of its operations is of no use, and closed. */
+static void test_import_incomplete(void **state)
+{
+	struct fk_around a = fk_open_around(*state);
+	struct fid_peer_srx srx = { .owner_ops = &wf_srx_owner_ops };
+	struct fi_ops_srx_peer ops = fk_srx_ops;
+	struct fi_rx_attr attr = { .caps = FI_MSG };
+	struct fid_ep *ret = NULL;
+	int refs = atomic_load(&a.f->domain.refs);
+
+	a.f->prov.srx_ops = &ops;
+	for (int i = 0; i < 4; i++) {
+		ops = fk_srx_ops;
+		*(i == 0         ? &ops.start_msg
+			: i == 1 ? &ops.start_tag
+			: i == 2 ? &ops.discard_msg
+				 : &ops.discard_tag) = NULL;
+		srx.peer_ops = NULL;
+		assert_int_equal(wf_peer_open_srx(&a.f->domain.fid, &attr, &srx, &ret),
+			-FI_EINVAL);
+		assert_null(ret);
+		assert_int_equal(atomic_load(&a.f->domain.refs), refs);
+	}
+	ops = fk_srx_ops;
+	srx.peer_ops = NULL;
+	assert_int_equal(wf_peer_open_srx(&a.f->domain.fid, &attr, &srx, &ret), 0);
+	assert_int_equal(atomic_load(&a.f->domain.refs), refs + 1);
+	assert_int_equal(fi_close(&ret->fid), 0);
+	a.f->prov.srx_ops = &fk_srx_ops;
+	fk_close_around(&a);
+}
+
 /* Two endpoints of two providers: the first owns what both receive from. */
 static void test_import(void **state)
 {
@@ -550,6 +583,7 @@ int main(void)
 		DOMAIN_TEST(test_promised),
 		DOMAIN_TEST(test_selective),
 		DOMAIN_TEST(test_import_bad),
+		DOMAIN_TEST(test_import_incomplete),
 		DOMAIN_TEST(test_import),
 		DOMAIN_TEST(test_import_foreign),
 		DOMAIN_TEST(test_deliver_imported),

@@ -337,6 +337,109 @@ static void endpoint_flags_are_checked(void **state)
 	assert_closed(fabric);
 }
 
+static struct fi_info *ep_info;
+static uint64_t ep_caps;
+static int ep_result, ep_calls;
+
+static int fake_endpoint_with_caps(struct wf_domain *domain, struct fi_info *info,
+	struct fid_ep **ep, uint64_t flags, void *context)
+{
+	ep_calls++;
+	ep_info = info;
+	ep_caps = info->caps;
+	return ep_result;
+}
+
+/* With collectives the provider gets a copy of the attributes, with FI_COLLECTIVE. */
+static void endpoints_keep_collectives(void **state)
+{
+	static const struct wf_prov prov = { .fi = &fake_fi,
+		.default_domain = "fake0",
+		.av_sets = true,
+		.endpoint = fake_endpoint_with_caps };
+	struct fid_fabric *fabric = fake_fabric_of(&prov, FI_VERSION(2, 6));
+	struct fi_info *info = fake_info(FI_THREAD_SAFE, FI_PROGRESS_MANUAL);
+	struct fid_domain *domain;
+	struct fid_ep *ep = NULL;
+
+	info->ep_attr->type = FI_EP_RDM;
+	info->caps = FI_MSG | FI_COLLECTIVE;
+	assert_int_equal(fi_domain(fabric, info, &domain, NULL), 0);
+	info->caps = FI_MSG;
+	shortage_left = 0;
+	assert_int_equal(fi_endpoint(domain, info, &ep, NULL), -FI_ENOMEM);
+	shortage_left = SHORTAGE_NONE;
+	assert_int_equal(ep_calls, 0);
+	ep_result = -FI_ENOSPC;
+	assert_int_equal(fi_endpoint(domain, info, &ep, NULL), -FI_ENOSPC);
+	assert_int_equal(ep_calls, 1);
+	assert_int_equal(ep_caps, FI_MSG | FI_COLLECTIVE);
+	assert_int_equal(info->caps, FI_MSG);
+	assert_null(ep);
+	/* Only reliable datagram endpoints have them. */
+	info->ep_attr->type = FI_EP_DGRAM;
+	assert_int_equal(fi_endpoint(domain, info, &ep, NULL), -FI_ENOSPC);
+	assert_ptr_equal(ep_info, info);
+	assert_int_equal(ep_caps, FI_MSG);
+	ep_result = 0;
+	fi_freeinfo(info);
+	assert_closed(domain);
+	assert_closed(fabric);
+}
+
+static int fake_scalable_ep(struct wf_domain *domain, struct fi_info *info,
+	struct fid_ep **sep, void *context)
+{
+	ep_calls++;
+	return -FI_ENOSPC;
+}
+
+static int fake_query_atomic(struct wf_domain *domain, enum fi_datatype datatype,
+	enum fi_op op, struct fi_atomic_attr *attr, uint64_t flags)
+{
+	attr->count = 7;
+	return flags ? -FI_EBADFLAGS : 0;
+}
+
+static void missing_arguments_are_refused(void **state)
+{
+	static const struct wf_prov prov = { .fi = &fake_fi,
+		.default_domain = "fake0",
+		.endpoint = fake_endpoint,
+		.scalable_ep = fake_scalable_ep,
+		.query_atomic = fake_query_atomic };
+	struct fid_fabric *fabric = fake_fabric_of(&prov, FI_VERSION(2, 6));
+	struct fi_info *info = fake_info(FI_THREAD_SAFE, FI_PROGRESS_MANUAL);
+	struct fid_domain *domain = fake_domain(fabric);
+	struct fi_info bare = { .ep_attr = NULL };
+	struct fi_atomic_attr attr = { 0 };
+	struct fid_ep *ep;
+
+	ep_calls = 0;
+	assert_int_equal(fi_endpoint(domain, NULL, &ep, NULL), -FI_EINVAL);
+	assert_int_equal(fi_endpoint(domain, &bare, &ep, NULL), -FI_EINVAL);
+	assert_int_equal(fi_endpoint(domain, info, NULL, NULL), -FI_EINVAL);
+	assert_int_equal(fi_scalable_ep(domain, NULL, &ep, NULL), -FI_EINVAL);
+	assert_int_equal(fi_scalable_ep(domain, &bare, &ep, NULL), -FI_EINVAL);
+	assert_int_equal(fi_scalable_ep(domain, info, NULL, NULL), -FI_EINVAL);
+	fake_check_answer = -FI_ENODATA;
+	assert_int_equal(fi_scalable_ep(domain, info, &ep, NULL), -FI_ENODATA);
+	fake_check_answer = 0;
+	assert_int_equal(ep_calls, 0);
+	assert_int_equal(fi_scalable_ep(domain, info, &ep, NULL), -FI_ENOSPC);
+	assert_int_equal(ep_calls, 1);
+	assert_int_equal(domain->ops->query_atomic(domain, FI_INT8, FI_SUM, NULL, 0),
+		-FI_EINVAL);
+	assert_int_equal(
+		domain->ops->query_atomic(domain, FI_INT8, FI_SUM, &attr, 0), 0);
+	assert_int_equal(attr.count, 7);
+	assert_int_equal(fi_set_ops(&domain->fid, NULL, 0, &attr, NULL), -FI_EINVAL);
+	assert_int_equal(fi_set_ops(&domain->fid, "other", 0, &attr, NULL), -FI_ENOSYS);
+	fi_freeinfo(info);
+	assert_closed(domain);
+	assert_closed(fabric);
+}
+
 static int inits, dones;
 
 static int fake_init(struct wf_domain *domain, const struct fi_info *info)
@@ -434,6 +537,8 @@ int main(void)
 		cmocka_unit_test(hmem_override_is_kept),
 		cmocka_unit_test(domain_close_waits_for_its_objects),
 		cmocka_unit_test(endpoint_flags_are_checked),
+		cmocka_unit_test(endpoints_keep_collectives),
+		cmocka_unit_test(missing_arguments_are_refused),
 		cmocka_unit_test(provider_sees_opening_and_closing),
 		cmocka_unit_test(opening_without_memory),
 	};

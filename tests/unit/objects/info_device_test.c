@@ -7,6 +7,9 @@
 #include "objects/info/device.h"
 #include "objects/info/nic.h"
 #include "objects/open/open.h"
+#include "refused.h"
+
+REFUSABLE(struct fi_info *, fi_dupinfo, (const struct fi_info *info), (info))
 
 /*
  * Discovery of devices: two of them, each a domain, with addresses of eight bytes that
@@ -256,6 +259,82 @@ static void addresses_in_hints(void **state)
 	fi_freeinfo(hints);
 }
 
+static const char *fits_only;
+static bool fits_as_source;
+
+static bool addr_fits(
+	const struct wf_device *device, const void *addr, size_t len, bool source)
+{
+	assert_int_equal(len, ADDR_LEN);
+	return source != fits_as_source || !memcmp(addr, fits_only, ADDR_LEN);
+}
+
+/* An address of the right format is not necessarily one that the device has. */
+static void addresses_that_do_not_fit(void **state)
+{
+	struct fi_info *hints = fake_hints();
+
+	devices.addr_fits = addr_fits;
+	devices.count = 1;
+	fits_only = "0me45678";
+	fits_as_source = true;
+	set_addrs(hints, "0me45678", "0you5678", ADDR_LEN);
+	assert_string_equal(ask(NULL, NULL, 0, hints, 0), "dev0 0me45678 0you5678");
+	set_addrs(hints, "0he45678", "0you5678", ADDR_LEN);
+	(void)ask(NULL, NULL, 0, hints, -FI_ENODATA);
+	assert_non_null(strstr(fake_log,
+		"src_addr: asked another address, possible those of the device"));
+	fits_as_source = false;
+	(void)ask(NULL, NULL, 0, hints, -FI_ENODATA);
+	assert_non_null(strstr(fake_log,
+		"dest_addr: asked another address, possible what the device reaches"));
+	fi_freeinfo(hints);
+}
+
+/* Each allocation fails once: there is no answer, and none that lacks a part. */
+static void no_memory_is_no_answer(void **state)
+{
+	struct fi_info *hints = fake_hints(), *answers;
+	struct fi_domain_attr domain = rdm_domain;
+	struct fi_ep_attr ep = rdm_ep;
+	unsigned int number = 0;
+	bool refused;
+	int ret;
+
+	domain.auth_key_size = ep.auth_key_size = 4;
+	big_info.domain_attr = &domain;
+	big_info.ep_attr = &ep;
+	devices.count = 1;
+	set_addrs(hints, "0me45678", NULL, ADDR_LEN);
+	hints->domain_attr->auth_key = calloc(1, 4);
+	hints->domain_attr->auth_key_size = 4;
+	hints->ep_attr->auth_key = calloc(1, 4);
+	hints->ep_attr->auth_key_size = 4;
+	do {
+		answers = NULL;
+		refused_in = ++number;
+		ret = wf_device_getinfo(
+			&prov, LATEST, "0you", NULL, 0, hints, &answers);
+		refused = !refused_in;
+		refused_in = 0;
+		if (!refused)
+			break;
+		if (ret != -FI_ENOMEM)
+			fail_msg("allocation %u: %s", number, fi_strerror(-ret));
+		assert_null(answers);
+	} while (number < 100);
+	assert_int_equal(ret, 0);
+	/* The two addresses twice, two keys, four names, the NIC, and the structures. */
+	assert_true(number > 10);
+	assert_int_equal(answers->src_addrlen, ADDR_LEN);
+	assert_int_equal(answers->dest_addrlen, ADDR_LEN);
+	assert_int_equal(answers->domain_attr->auth_key_size, 4);
+	assert_int_equal(answers->ep_attr->auth_key_size, 4);
+	assert_non_null(answers->nic);
+	fi_freeinfo(answers);
+	fi_freeinfo(hints);
+}
+
 /* An object is opened by the limits of its own device. */
 static void opened_by_its_device(void **state)
 {
@@ -318,6 +397,8 @@ int main(void)
 		EACH(hints_choose_devices),
 		EACH(nodes_are_the_providers),
 		EACH(addresses_in_hints),
+		EACH(addresses_that_do_not_fit),
+		EACH(no_memory_is_no_answer),
 		EACH(opened_by_its_device),
 		EACH(an_av_of_its_addresses),
 	};

@@ -12,12 +12,50 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mount.h>
+#include <errno.h>
 #include <sys/prctl.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 #include <cmocka.h>
 
 #include "objects/local/proof.h"
+
+/* ---- calls that fail ---- */
+
+#define VISIBLE __attribute__((visibility("default")))
+
+/* The error of stat, what getrandom returns, and a number that it draws first; 0: as
+ * the system does. */
+static int stat_err;
+static ssize_t random_len;
+static uint64_t first_number;
+
+/* The name that the header gives it for large files. */
+VISIBLE int __wrap_stat64(const char *path, struct stat *ret);
+VISIBLE ssize_t __wrap_wf_sys_getrandom(void *buf, size_t len, unsigned int flags);
+int __real_stat64(const char *path, struct stat *ret);
+ssize_t __real_wf_sys_getrandom(void *buf, size_t len, unsigned int flags);
+
+int __wrap_stat64(const char *path, struct stat *ret)
+{
+	if (!stat_err || strcmp(path, "/dev/shm"))
+		return __real_stat64(path, ret);
+	errno = stat_err;
+	return -1;
+}
+
+ssize_t __wrap_wf_sys_getrandom(void *buf, size_t len, unsigned int flags)
+{
+	if (random_len)
+		return random_len;
+	if (first_number && len == sizeof(first_number)) {
+		memcpy(buf, &first_number, len);
+		first_number = 0;
+		return (ssize_t)len;
+	}
+	return __real_wf_sys_getrandom(buf, len, flags);
+}
 
 enum { INSTANCE = 0x1234567 };
 
@@ -370,6 +408,48 @@ static void no_memory_is_no_proof(void **state)
 	refused(none, INSTANCE, WF_UNREACHED_VERSION);
 }
 
+/* What the system does not give, and that nothing is left of the proof. */
+static void without_the_system_there_is_none(void **state)
+{
+	static const uint8_t none[WF_PROOF_CARD];
+	uint8_t card[WF_PROOF_CARD];
+	struct wf_proof proof;
+	const char *want = "";
+
+	assert_int_equal(wf_proof_possible(&want), 0);
+	stat_err = EACCES;
+	assert_int_equal(wf_proof_possible(&want), -EACCES);
+	assert_string_equal(want, "/dev/shm");
+	memset(card, 7, sizeof(card));
+	assert_int_equal(wf_proof_make(&proof, INSTANCE, NULL, card), -EACCES);
+	assert_memory_equal(card, none, sizeof(card));
+	stat_err = 0;
+	for (int i = 0; i < 2; i++) {
+		random_len = i ? 4 : -1;
+		memset(card, 7, sizeof(card));
+		assert_int_equal(wf_proof_make(&proof, INSTANCE, NULL, card), -EIO);
+		assert_memory_equal(card, none, sizeof(card));
+		assert_int_equal(proof.fd, -1);
+	}
+	random_len = 0;
+}
+
+/* Small numbers are answers, not proofs: another one is drawn. */
+static void small_numbers_are_drawn_again(void **state)
+{
+	uint8_t card[WF_PROOF_CARD];
+	struct wf_proof proof;
+
+	first_number = WF_PAGE_REFUSED;
+	assert_int_equal(wf_proof_make(&proof, INSTANCE, NULL, card), 0);
+	assert_true(proof.number > WF_PAGE_REFUSED);
+	wf_proof_done(&proof);
+	first_number = WF_PAGE_REFUSED + 1;
+	assert_int_equal(wf_proof_make(&proof, INSTANCE, NULL, card), 0);
+	assert_int_equal(proof.number, WF_PAGE_REFUSED + 1);
+	wf_proof_done(&proof);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -387,6 +467,8 @@ int main(void)
 		cmocka_unit_test(numbers_are_fresh),
 		cmocka_unit_test(each_field_counts),
 		cmocka_unit_test(no_memory_is_no_proof),
+		cmocka_unit_test(without_the_system_there_is_none),
+		cmocka_unit_test(small_numbers_are_drawn_again),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

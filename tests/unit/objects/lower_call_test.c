@@ -571,6 +571,54 @@ static void test_inject_small(void **state)
 	close_ep(&fake->ep.fid);
 }
 
+static uint64_t small_data;
+
+static ssize_t send_small_data(struct wf_ep *ep, enum wf_op_kind kind, const void *buf,
+	size_t len, fi_addr_t addr, uint64_t tag, uint64_t data)
+{
+	assert_ptr_equal(buf, memory);
+	assert_int_equal(len, BYTES);
+	assert_int_equal(addr, ADDR);
+	assert_int_equal(tag, 9);
+	small_data = data;
+	return 0;
+}
+
+/* The fast path takes what is shorter than its limit, and CQ data if it knows them. */
+static void test_small(void **state)
+{
+	struct wf_xfer_ops xfer = fake_ops;
+	struct fake *fake = open_fake(*state, new_info());
+	struct wf_ep *ep = &fake->ep;
+	unsigned int before = small_sends;
+
+	xfer.send_small = send_small;
+	ep->xfer = &xfer;
+	ep->small_limit = BYTES;
+	assert_int_equal(wf_lower_send_small(ep, WF_OP_SEND, memory, BYTES, ADDR, 0),
+		-FI_EAGAIN);
+	assert_int_equal(small_sends, before);
+	ep->small_limit = BYTES + 1;
+	assert_int_equal(
+		wf_lower_send_small(ep, WF_OP_SEND, memory, BYTES, ADDR, 0), 0);
+	assert_int_equal(small_sends, before + 1);
+	assert_int_equal(
+		wf_lower_send_small_data(ep, WF_OP_TSEND, memory, BYTES, ADDR, 9, 33),
+		-FI_EAGAIN);
+	xfer.send_small_data = send_small_data;
+	ep->small_limit = BYTES;
+	assert_int_equal(
+		wf_lower_send_small_data(ep, WF_OP_TSEND, memory, BYTES, ADDR, 9, 33),
+		-FI_EAGAIN);
+	assert_int_equal(small_data, 0);
+	ep->small_limit = BYTES + 1;
+	assert_int_equal(
+		wf_lower_send_small_data(ep, WF_OP_TSEND, memory, BYTES, ADDR, 9, 33),
+		0);
+	assert_int_equal(small_data, 33);
+	close_ep(&fake->ep.fid);
+}
+
 static void test_inject_foreign(void **state)
 {
 	struct wf_lower_ep ep = { .fid = &below };
@@ -633,6 +681,7 @@ int main(void)
 		DOMAIN_TEST(test_inject_builtin),
 		DOMAIN_TEST(test_inject_small),
 		cmocka_unit_test(test_inject_foreign),
+		DOMAIN_TEST(test_small),
 		cmocka_unit_test(test_atomic_valid),
 		DOMAIN_TEST(test_cancel),
 	};

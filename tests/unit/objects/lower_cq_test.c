@@ -2,6 +2,7 @@
 #include "domain_fixture.h"
 
 #include "objects/lower/cq.h"
+#include "objects/lower/wait.h"
 
 /* A completion queue below, of this library and of another one. */
 
@@ -157,11 +158,73 @@ static void test_builtin(void **state)
 	assert_null(own.builtin);
 }
 
+/* ---- the descriptor of a queue of another library ---- */
+
+static int getwait_err, getwait_fd;
+static unsigned int getwaits;
+
+static int control_getwait(struct fid *fid, int command, void *arg)
+{
+	assert_int_equal(command, FI_GETWAIT);
+	getwaits++;
+	if (!getwait_err)
+		*(int *)arg = getwait_fd;
+	return getwait_err;
+}
+
+static int listed(struct wf_fds *fds)
+{
+	struct pollfd at[4];
+	struct fi_wait_pollfd list = { .nfds = 4, .fd = at };
+
+	assert_int_equal(wf_fds_list(fds, &list), 0);
+	if (list.nfds)
+		assert_int_equal(at[0].fd, getwait_fd);
+	return (int)list.nfds;
+}
+
+static void test_foreign_wait(void **state)
+{
+	struct fi_ops fid_ops = { .size = sizeof(fid_ops), .control = control_getwait };
+	struct fid_cq queue = { .fid = { .fclass = FI_CLASS_CQ, .ops = &fid_ops } };
+	struct wf_lower_wait wait = { .fds = NULL };
+	struct wf_fds fds = { 0 };
+
+	wf_fds_init(&fds);
+	getwait_fd = 1;
+	getwait_err = -FI_ENODATA;
+	assert_int_equal(wf_lower_wait_add(&wait, &queue.fid, &fds), -FI_ENODATA);
+	assert_null(wait.fds);
+	assert_int_equal(listed(&fds), 0);
+	wf_lower_wait_del(&wait);
+	getwait_err = 0;
+	assert_int_equal(wf_lower_wait_add(&wait, &queue.fid, &fds), 0);
+	assert_ptr_equal(wait.fds, &fds);
+	assert_int_equal(wait.fd, 1);
+	assert_int_equal(listed(&fds), 1);
+	assert_int_equal(getwaits, 2);
+	/* It is there already. */
+	assert_int_equal(wf_lower_wait_add(&wait, &queue.fid, &fds), 0);
+	assert_int_equal(getwaits, 2);
+	wf_lower_wait_del(&wait);
+	assert_null(wait.fds);
+	assert_int_equal(listed(&fds), 0);
+	wf_lower_wait_del(&wait);
+	/* An event queue is asked in the same way. */
+	queue.fid.fclass = FI_CLASS_EQ;
+	assert_int_equal(wf_lower_wait_add(&wait, &queue.fid, &fds), 0);
+	assert_int_equal(listed(&fds), 1);
+	wf_lower_wait_del(&wait);
+	assert_int_equal(listed(&fds), 0);
+	wf_fds_done(&fds);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		DOMAIN_TEST(test_foreign),
 		DOMAIN_TEST(test_builtin),
+		DOMAIN_TEST(test_foreign_wait),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
