@@ -1,102 +1,23 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "unit.h"
 
+#include <linux/userfaultfd.h>
 #include <sys/eventfd.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
 
 #include "../refuse.h"
+#include "child.h"
 #include "sys/compiler.h"
 #include "sys/fds.h"
-#include "sys/forks.h"
-#include "sys/lock.h"
 #include "sys/machine.h"
 #include "sys/netif.h"
 #include "sys/pages.h"
 #include "sys/pool.h"
 #include "sys/route.h"
-#include "sys/sealed.h"
-#include "sys/shm_file.h"
 #include "sys/uffd.h"
 
 /* What is reported, and undone, when the system refuses a call. */
-
-/* @body, which returns 0, in a process of its own. */
-static void in_a_child(int (*body)(void))
-{
-	int status;
-	pid_t pid = fork();
-
-	assert_true(pid >= 0);
-	if (!pid)
-		_exit(body());
-	assert_int_equal(waitpid(pid, &status, 0), pid);
-	assert_int_equal(status, 0);
-}
-
-/* ---- forks: these come first, because handlers are registered once ------------- */
-
-static unsigned int nth_handler;
-
-static void never_called(struct wf_fork_hook *hook)
-{
-	abort();
-}
-
-static int without_handlers(void)
-{
-	struct wf_fork_hook hook = { .in_child = NULL };
-	int next = refuse_next_fd(), fd = dup(0);
-
-	refuse_one("pthread_atfork", nth_handler, ENOMEM);
-	if (wf_fork_hook_add(&hook, never_called) != -ENOMEM || !refuse_end())
-		return 1;
-	/* It is not in the list. */
-	if (hook.in_child)
-		return 2;
-	wf_fork_hook_remove(&hook);
-	/* The first answer stays. */
-	if (wf_forks_count() != -ENOMEM || wf_fds_own(fd) != -ENOMEM)
-		return 3;
-	(void)close(fd);
-	errno = 0;
-	if (wf_epoll() != -1 || errno != ENOMEM)
-		return 4;
-	return refuse_next_fd() == next ? 0 : 5;
-}
-
-static void no_handlers_of_forks(void **state)
-{
-	for (nth_handler = 1; nth_handler <= 2; nth_handler++)
-		in_a_child(without_handlers);
-}
-
-/* Without a set of its own, a child has none: that of its parent is closed. */
-static void no_epoll_in_a_child(void **state)
-{
-	int fd = wf_epoll(), next = refuse_next_fd(), status;
-	pid_t pid;
-
-	assert_true(fd >= 0);
-	refuse_one("epoll_create1", 1, EMFILE);
-	pid = fork();
-	if (!pid) {
-		if (!refuse_end())
-			_exit(1);
-		_exit(fcntl(fd, F_GETFD) == -1 && refuse_next_fd() == fd ? 0 : 2);
-	}
-	assert_false(refuse_end());
-	assert_int_equal(waitpid(pid, &status, 0), pid);
-	assert_int_equal(status, 0);
-	/* With one, it has the same number, and nothing is left open. */
-	pid = fork();
-	if (!pid)
-		_exit(fcntl(fd, F_GETFD) == FD_CLOEXEC && refuse_next_fd() == next ? 0
-										   : 1);
-	assert_int_equal(waitpid(pid, &status, 0), pid);
-	assert_int_equal(status, 0);
-	wf_fds_close(fd);
-}
 
 /* ---- descriptors --------------------------------------------------------------- */
 
@@ -262,239 +183,6 @@ static void slab_without_number(void **state)
 	wf_pool_done(&pool);
 }
 
-/* ---- sealed files ---------------------------------------------------------------- */
-
-#define NAME "weft-refused-test"
-
-enum { SIZE = 2 * 4096 };
-
-static void sealed_files(void **state)
-{
-	int next = refuse_next_fd(), fd = -7;
-	void *mem = NULL;
-
-	refuse_one("memfd_create", 1, EMFILE);
-	assert_int_equal(wf_sealed_check(), -EMFILE);
-	refuse_one("memfd_create", 1, EMFILE);
-	assert_int_equal(wf_sealed_file(NAME, SIZE), -EMFILE);
-	refuse_one("ftruncate", 1, EFBIG);
-	assert_int_equal(wf_sealed_check(), -EFBIG);
-	assert_true(refuse_end());
-	assert_int_equal(wf_sealed_check(), 0);
-	refuse_one("fcntl", 1, EPERM);
-	assert_int_equal(wf_sealed_file(NAME, SIZE), -EPERM);
-	assert_true(refuse_end());
-	assert_int_equal(refuse_next_fd(), next);
-
-	refuse_one("memfd_create", 1, ENFILE);
-	assert_int_equal(wf_sealed_new(NAME, SIZE, &fd, &mem), -ENFILE);
-	refuse_one("mmap", 1, ENOMEM);
-	assert_int_equal(wf_sealed_new(NAME, SIZE, &fd, &mem), -ENOMEM);
-	assert_true(refuse_end());
-	refuse_from("fcntl", 1, 2, EPERM);
-	assert_int_equal(wf_sealed_new(NAME, SIZE, &fd, &mem), -EPERM);
-	assert_int_equal(refuse.calls, 2);
-	assert_true(refuse_end());
-	assert_int_equal(fd, -7);
-	assert_null(mem);
-	assert_int_equal(refuse_next_fd(), next);
-}
-
-/* An old kernel: future writes are not sealed, the size is. */
-static void kernel_without_write_seals(void **state)
-{
-	const void *seen = NULL;
-	void *mem;
-	int fd, next;
-
-	refuse_one("fcntl", 1, EINVAL);
-	assert_int_equal(wf_sealed_new(NAME, SIZE, &fd, &mem), 0);
-	assert_true(refuse_end());
-	assert_int_equal(
-		fcntl(fd, F_GET_SEALS), F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL);
-	next = refuse_next_fd();
-	refuse_one("mmap", 1, ENOMEM);
-	assert_int_equal(
-		wf_sealed_map(NAME, (uint32_t)getpid(), fd, SIZE, &seen), -ENOMEM);
-	assert_true(refuse_end());
-	assert_null(seen);
-	refuse_one("open", 1, EMFILE);
-	assert_int_equal(
-		wf_sealed_map(NAME, (uint32_t)getpid(), fd, SIZE, &seen), -EMFILE);
-	assert_int_equal(
-		wf_sealed_open(NAME, (uint32_t)getpid(), fd, SIZE + 1), -EINVAL);
-	assert_int_equal(refuse_next_fd(), next);
-	wf_sealed_unmap(mem, SIZE);
-	(void)close(fd);
-}
-
-/* ---- named memory ----------------------------------------------------------------- */
-
-static char name[64];
-
-static int named(void **state)
-{
-	static int serial;
-
-	(void)snprintf(
-		name, sizeof(name), "/weft-refused-%d-%d", (int)getpid(), serial++);
-	return 0;
-}
-
-static int unnamed(void **state)
-{
-	(void)refuse_end();
-	(void)shm_unlink(name);
-	return 0;
-}
-
-static bool shm_exists(void)
-{
-	int fd = shm_open(name, O_RDONLY, 0);
-
-	if (fd >= 0)
-		(void)close(fd);
-	return fd >= 0;
-}
-
-static void opening_named_memory(void **state)
-{
-	int next = refuse_next_fd();
-	struct wf_shm shm;
-
-	refuse_one("memory", 1, ENOMEM);
-	assert_int_equal(wf_shm_open(&shm, name, WF_SHM_CREATE), -ENOMEM);
-	assert_true(refuse_end());
-	/* The first call looks for one that exists. */
-	refuse_one("shm_open", 1, EMFILE);
-	assert_int_equal(wf_shm_open(&shm, name, WF_SHM_CREATE), -EMFILE);
-	refuse_one("shm_open", 2, ENFILE);
-	assert_int_equal(wf_shm_open(&shm, name, WF_SHM_CREATE), -ENFILE);
-	assert_true(refuse_end());
-	assert_false(shm_exists());
-	assert_int_equal(refuse_next_fd(), next);
-	assert_int_equal(shm.fd, -1);
-}
-
-/* Another process takes the new object for a leftover: it is made again. */
-static void losing_the_new_object(void **state)
-{
-	int next = refuse_next_fd();
-	struct wf_shm shm;
-
-	/* The lock, and then the lock of the second attempt, which finds the leftover
-	 * of the first. */
-	refuse_one("fcntl", 1, EAGAIN);
-	assert_int_equal(wf_shm_open(&shm, name, WF_SHM_CREATE), 0);
-	assert_true(refuse_end());
-	assert_true(shm.created);
-	wf_shm_close(&shm);
-	assert_false(shm_exists());
-	assert_int_equal(refuse_next_fd(), next);
-	refuse_one("fstat", 1, EIO);
-	assert_int_equal(wf_shm_open(&shm, name, WF_SHM_CREATE), 0);
-	assert_true(refuse_end());
-	assert_true(shm.created);
-	wf_shm_close(&shm);
-	assert_int_equal(refuse_next_fd(), next);
-}
-
-static void attaching_to_named_memory(void **state)
-{
-	struct wf_shm one, two;
-	int next;
-
-	assert_int_equal(wf_shm_open(&one, name, WF_SHM_CREATE), 0);
-	assert_int_equal(wf_shm_resize(&one, SIZE), 0);
-	assert_int_equal(wf_shm_map(&one, NULL), 0);
-	assert_int_equal(wf_shm_ready(&one), 0);
-	next = refuse_next_fd();
-	refuse_one("fstat", 1, EOVERFLOW);
-	assert_int_equal(wf_shm_open(&two, name, WF_SHM_CREATE), -EOVERFLOW);
-	assert_true(refuse_end());
-	/* The lock of one that is attached: the first try for a leftover, then that of
-	 * all. */
-	refuse_one("fcntl", 2, ENOLCK);
-	assert_int_equal(wf_shm_open(&two, name, WF_SHM_CREATE), -ENOLCK);
-	assert_true(refuse_end());
-	/* A signal does not end the wait. */
-	refuse_one("fcntl", 2, EINTR);
-	assert_int_equal(wf_shm_open(&two, name, WF_SHM_CREATE), 0);
-	assert_true(refuse_end());
-	wf_shm_close(&two);
-	/* Whether others have it is not known: they may. */
-	refuse_one("fcntl", 1, EINVAL);
-	assert_int_equal(wf_shm_open(&two, name, WF_SHM_READ), 0);
-	assert_true(refuse_end());
-	wf_shm_close(&two);
-	assert_int_equal(refuse_next_fd(), next);
-	wf_shm_close(&one);
-}
-
-static void sizing_named_memory(void **state)
-{
-	struct wf_shm shm;
-	int next = refuse_next_fd();
-
-	assert_int_equal(wf_shm_open(&shm, name, WF_SHM_CREATE), 0);
-	refuse_one("ftruncate", 1, ENOSPC);
-	assert_int_equal(wf_shm_resize(&shm, SIZE), -ENOSPC);
-	refuse_one("memfd_create", 1, EMFILE);
-	assert_int_equal(wf_shm_resize(&shm, SIZE), -EMFILE);
-	assert_true(refuse_end());
-	wf_shm_close(&shm);
-	for (unsigned int nth = 1; nth <= 2; nth++) {
-		assert_int_equal(wf_shm_open(&shm, name, WF_SHM_CREATE), 0);
-		refuse_one("pwrite", nth, EDQUOT);
-		assert_int_equal(wf_shm_resize(&shm, SIZE), -EDQUOT);
-		assert_true(refuse_end());
-		assert_int_equal(shm.slot, -1);
-		wf_shm_close(&shm);
-	}
-	assert_int_equal(refuse_next_fd(), next);
-}
-
-static void mapping_named_memory(void **state)
-{
-	struct wf_shm one, two;
-	int next;
-
-	assert_int_equal(wf_shm_open(&one, name, WF_SHM_CREATE), 0);
-	assert_int_equal(wf_shm_resize(&one, SIZE), 0);
-	assert_int_equal(one.slot, 0);
-	refuse_one("mmap", 1, ENOMEM);
-	assert_int_equal(wf_shm_map(&one, NULL), -ENOMEM);
-	assert_true(refuse_end());
-	assert_null(one.mem);
-	assert_int_equal(wf_shm_map(&one, NULL), 0);
-	assert_int_equal(wf_shm_ready(&one), 0);
-	next = refuse_next_fd();
-	/* Without the lock it is mapped, and not in the roster. */
-	assert_int_equal(wf_shm_open(&two, name, WF_SHM_CREATE), 0);
-	refuse_one("fcntl", 2, ENOLCK);
-	assert_int_equal(wf_shm_map(&two, NULL), 0);
-	assert_int_equal(two.slot, -1);
-	(void)refuse_end();
-	wf_shm_close(&two);
-	/* An entry that cannot be written is none. */
-	assert_int_equal(wf_shm_open(&two, name, WF_SHM_CREATE), 0);
-	refuse_one("pwrite", 1, ENOSPC);
-	assert_int_equal(wf_shm_map(&two, NULL), 0);
-	assert_true(refuse_end());
-	assert_int_equal(two.slot, -1);
-	wf_shm_close(&two);
-	/* The next one has a place. */
-	assert_int_equal(wf_shm_open(&two, name, WF_SHM_CREATE), 0);
-	refuse_one("pread", 1, EIO);
-	assert_int_equal(wf_shm_map(&two, NULL), -EINVAL);
-	assert_true(refuse_end());
-	assert_int_equal(wf_shm_map(&two, NULL), 0);
-	assert_int_equal(two.slot, 1);
-	wf_shm_close(&two);
-	assert_int_equal(refuse_next_fd(), next);
-	wf_shm_close(&one);
-}
-
 /* ---- the watch of memory ------------------------------------------------------------ */
 
 static void watch_of_memory(void **state)
@@ -528,12 +216,80 @@ static void watch_of_memory(void **state)
 	wf_uffd_close(uffd);
 }
 
+/* What stands for the userfaultfd: its other end, or -1. */
+static int events = -1;
+
+static int watch_with_descriptor_0(void)
+{
+	static struct wf_mem_changes changes = WF_MEM_CHANGES_INIT;
+	struct wf_uffd *uffd = NULL;
+
+	(void)close(0);
+	if (wf_uffd_open(&changes, &uffd) || fcntl(0, F_GETFD) < 0)
+		return 1;
+	wf_uffd_close(uffd);
+	/* The eventfd as well. */
+	if (dup(1) != 0 || fcntl(0, F_GETFD) < 0 || eventfd(0, 0) < 3)
+		return 2;
+	events = fcntl(1, F_DUPFD, 50);
+	(void)close(0);
+	if (wf_uffd_open(&changes, &uffd) || fcntl(0, F_GETFD) < 0)
+		return 3;
+	wf_uffd_close(uffd);
+	return fcntl(0, F_GETFD) < 0 ? 0 : 4;
+}
+
+/* 0 is a descriptor like all others. */
+static void watch_without_standard_input(void **state)
+{
+	in_a_child(watch_with_descriptor_0);
+}
+
+static void events_of_memory(void **state)
+{
+	static struct wf_mem_changes changes = WF_MEM_CHANGES_INIT;
+	static const struct uffd_msg told[] = {
+		{ .event = UFFD_EVENT_UNMAP,
+			.arg.remove = { .start = 4096, .end = 8192 } },
+		{ .event = UFFD_EVENT_PAGEFAULT,
+			.arg.remove = { .start = 1, .end = 2 } },
+		{ .event = UFFD_EVENT_REMOVE,
+			.arg.remove = { .start = 12288, .end = 20480 } },
+		{ .event = UFFD_EVENT_REMAP,
+			.arg.remap = { .from = 40960, .to = 4096, .len = 8192 } },
+	};
+	static const struct wf_mem_range ranges[] = { { 4096, 8192 }, { 12288, 20480 },
+		{ 40960, 49152 } };
+	uint64_t pos = wf_mem_changes_now(&changes);
+	struct wf_mem_range range;
+	struct wf_uffd *uffd;
+	int pair[2];
+
+	assert_int_equal(socketpair(AF_UNIX, SOCK_SEQPACKET, 0, pair), 0);
+	assert_int_equal(write(pair[1], told, sizeof(told)), sizeof(told));
+	events = pair[0];
+	assert_int_equal(wf_uffd_open(&changes, &uffd), 0);
+	/* The thread looks once at least, and what it finds then is read. */
+	wf_uffd_close(uffd);
+	for (size_t i = 0; i < WF_ARRAY_SIZE(ranges); i++) {
+		assert_true(wf_mem_changes_next(&changes, &pos, &range));
+		assert_int_equal(range.start, ranges[i].start);
+		assert_int_equal(range.end, ranges[i].end);
+	}
+	assert_false(wf_mem_changes_next(&changes, &pos, &range));
+	events = -1;
+	(void)close(pair[1]);
+	assert_int_equal(fcntl(pair[0], F_GETFD), -1);
+}
+
 /* The kernel may have no userfaultfd, or refuse it to this user: an eventfd takes its
  * place. */
 REFUSE_EXPORTED long __wrap_syscall(long number, ...);
 long __wrap_syscall(long number, ...)
 {
-	return refuse_this("syscall") ? -1 : eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	if (refuse_this("syscall"))
+		return -1;
+	return events >= 0 ? events : eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 }
 
 REFUSE_EXPORTED int __wrap_ioctl(int fd, unsigned long command, void *arg);
@@ -591,6 +347,9 @@ static void identity_of_the_machine(void **state)
 	opened_as(ID "0\n");
 	assert_int_equal(wf_machine_boot_id(id), -EINVAL);
 	opened_as("0123456789abcdef-0123-4567-FEDCBA9\n");
+	assert_int_equal(wf_machine_boot_id(id), -EINVAL);
+	opened_as("");
+	errno = 0;
 	assert_int_equal(wf_machine_boot_id(id), -EINVAL);
 	opened_as("0123456789abcdeg-0123-4567-FEDCBA98\n");
 	assert_int_equal(wf_machine_boot_id(id), -EINVAL);
@@ -671,11 +430,8 @@ static void list_of_interfaces(void **state)
 
 int main(void)
 {
-#define NAMED(test)   cmocka_unit_test_setup_teardown(test, named, unnamed)
 #define CONTENT(test) cmocka_unit_test_setup_teardown(test, content_begin, content_end)
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(no_handlers_of_forks),
-		cmocka_unit_test(no_epoll_in_a_child),
 		cmocka_unit_test(no_memory_to_own_a_descriptor),
 		cmocka_unit_test(limit_that_cannot_be_read),
 		cmocka_unit_test(routes),
@@ -683,14 +439,9 @@ int main(void)
 		cmocka_unit_test(pages_out_of_line),
 		cmocka_unit_test(pools),
 		cmocka_unit_test(slab_without_number),
-		cmocka_unit_test(sealed_files),
-		cmocka_unit_test(kernel_without_write_seals),
-		NAMED(opening_named_memory),
-		NAMED(losing_the_new_object),
-		NAMED(attaching_to_named_memory),
-		NAMED(sizing_named_memory),
-		NAMED(mapping_named_memory),
 		cmocka_unit_test(watch_of_memory),
+		cmocka_unit_test(watch_without_standard_input),
+		cmocka_unit_test(events_of_memory),
 		CONTENT(identity_of_the_machine),
 		CONTENT(state_of_a_process),
 		CONTENT(speed_of_a_link),
