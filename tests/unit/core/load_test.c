@@ -290,6 +290,9 @@ static void libraries_of_a_directory(void **state)
 	assert_false(wf_load_providers());
 	assert_string_equal(played.opened, "newer-fi.so one-fi.so ");
 	assert_ptr_equal(found("one"), &newer);
+	assert_null(strstr(fake_logged, "is not loaded"));
+	/* Nor was the default directory looked at. */
+	assert_null(strstr(fake_logged, "no providers are loaded"));
 	assert_int_equal(played.closed, 1);
 	wf_registry_done();
 	assert_int_equal(played.closed, 2);
@@ -300,6 +303,13 @@ static void libraries_of_a_directory(void **state)
 	assert_true(wf_load_providers());
 	assert_string_equal(played.opened, "a-fi.so newer-fi.so one-fi.so ");
 	assert_ptr_equal(found("one"), &one);
+}
+
+static void empty_directory(void **state)
+{
+	assert_false(wf_load_providers());
+	assert_string_equal(played.opened, "");
+	assert_null(strstr(fake_logged, "no providers are loaded"));
 }
 
 static void libraries_that_are_none(void **state)
@@ -470,6 +480,9 @@ static void loader_path(void **state)
 	played.error = "/usr/lib/libknown-fi.so: file too short";
 	assert_false(wf_load_providers());
 	assert_refused("libknown-fi.so", played.error);
+	played.error = "libowner-fi.so: missing";
+	assert_false(wf_load_providers());
+	assert_refused("libknown-fi.so", played.error);
 	played.error = "libknown-fi.so.2: missing";
 	assert_false(wf_load_providers());
 	assert_refused("libknown-fi.so", played.error);
@@ -477,6 +490,7 @@ static void loader_path(void **state)
 	played.same = true;
 	assert_false(wf_load_providers());
 	assert_ptr_equal(found("one"), &one);
+	assert_false(wf_registry_find(&(struct wf_layer){ "one", 3 })->preferred);
 }
 
 int main(void)
@@ -485,6 +499,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(defects_of_images),
 		TEST(libraries_of_a_directory),
+		TEST(empty_directory),
 		TEST(libraries_that_are_none),
 		TEST(the_loader_refuses),
 		TEST(the_same_library_twice),
