@@ -40,7 +40,7 @@ static void note(const struct fi_info *hints)
 {
 	memset(&asked, 0, sizeof(asked));
 	asked.hints = hints;
-	if (!hints)
+	if (!hints || !hints->fabric_attr)
 		return;
 	(void)snprintf(asked.prov_name, sizeof(asked.prov_name), "%s",
 		hints->fabric_attr->prov_name);
@@ -302,9 +302,17 @@ static void hints_reach_the_base_in_its_words(void **state)
 	hints->ep_attr->protocol = FI_PROTO_UNSPEC;
 	hints->ep_attr->type = FI_EP_MSG;
 	assert_string_equal(list_of(hints), "none");
+	assert_logged("old: no results: No data available (-61)");
+	assert_null(strstr(fake_logged, "warning old: no results"));
 	fi_freeinfo(hints);
-	/* No hints stay none. */
+	/* Hints need not have all attributes, and no hints stay none. */
 	start("old", NULL);
+	hints = fi_allocinfo();
+	free(hints->fabric_attr);
+	hints->fabric_attr = NULL;
+	assert_string_equal(list_of(hints), OLD);
+	assert_null(strstr(fake_logged, "warning old: no results"));
+	fi_freeinfo(hints);
 	assert_string_equal(list_of(NULL), OLD);
 	assert_false(asked.hints);
 }
