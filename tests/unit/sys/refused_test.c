@@ -4,6 +4,7 @@
 #include <linux/userfaultfd.h>
 #include <sys/eventfd.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 
 #include "../refuse.h"
@@ -52,9 +53,44 @@ static int unknown_limit(void)
 	return 0;
 }
 
-static void limit_that_cannot_be_read(void **state)
+static rlim_t soft_limit(void)
+{
+	struct rlimit limit;
+
+	return getrlimit(RLIMIT_NOFILE, &limit) ? 0 : limit.rlim_cur;
+}
+
+static int set_limits(rlim_t soft, rlim_t hard)
+{
+	return setrlimit(RLIMIT_NOFILE, &(struct rlimit){ soft, hard });
+}
+
+/* It is raised when one sixteenth is left, and to the hard one. */
+static int limit_comes_near(void)
+{
+	if (set_limits(64, 128))
+		return 1;
+	wf_fds_note(59);
+	if (soft_limit() != 64)
+		return 2;
+	if (wf_fds_is_short(60) || soft_limit() != 128)
+		return 3;
+	/* Once. */
+	if (set_limits(64, 128) || wf_fds_more() || soft_limit() != 64)
+		return 4;
+	return 0;
+}
+
+static int limit_is_the_hard_one(void)
+{
+	return set_limits(64, 64) || wf_fds_more() || soft_limit() != 64;
+}
+
+static void limit_of_descriptors(void **state)
 {
 	in_a_child(unknown_limit);
+	in_a_child(limit_comes_near);
+	in_a_child(limit_is_the_hard_one);
 	/* One that is refused for another reason is not tried again. */
 	errno = ENFILE;
 	assert_false(wf_fds_is_short(-1));
@@ -433,7 +469,7 @@ int main(void)
 #define CONTENT(test) cmocka_unit_test_setup_teardown(test, content_begin, content_end)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(no_memory_to_own_a_descriptor),
-		cmocka_unit_test(limit_that_cannot_be_read),
+		cmocka_unit_test(limit_of_descriptors),
 		cmocka_unit_test(routes),
 		cmocka_unit_test(pages),
 		cmocka_unit_test(pages_out_of_line),
