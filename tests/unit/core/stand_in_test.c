@@ -56,7 +56,8 @@ static struct fi_info **add(struct fi_info **end, const char *domain,
 {
 	const char *refused = refuse.call;
 
-	if (hints && hints->ep_attr->type && hints->ep_attr->type != type)
+	if (hints && hints->ep_attr && hints->ep_attr->type &&
+		hints->ep_attr->type != type)
 		return end;
 	refuse.call = NULL; /* the bases have memory */
 	*end = fake_info(NULL, domain);
@@ -310,6 +311,9 @@ static void hints_reach_the_base_in_its_words(void **state)
 	hints = fi_allocinfo();
 	free(hints->fabric_attr);
 	hints->fabric_attr = NULL;
+	assert_string_equal(list_of(hints), OLD);
+	free(hints->ep_attr);
+	hints->ep_attr = NULL;
 	assert_string_equal(list_of(hints), OLD);
 	assert_null(strstr(fake_logged, "warning old: no results"));
 	fi_freeinfo(hints);
