@@ -10,6 +10,8 @@
 #include "core/params/settings.h"
 #include "sys/nearest.h"
 
+enum { FORMAT_NAME_SIZE = 64 };
+
 struct wf_settings wf_settings;
 
 /* The value of a parameter of the core, or NULL. The text belongs to the environment,
@@ -21,14 +23,14 @@ static const char *settings_text_of(const char *name)
 	return fi_param_get_str(NULL, name, &text) ? NULL : text;
 }
 
-static const char *settings_format_name(uint32_t format, char name[64])
+static const char *settings_format_name(uint32_t format, char name[FORMAT_NAME_SIZE])
 {
-	return fi_tostr_r(name, 64, &format, FI_TYPE_ADDR_FORMAT);
+	return fi_tostr_r(name, FORMAT_NAME_SIZE, &format, FI_TYPE_ADDR_FORMAT);
 }
 
 static void settings_tell_format(const char *text)
 {
-	char name[64], closest[64] = "", hint[96];
+	char name[FORMAT_NAME_SIZE], closest[FORMAT_NAME_SIZE] = "", hint[96];
 	struct wf_nearest nearest = wf_nearest_to(text), now;
 
 	for (uint32_t format = FI_SOCKADDR; format <= FI_SOCKADDR_IP; format++) {
@@ -48,7 +50,7 @@ static void settings_tell_format(const char *text)
 
 static void settings_load_addr_format(const char *text)
 {
-	char name[64];
+	char name[FORMAT_NAME_SIZE];
 
 	for (uint32_t format = FI_SOCKADDR; text && format <= FI_SOCKADDR_IP;
 		format++) {

@@ -301,7 +301,12 @@ static size_t count_of(const char *text, const char *part)
 
 static void unknown_variables(void **state)
 {
+	char longest[300] = "FI_";
 	const char *text;
+
+	/* Too long for a name of the library. */
+	memset(longest + 3, 'L', sizeof(longest) - 4);
+	assert_int_equal(setenv(longest, "1", 1), 0);
 
 	assert_int_equal(fi_param_define(&tcp, "iface", FI_PARAM_STRING, "h"), 0);
 	assert_int_equal(setenv("FI_LOG_LEVLE", "info", 1), 0);
@@ -327,6 +332,7 @@ static void unknown_variables(void **state)
 	assert_non_null(
 		strstr(text, "core 2 0 FI_MR_CUDA_CACHE_MONITOR_ENABLED is set"));
 	assert_null(strstr(text, "UFI_X"));
+	assert_null(strstr(text, "LLL"));
 	assert_null(strstr(text, "FI_TCP_IFACE is set"));
 	wf_params_forget(&tcp);
 }

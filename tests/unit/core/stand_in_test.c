@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "fake.h"
 
+#include "../refuse.h"
+
 /*
  * Names that stand for other providers. Two transports: net, with connections and
  * reliable datagrams, and dgr, with datagrams. "old" stands for both, "ofi_up" for a
@@ -38,7 +40,7 @@ static void note(const struct fi_info *hints)
 {
 	memset(&asked, 0, sizeof(asked));
 	asked.hints = hints;
-	if (!hints)
+	if (!hints || !hints->fabric_attr)
 		return;
 	(void)snprintf(asked.prov_name, sizeof(asked.prov_name), "%s",
 		hints->fabric_attr->prov_name);
@@ -52,9 +54,14 @@ static void note(const struct fi_info *hints)
 static struct fi_info **add(struct fi_info **end, const char *domain,
 	enum fi_ep_type type, const struct fi_info *hints)
 {
-	if (hints && hints->ep_attr->type && hints->ep_attr->type != type)
+	const char *refused = refuse.call;
+
+	if (hints && hints->ep_attr && hints->ep_attr->type &&
+		hints->ep_attr->type != type)
 		return end;
+	refuse.call = NULL; /* the bases have memory */
 	*end = fake_info(NULL, domain);
+	refuse.call = refused;
 	(*end)->ep_attr->type = type;
 	(*end)->ep_attr->protocol = NET_PROTOCOL;
 	return &(*end)->next;
@@ -296,9 +303,20 @@ static void hints_reach_the_base_in_its_words(void **state)
 	hints->ep_attr->protocol = FI_PROTO_UNSPEC;
 	hints->ep_attr->type = FI_EP_MSG;
 	assert_string_equal(list_of(hints), "none");
+	assert_logged("old: no results: No data available (-61)");
+	assert_null(strstr(fake_logged, "warning old: no results"));
 	fi_freeinfo(hints);
-	/* No hints stay none. */
+	/* Hints need not have all attributes, and no hints stay none. */
 	start("old", NULL);
+	hints = fi_allocinfo();
+	free(hints->fabric_attr);
+	hints->fabric_attr = NULL;
+	assert_string_equal(list_of(hints), OLD);
+	free(hints->ep_attr);
+	hints->ep_attr = NULL;
+	assert_string_equal(list_of(hints), OLD);
+	assert_null(strstr(fake_logged, "warning old: no results"));
+	fi_freeinfo(hints);
 	assert_string_equal(list_of(NULL), OLD);
 	assert_false(asked.hints);
 }
@@ -425,6 +443,173 @@ static void fabric_of_two_bases_behind_a_hook(void **state)
 	assert_non_null(front_ops.domain);
 }
 
+static int getinfo_for(const struct fi_info *hints, struct fi_info **list)
+{
+	fake_logged[0] = '\0';
+	*list = NULL;
+	return fi_getinfo(FAKE_VERSION, NULL, NULL, 0, hints, list);
+}
+
+/* Of one base without memory nothing is listed, for the name; what only lacks memory for
+ * its own name is left out alone. */
+static void no_memory_for_results(void **state)
+{
+	struct fi_info *hints = hints_for("old"), *list;
+	unsigned int failed = 0, left_out = 0;
+
+	start(NULL, NULL);
+	for (unsigned int nth = 1;; nth++) {
+		int err;
+
+		refuse_one("memory", nth, ENOMEM);
+		err = getinfo_for(hints, &list);
+		if (!refuse_end())
+			break;
+		if (err) {
+			assert_int_equal(err, -FI_ENODATA);
+			assert_logged("warning old: no results: Cannot allocate memory "
+				      "(-12)");
+			failed++;
+			continue;
+		}
+		assert_logged(": a result is left out: no memory for its name");
+		assert_null(list->next);
+		fi_freeinfo(list);
+		left_out++;
+	}
+	/* The hints for both bases are copied; the result of each gets the name of the
+	 * base, and then this one. */
+	assert_true(failed >= 2);
+	assert_int_equal(left_out, 4);
+	assert_string_equal(list->domain_attr->name, "net0");
+	fi_freeinfo(list);
+	fi_freeinfo(hints);
+}
+
+/* A layer's name is appended to that of its base. */
+static void no_memory_for_the_name_of_a_layer(void **state)
+{
+	struct fi_info *hints = hints_for("ofi_up"), *list;
+	unsigned int left_out = 0;
+
+	start(NULL, NULL);
+	for (unsigned int nth = 1;; nth++) {
+		int err;
+
+		refuse_one("memory", nth, ENOMEM);
+		err = getinfo_for(hints, &list);
+		if (!refuse_end())
+			break;
+		assert_int_equal(err, -FI_ENODATA);
+		if (strstr(fake_logged, "warning ofi_up: a result is left out: no "
+					"memory for its name"))
+			left_out++;
+	}
+	assert_int_equal(left_out, 1);
+	assert_string_equal(list->fabric_attr->prov_name, "net;ofi_up");
+	fi_freeinfo(list);
+	fi_freeinfo(hints);
+}
+
+static void no_memory_for_the_list(void **state)
+{
+	struct fi_info *list = NULL;
+	int err;
+
+	start(NULL, NULL);
+	REFUSE_EACH("memory", ENOMEM,
+		err = fi_getinfo(
+			FAKE_VERSION, NULL, NULL, FI_PROV_ATTR_ONLY, NULL, &list),
+		{
+			assert_int_equal(err, -FI_ENOMEM);
+			assert_null(list);
+		});
+	assert_int_equal(err, 0);
+	fi_freeinfo(list);
+}
+
+/* What was opened for the chooser is closed. */
+static void no_memory_for_a_fabric_of_two_bases(void **state)
+{
+	struct fid_fabric *fabric = NULL;
+	int err;
+
+	start(NULL, NULL);
+	REFUSE_EACH("memory", ENOMEM, err = open_by("old", &fabric), {
+		assert_int_equal(err, -FI_ENOMEM);
+		assert_null(fabric);
+		assert_int_equal(net_fabric.opened, 0);
+	});
+	assert_int_equal(err, 0);
+	assert_int_equal(net_fabric.opened, 1);
+	assert_int_equal(fi_close(&fabric->fid), 0);
+	/* A name with one base takes none. */
+	refuse_one("memory", 1, ENOMEM);
+	assert_int_equal(open_by("net;ofi_up", &fabric), 0);
+	assert_false(refuse_end());
+	assert_int_equal(fi_close(&fabric->fid), 0);
+}
+
+static int second_answer;
+
+static int refused_open(
+	struct fi_fabric_attr *attr, struct fid_fabric **fabric, void *context)
+{
+	return second_answer ? second_answer : dgr_open(attr, fabric, context);
+}
+
+/* A base that does not open, first or second, is the answer of that call alone. */
+static void base_that_does_not_open(void **state)
+{
+	struct fi_info *dgram = fi_allocinfo(), *rdm = fi_allocinfo();
+	struct fid_domain *domain = NULL;
+	struct fid_fabric *fabric = NULL;
+
+	start(NULL, NULL);
+	dgr.fabric = refused_open;
+	second_answer = -FI_EACCES;
+	dgram->ep_attr->type = FI_EP_DGRAM;
+	rdm->ep_attr->type = FI_EP_RDM;
+	assert_int_equal(open_by("dgr;old", &fabric), -FI_EACCES);
+	assert_null(fabric);
+	assert_int_equal(open_by("old", &fabric), 0);
+	assert_int_equal(fi_domain(fabric, dgram, &domain, NULL), -FI_EACCES);
+	assert_int_equal(fi_domain2(fabric, dgram, &domain, FI_PEER, NULL), -FI_EACCES);
+	assert_null(domain);
+	assert_int_equal(fi_domain(fabric, rdm, &domain, NULL), 0);
+	assert_int_equal(net_fabric.domains, 1);
+	/* No type, or one of neither base: the first. */
+	assert_int_equal(fi_domain(fabric, NULL, &domain, NULL), 0);
+	dgram->ep_attr->type = FI_EP_MSG;
+	assert_int_equal(fi_domain2(fabric, dgram, &domain, FI_PEER, NULL), 0);
+	assert_int_equal(net_fabric.domains, 102);
+	dgram->ep_attr->type = FI_EP_DGRAM;
+	second_answer = 0;
+	assert_int_equal(fi_domain(fabric, dgram, &domain, NULL), 0);
+	assert_int_equal(dgr_fabric.domains, 1);
+	dgr_fabric.domains = net_fabric.domains = 0;
+	assert_int_equal(fi_close(&fabric->fid), 0);
+	dgr.fabric = dgr_open;
+	fi_freeinfo(dgram);
+	fi_freeinfo(rdm);
+}
+
+/* One layer over a base is all that a name says. */
+static void names_of_no_fabric(void **state)
+{
+	struct fid_fabric *fabric = NULL;
+
+	start(NULL, NULL);
+	assert_int_equal(open_by("net;dgr;old", &fabric), -FI_ENODEV);
+	assert_int_equal(open_by("hard;old", &fabric), -FI_ENODEV);
+	assert_int_equal(net_fabric.opened, 0);
+	/* With its base's name it is no choice between two. */
+	assert_int_equal(open_by("dgr;old", &fabric), 0);
+	assert_ptr_equal(fabric->ops, &fabric_ops);
+	assert_int_equal(dgr_fabric.opened, 1);
+	assert_int_equal(fi_close(&fabric->fid), 0);
+}
+
 static size_t count_logged(const char *text)
 {
 	size_t count = 0;
@@ -474,6 +659,12 @@ int main(void)
 		cmocka_unit_test(fabric_of_one_base),
 		cmocka_unit_test(fabric_of_two_bases),
 		cmocka_unit_test(fabric_of_two_bases_behind_a_hook),
+		cmocka_unit_test(no_memory_for_results),
+		cmocka_unit_test(no_memory_for_the_name_of_a_layer),
+		cmocka_unit_test(no_memory_for_the_list),
+		cmocka_unit_test(no_memory_for_a_fabric_of_two_bases),
+		cmocka_unit_test(base_that_does_not_open),
+		cmocka_unit_test(names_of_no_fabric),
 		cmocka_unit_test(missing_name_is_told_once),
 		cmocka_unit_test(local_peers_first),
 	};
