@@ -85,27 +85,28 @@ static __attribute__((unused)) const char *fake_told(void)
 	return told;
 }
 
+static const char *const fake_classes[] = {
+	[FI_CLASS_FABRIC] = "fabric",
+	[FI_CLASS_DOMAIN] = "domain",
+	[FI_CLASS_EP] = "ep",
+	[FI_CLASS_PEP] = "pep",
+	[FI_CLASS_AV] = "av",
+	[FI_CLASS_MR] = "mr",
+	[FI_CLASS_EQ] = "eq",
+	[FI_CLASS_CQ] = "cq",
+};
+
 static int fake_close(struct fid *fid)
 {
-	static const char *const names[] = {
-		[FI_CLASS_FABRIC] = "fabric",
-		[FI_CLASS_DOMAIN] = "domain",
-		[FI_CLASS_EP] = "ep",
-		[FI_CLASS_PEP] = "pep",
-		[FI_CLASS_AV] = "av",
-		[FI_CLASS_MR] = "mr",
-		[FI_CLASS_EQ] = "eq",
-		[FI_CLASS_CQ] = "cq",
-	};
-
 	fake.open--;
-	return fake_call("close", ":%s", names[fid->fclass]);
+	return fake_call("close", ":%s", fake_classes[fid->fclass]);
 }
 
 static int fake_bind(struct fid *fid, struct fid *to, uint64_t flags)
 {
 	(void)fid;
-	return fake_call("bind", ":%zu:%llx", to->fclass, (unsigned long long)flags);
+	return fake_call("bind", ":%s:%llx", fake_classes[to->fclass],
+		(unsigned long long)flags);
 }
 
 static int fake_control(struct fid *fid, int command, void *arg)
