@@ -319,9 +319,21 @@ static void sizes_have_slots(void **state)
 	fb_worker_size(&w, FB_RATE, BYTES);
 	assert_int_equal(w.tx.buffers, 8);
 	assert_int_equal(w.rx.buffers, 8);
+	assert_int_equal(w.tx.fifo.mask, 3);
+	config.buffers = 12;
+	fb_worker_size(&w, FB_RATE, BYTES);
+	assert_int_equal(w.tx.buffers, 12);
+	assert_int_equal(w.rx.buffers, 16);
+	config.buffers = 7;
 	config.touch = false;
 	fb_worker_size(&w, FB_RATE, BYTES);
 	assert_int_equal(w.tx.buffers, 7);
+	assert_false(w.touch);
+	config.verify = true;
+	fb_worker_size(&w, FB_RATE, BYTES);
+	assert_true(w.touch);
+	assert_true(w.verify);
+	assert_int_equal(w.tx.buffers, 8);
 }
 
 static void size_too_large(void *arg)
@@ -416,8 +428,10 @@ static void waits_end(void **state)
 		"still\nfi_bench: latency, 16 bytes: nothing moves any more\n",
 		check_twice, NULL);
 	/* Not at each poll. */
-	w.empty_polls = (1 << 14) + 1;
-	dies(99, "still\n", check_twice, NULL);
+	for (uint32_t more = 1; more < 3; more++) {
+		w.empty_polls = (1 << 14) + more;
+		dies(99, "still\n", check_twice, NULL);
+	}
 	config.sleep = true;
 	dies(FB_EXIT_FAILED,
 		"still\nfi_bench: latency, 16 bytes: nothing moves any more\n",
@@ -452,6 +466,10 @@ static void fetched_words_are_checked(void **state)
 		&wrong);
 	config.verify = false;
 	size_of(FB_FETCH_ADD);
+	fetch(&wrong);
+	/* Additions fetch nothing. */
+	config.verify = true;
+	size_of(FB_ADD_RATE);
 	fetch(&wrong);
 }
 

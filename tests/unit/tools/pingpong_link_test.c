@@ -69,7 +69,7 @@ struct fi_info *pp_hints_new(const struct pp_options *options)
 
 int pp_link_getinfo(struct pp_link *link, struct fi_info *hints)
 {
-	int ret = fake_call("info", ":%zu", hints->dest_addrlen);
+	int ret = fake_call("info", ":%zu:%u", hints->dest_addrlen, hints->addr_format);
 
 	if (ret)
 		return ret;
@@ -182,21 +182,21 @@ static const struct {
 	const char *server, *told;
 } roles[] = {
 	{ FI_EP_RDM, NULL,
-		"type control hints info:0 fabric " ENDPOINT_BEGIN
+		"type control hints info:0:0 fabric " ENDPOINT_BEGIN
 		"av_open:2 endpoint bind:av:0 bind:cq:800 bind:cq:400 " ENDPOINT_END
 		" getname:ep getname:ep tell:9:name hear av_insert:peer:1" },
 	{ FI_EP_DGRAM, "server",
-		"type control hear hints info:5 fabric " ENDPOINT_BEGIN
+		"type control hear hints info:5:2 fabric " ENDPOINT_BEGIN
 		"av_open:2 endpoint bind:av:0 bind:cq:800 bind:cq:400 " ENDPOINT_END
 		" av_insert:dest:1 getname:ep getname:ep tell:9:name" },
 	{ FI_EP_MSG, NULL,
-		"type control hints info:0 fabric eq_open:1 passive_ep bind:eq:0 "
+		"type control hints info:0:0 fabric eq_open:1 passive_ep bind:eq:0 "
 		"listen "
 		"getname:pep getname:pep tell:9:name eq_sread:100:0 " ENDPOINT_BEGIN
 		"endpoint bind:eq:0 bind:cq:800 bind:cq:400 " ENDPOINT_END
 		" accept:0 eq_sread:100:0" },
 	{ FI_EP_MSG, "server",
-		"type control hear hints info:5 fabric eq_open:1 " ENDPOINT_BEGIN
+		"type control hear hints info:5:2 fabric eq_open:1 " ENDPOINT_BEGIN
 		"endpoint bind:eq:0 bind:cq:800 bind:cq:400 " ENDPOINT_END
 		" connect:dest:0 eq_sread:100:0" },
 };
@@ -254,9 +254,9 @@ static void each_step_may_fail(void **state)
 		{ "hints", 0, -FI_ENOMEM, 0, "", "hints" },
 		{ "hints", 0, -FI_ENOMEM, 1, "", "hints" },
 		{ "hints", 0, -FI_ENOMEM, 2, "", "hints" },
-		{ "info", 0, E, 0, "", "info:0" },
-		{ "info", 0, E, 1, "", "info:5" },
-		{ "info", 0, E, 3, "", "info:5" },
+		{ "info", 0, E, 0, "", "info:0:0" },
+		{ "info", 0, E, 1, "", "info:5:2" },
+		{ "info", 0, E, 3, "", "info:5:2" },
 		{ "hear", 0, E, 0, "", "hear" },
 		{ "hear", 0, E, 1, "", "hear" },
 		{ "hear", 0, E, 3, "", "hear" },
@@ -534,7 +534,9 @@ static void completions_are_read(void **state)
 {
 	(void)state;
 	transfer_begin();
+	/* The queue of sends is not read as long as there is none. */
 	fake.cq[0] = (struct fake_read){ .ret = 1, .len = 12 };
+	fake.cq[1].ret = -FI_EIO;
 	assert_int_equal(pp_wait_recv(&link_, PP_FOR_MESSAGE, 1000), PP_ARRIVED);
 	assert_true(link_.rx_done);
 	assert_int_equal(link_.rx_len, 8);
