@@ -313,6 +313,8 @@ static void serve(void *arg)
 	struct meeting *meeting = arg;
 	char source[FB_ADDRESS_MAX] = "";
 	int said = dup(STDERR_FILENO), word = 0, both[2] = { 0 }, status;
+	struct timeval limit;
+	socklen_t len = sizeof(limit);
 	struct fb_config asked;
 	struct fb_control c;
 
@@ -322,6 +324,9 @@ static void serve(void *arg)
 	fb_meet_serve(port, &asked, &c, source);
 	fb_control_gather(&c, &word, both, sizeof(word));
 	(void)wait(&status);
+	if (getsockopt(c.fd[0], SOL_SOCKET, SO_RCVTIMEO, &limit, &len) ||
+		limit.tv_sec != meeting->config.timeout_s)
+		fb_die(51, "another timeout");
 	if (memcmp(&asked, &meeting->config, sizeof(asked)) || c.rank != 1 ||
 		c.members != 2 || strcmp(source, "127.0.0.1") || status)
 		fb_die(50, "asked otherwise");
