@@ -236,7 +236,7 @@ static void listener_of(uint64_t len)
 static void connections_are_opened(void **state)
 {
 	(void)state;
-	listener_of(8);
+	listener_of(256);
 	fake.eq[0] = (struct fake_read){ .ret = -FI_EINTR };
 	fake.eq[1] = (struct fake_read){ .ret = 1, .event = FI_SHUTDOWN };
 	fake.eq[2] = (struct fake_read){ .ret = 1, .event = FI_CONNECTED };
@@ -339,11 +339,101 @@ static void addresses_of_the_control_connection(void **state)
 	assert_string_equal(
 		fake_told(), "getinfo::0:8 getinfo:192.0.2.1:200000000000000:8");
 	fi_freeinfo(node.info);
+	/* Without a first answer there is no second question. */
+	fake_refuse("getinfo", 0, -FI_EBUSY);
+	dies(FB_EXIT_FAILED,
+		"fi_bench: no endpoint of provider any fits the tests: Device or "
+		"resource busy (fi_info shows what there is, FI_LOG_LEVEL=info why it "
+		"does not fit)\n",
+		ask, NULL);
 	/* The first answer counts where the second is none. */
 	fake_refuse("getinfo", 1, -FI_ENODATA);
 	fb_node_getinfo(&node, NULL);
 	assert_non_null(node.info);
 	fi_freeinfo(node.info);
+}
+
+static struct {
+	uint64_t data_progress, threading, op_flags, tx_order, rx_order, mr_mode, mode;
+	char provider[16], domain[16], fabric[16], dest[16];
+} asked;
+
+static void look(const struct fi_info *hints)
+{
+	memset(&asked, 0, sizeof(asked));
+	asked.data_progress = hints->domain_attr->data_progress;
+	asked.threading = hints->domain_attr->threading;
+	asked.op_flags = hints->tx_attr->op_flags;
+	asked.tx_order = hints->tx_attr->msg_order;
+	asked.rx_order = hints->rx_attr->msg_order;
+	asked.mr_mode = (uint64_t)hints->domain_attr->mr_mode;
+	asked.mode = hints->mode;
+	assert_int_equal(hints->ep_attr->type, config.type);
+	assert_int_equal(hints->domain_attr->mode, FI_CONTEXT | FI_CONTEXT2);
+#define COPY(to, from)                                                                 \
+	(void)snprintf(asked.to, sizeof(asked.to), "%s", (from) ? (from) : "-")
+	COPY(provider, hints->fabric_attr->prov_name);
+	COPY(fabric, hints->fabric_attr->name);
+	COPY(domain, hints->domain_attr->name);
+	COPY(dest, (const char *)hints->dest_addr);
+}
+
+static void ask_once(void)
+{
+	fb_node_getinfo(&node, NULL);
+	fi_freeinfo(node.info);
+}
+
+static void hints_are_as_configured(void **state)
+{
+	struct fb_address dest = { .len = 5, .addr = "dest" };
+
+	(void)state;
+	fake.look = look;
+	ask_once();
+	assert_int_equal(asked.data_progress, FI_PROGRESS_MANUAL);
+	assert_int_equal(asked.threading, FI_THREAD_DOMAIN);
+	assert_int_equal(asked.op_flags, 0);
+	assert_int_equal(asked.tx_order | asked.rx_order, 0);
+	assert_int_equal(asked.mode, FI_CONTEXT | FI_CONTEXT2 | FI_RX_CQ_DATA);
+	assert_int_equal(asked.mr_mode, FI_MR_LOCAL | FI_MR_VIRT_ADDR |
+						FI_MR_ALLOCATED | FI_MR_PROV_KEY |
+						FI_MR_ENDPOINT);
+	assert_string_equal(asked.provider, "-");
+	assert_string_equal(asked.dest, "-");
+	config.sleep = true;
+	config.threads = 2;
+	config.verify = true;
+	strcpy(config.provider, "tcp");
+	strcpy(config.domain, "lo");
+	strcpy(config.fabric, "net");
+	fb_node_getinfo(&node, &dest);
+	fi_freeinfo(node.info);
+	assert_int_equal(asked.data_progress, FI_PROGRESS_UNSPEC);
+	assert_int_equal(asked.threading, FI_THREAD_COMPLETION);
+	assert_int_equal(asked.op_flags, 0);
+	assert_int_equal(asked.tx_order, FI_ORDER_SAS);
+	assert_int_equal(asked.rx_order, FI_ORDER_SAS);
+	assert_string_equal(asked.provider, "tcp");
+	assert_string_equal(asked.domain, "lo");
+	assert_string_equal(asked.fabric, "net");
+	assert_string_equal(asked.dest, "dest");
+	config.tests = 1 << FB_ADD_RATE;
+	config.threading = FI_THREAD_SAFE;
+	config.progress = FI_PROGRESS_AUTO;
+	ask_once();
+	assert_int_equal(asked.op_flags, FI_DELIVERY_COMPLETE);
+	assert_int_equal(asked.threading, FI_THREAD_SAFE);
+	assert_int_equal(asked.data_progress, FI_PROGRESS_AUTO);
+	config.tests = 1 << FB_WRITE_LATENCY;
+	config.verify = config.sleep = false;
+	config.progress = FI_PROGRESS_UNSPEC;
+	ask_once();
+	assert_int_equal(asked.op_flags, 0);
+	config.silent = true;
+	ask_once();
+	assert_int_equal(asked.op_flags, FI_DELIVERY_COMPLETE);
+	assert_int_equal(asked.data_progress, FI_PROGRESS_UNSPEC);
 }
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)
@@ -358,6 +448,7 @@ int main(void)
 		TEST(addresses_are_checked),
 		TEST(connections_are_opened),
 		TEST(connections_fail),
+		TEST(hints_are_as_configured),
 		TEST(less_is_asked_for),
 		TEST(addresses_of_the_control_connection),
 	};
