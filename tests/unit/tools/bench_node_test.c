@@ -430,10 +430,18 @@ static void hints_are_as_configured(void **state)
 	config.progress = FI_PROGRESS_UNSPEC;
 	ask_once();
 	assert_int_equal(asked.op_flags, 0);
+	(void)fake_told();
 	config.silent = true;
 	ask_once();
+	assert_string_equal(fake_told(), "getinfo::0:c");
 	assert_int_equal(asked.op_flags, FI_DELIVERY_COMPLETE);
 	assert_int_equal(asked.data_progress, FI_PROGRESS_UNSPEC);
+	config.tests = 1 << FB_ADD_RATE;
+	ask_once();
+	assert_string_equal(fake_told(), "getinfo::0:18");
+	config.tests = 1 << FB_BARRIER;
+	ask_once();
+	assert_string_equal(fake_told(), "getinfo::0:4a");
 }
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)

@@ -276,30 +276,20 @@ static int listen_somewhere(void)
 	return fd;
 }
 
-/* A client in a process of its own, which begins when the server waits. */
-static void start_client(const struct fb_config *config)
+/* A client in a process of its own; what it says is dropped. */
+static pid_t start_client(const struct fb_config *config)
 {
 	char source[FB_ADDRESS_MAX] = "";
+	int word = 0, both[2] = { 0 };
 	struct fb_control c;
-	int fd[2], word = 0;
-	char said[64];
-	pid_t child;
+	pid_t child = fork();
 
-	(void)close(listen_somewhere());
-	assert_int_equal(pipe(fd), 0);
-	child = fork();
-	assert_true(child >= 0);
-	if (child) {
-		/* What the server says wakes up the client. */
-		(void)dup2(fd[1], STDERR_FILENO);
-		(void)close(fd[0]);
-		(void)close(fd[1]);
-		return;
-	}
-	if (read(fd[0], said, sizeof(said)) <= 0 || !freopen("/dev/null", "w", stderr))
+	if (child)
+		return child;
+	if (!freopen("/dev/null", "w", stderr))
 		_exit(1);
 	fb_meet_client("127.0.0.1", port, config, &c, source);
-	fb_control_gather(&c, &word, said, sizeof(word));
+	fb_control_gather(&c, &word, both, sizeof(word));
 	_exit(strcmp(source, "127.0.0.1") || c.rank || c.members != 2);
 }
 
@@ -312,23 +302,19 @@ static void serve(void *arg)
 {
 	struct meeting *meeting = arg;
 	char source[FB_ADDRESS_MAX] = "";
-	int said = dup(STDERR_FILENO), word = 0, both[2] = { 0 }, status;
+	int word = 0, both[2] = { 0 };
 	struct timeval limit;
 	socklen_t len = sizeof(limit);
 	struct fb_config asked;
 	struct fb_control c;
 
-	start_client(&meeting->config);
-	fb_say("the server begins");
-	(void)dup2(said, STDERR_FILENO);
 	fb_meet_serve(port, &asked, &c, source);
 	fb_control_gather(&c, &word, both, sizeof(word));
-	(void)wait(&status);
 	if (getsockopt(c.fd[0], SOL_SOCKET, SO_RCVTIMEO, &limit, &len) ||
 		limit.tv_sec != meeting->config.timeout_s)
 		fb_die(51, "another timeout");
 	if (memcmp(&asked, &meeting->config, sizeof(asked)) || c.rank != 1 ||
-		c.members != 2 || strcmp(source, "127.0.0.1") || status)
+		c.members != 2 || strcmp(source, "127.0.0.1"))
 		fb_die(50, "asked otherwise");
 }
 
@@ -436,31 +422,39 @@ static void ports_are_refused(void **state)
 	dies(FB_EXIT_FAILED, text, call_port, port);
 }
 
-/* The port is chosen by the process that serves: its line is not compared. */
-static void serve_and_compare(void *arg)
+/* A server, and a client as soon as it waits. Says what the server says after that, and
+ * ends with its status. */
+static void meet(void *arg)
 {
+	struct meeting *meeting = arg;
 	char said[256] = "";
-	int fd[2], status;
+	int fd[2], status, client_status;
+	pid_t server, client = 0;
 	size_t len = 0;
 	ssize_t n;
-	pid_t child;
 
+	(void)close(listen_somewhere());
 	assert_int_equal(pipe(fd), 0);
-	child = fork();
-	if (!child) {
+	server = fork();
+	if (!server) {
 		(void)dup2(fd[1], STDERR_FILENO);
-		(void)close(fd[0]);
 		(void)close(fd[1]);
 		serve(arg);
 		_exit(0);
 	}
 	(void)close(fd[1]);
-	while ((n = read(fd[0], said + len, sizeof(said) - 1 - len)) > 0)
+	while ((n = read(fd[0], said + len, 1)) > 0 && said[len] != '\n')
+		len++;
+	if (n > 0 && !strncmp(said, "fi_bench: waiting for a client at port ", 39))
+		client = start_client(&meeting->config);
+	for (len = 0; (n = read(fd[0], said + len, sizeof(said) - 1 - len)) > 0;)
 		len += (size_t)n;
-	(void)waitpid(child, &status, 0);
-	if (strncmp(said, "fi_bench: waiting for a client at port ", 39) != 0)
-		fputs("does not wait: ", stderr);
-	fputs(strchr(said, '\n') ? strchr(said, '\n') + 1 : said, stderr);
+	(void)fprintf(stderr, "%.*s", (int)len, said);
+	if (waitpid(server, &status, 0) != server ||
+		waitpid(client, &client_status, 0) != client)
+		_exit(97);
+	if (!status && client_status)
+		_exit(98);
 	_exit(WEXITSTATUS(status));
 }
 
@@ -469,12 +463,12 @@ static void server_and_client_meet(void **state)
 	struct meeting meeting = good_meeting();
 
 	(void)state;
-	dies(0, "", serve_and_compare, &meeting);
+	dies(0, "", meet, &meeting);
 	meeting.config.members = 3;
 	meeting.config.tests = UINT64_C(1) << FB_BARRIER;
 	dies(FB_EXIT_FAILED,
 		"fi_bench: refused what the client asks for: members of one machine\n",
-		serve_and_compare, &meeting);
+		meet, &meeting);
 }
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)
