@@ -25,7 +25,7 @@ struct fb_node {
 	uint32_t core_count; /* 0: threads are not pinned */
 
 	enum fb_call call;
-	struct fi_info *info, *listen_info;
+	struct fi_info *info;
 	struct fid_fabric *fabric;
 	struct fid_domain *domain;
 	struct fid_eq *eq;   /* connections, and joins of groups */

@@ -129,6 +129,15 @@ static void configurations_are_checked(void **state)
 	REFUSED(duration_ns, 0);
 	REFUSED(timeout_s, 0);
 	bad = good;
+	bad.call = FB_CALL_COUNT;
+	assert_string_equal(fb_config_check(&bad), "unknown kind of calls or flow");
+	bad = good;
+	bad.flow = FB_FLOW_COUNT;
+	assert_string_equal(fb_config_check(&bad), "unknown kind of calls or flow");
+	bad = good;
+	bad.threading = FI_THREAD_ENDPOINT + 1;
+	assert_string_equal(fb_config_check(&bad), "unknown threading level");
+	bad = good;
 	memset(bad.provider, 'x', sizeof(bad.provider));
 	assert_non_null(fb_config_check(&bad));
 }
