@@ -7,34 +7,7 @@ enum {
 	LIMIT = 1 << 20, /* of unexpected messages */
 	PEERS = 8,       /* limit of peers without an address in the address vector */
 	SMALL = 1400,
-	SEGMENT = PACKET_MAX - RXD_DATA_HEAD,
 };
-
-/* The first packet of a message of @size bytes: @len bytes from @data. */
-static void raw_first(struct raw *raw, const struct rdm_end *env, uint64_t size,
-	const uint8_t *data, size_t len)
-{
-	struct rxd_base base = raw_base(raw, RXD_MSG, raw->next++);
-	const struct rxd_segment_head head = { .size = size,
-		.packets = 1 + (size - len + SEGMENT - 1) / SEGMENT };
-	uint8_t packet[PACKET_MAX];
-
-	memcpy(packet, &base, sizeof(base));
-	memcpy(packet + sizeof(base), &head, sizeof(head));
-	memcpy(packet + sizeof(base) + sizeof(head), data, len);
-	raw_send(raw, env, packet, sizeof(base) + sizeof(head) + len);
-}
-
-static void raw_more(
-	struct raw *raw, const struct rdm_end *env, const uint8_t *data, size_t len)
-{
-	struct rxd_base base = raw_base(raw, RXD_DATA, raw->next++);
-	uint8_t packet[PACKET_MAX] = { 0 };
-
-	memcpy(packet, &base, sizeof(base));
-	memcpy(packet + RXD_DATA_HEAD, data, len);
-	raw_send(raw, env, packet, RXD_DATA_HEAD + len);
-}
 
 /* The endpoint acknowledges all packets of @raw, and wants more. */
 static void expect_taken(struct raw *raw, struct rdm_end *env)

@@ -19,7 +19,7 @@
 #include <rdma/fi_errno.h>
 #include <rdma/fi_tagged.h>
 
-enum { WAIT_MS = 10000, PACKET_MAX = 1472 };
+enum { WAIT_MS = 10000, PACKET_MAX = 1472, SEGMENT = PACKET_MAX - RXD_DATA_HEAD };
 
 static inline void setup(struct rdm_end *env)
 {
@@ -186,6 +186,32 @@ static inline void raw_ack(
 	uint8_t packet[RXD_ACK_SIZE_MAX];
 
 	raw_send(raw, env, packet, rxd_ack_write(&ack, raw->index, packet));
+}
+
+/* The first packet of a message of @size bytes: @len bytes from @data. */
+static inline void raw_first(struct raw *raw, const struct rdm_end *env, uint64_t size,
+	const uint8_t *data, size_t len)
+{
+	struct rxd_base base = raw_base(raw, RXD_MSG, raw->next++);
+	const struct rxd_segment_head head = { .size = size,
+		.packets = 1 + (size - len + SEGMENT - 1) / SEGMENT };
+	uint8_t packet[PACKET_MAX];
+
+	memcpy(packet, &base, sizeof(base));
+	memcpy(packet + sizeof(base), &head, sizeof(head));
+	memcpy(packet + sizeof(base) + sizeof(head), data, len);
+	raw_send(raw, env, packet, sizeof(base) + sizeof(head) + len);
+}
+
+static inline void raw_more(
+	struct raw *raw, const struct rdm_end *env, const uint8_t *data, size_t len)
+{
+	struct rxd_base base = raw_base(raw, RXD_DATA, raw->next++);
+	uint8_t packet[PACKET_MAX] = { 0 };
+
+	memcpy(packet, &base, sizeof(base));
+	memcpy(packet + RXD_DATA_HEAD, data, len);
+	raw_send(raw, env, packet, RXD_DATA_HEAD + len);
 }
 
 /* Run the endpoint for @ms; it completes nothing. */

@@ -229,8 +229,6 @@ static int multicast_check_flags(const struct udp_ep *ep, uint64_t flags, uint64
 {
 	const uint64_t directions = FI_SEND | FI_RECV;
 
-	if (flags & FI_COLLECTIVE)
-		return -FI_ENOSYS;
 	if (flags & ~directions) {
 		(void)multicast_refuse("flags may be FI_SEND and FI_RECV");
 		return -FI_EBADFLAGS;

@@ -48,11 +48,61 @@ static void shared_memory(void **state)
 	with_engine("node");
 }
 
+/* ---- random numbers ---- */
+
+static struct {
+	unsigned int left; /* calls that succeed */
+	unsigned int failed;
+} randoms = { UINT32_MAX, 0 };
+
+ssize_t __wrap_wf_sys_getrandom(void *buf, size_t len, unsigned int flags);
+ssize_t __real_wf_sys_getrandom(void *buf, size_t len, unsigned int flags);
+
+ssize_t __wrap_wf_sys_getrandom(void *buf, size_t len, unsigned int flags)
+{
+	static const int errors[] = { EPERM, EIO, ENOSYS };
+
+	if (randoms.left) {
+		randoms.left--;
+		return __real_wf_sys_getrandom(buf, len, flags);
+	}
+	errno = errors[randoms.failed++ % WF_ARRAY_SIZE(errors)];
+	return -1;
+}
+
+/* Without a mask for ids, or a secret, a join tells the first error, and can be
+ * repeated. */
+static void without_random_numbers(void **state)
+{
+	assert_int_equal(setenv("FI_OFF_COLL_ENGINE", "p2p", 1), 0);
+	coll = coll_prov_ini();
+	left = 0;
+	has_failed = false;
+	assert_int_equal(shm->fabric(info->fabric_attr, &fabric, NULL), 0);
+	assert_int_equal(fi_domain(fabric, info, &domain, NULL), 0);
+	for (int i = 0; i < MEMBERS; i++)
+		assert_int_equal(open_objects(&members[i]), 0);
+	for (unsigned int number = 0; number < 2; number++) {
+		randoms.left = number;
+		randoms.failed = 0;
+		assert_int_equal(join(&members[0]), -EPERM);
+		randoms.left = UINT32_MAX;
+		assert_int_equal(randoms.failed, 1);
+		assert_null(members[0].mc);
+		CLOSE(members[0].set);
+	}
+	for (int i = 0; i < MEMBERS; i++)
+		assert_int_equal(join(&members[i]), 0);
+	assert_int_equal(wait_joined(), 0);
+	close_all();
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(messages),
 		cmocka_unit_test(shared_memory),
+		cmocka_unit_test(without_random_numbers),
 	};
 
 	return cmocka_run_group_tests(tests, find, forget);

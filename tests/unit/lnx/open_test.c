@@ -17,6 +17,7 @@
 #include <rdma/fi_tagged.h>
 #include <rdma/providers/fi_prov.h>
 
+#include "providers/lnx/endpoint.h"
 #include "sys/compiler.h"
 
 /*
@@ -60,6 +61,8 @@ WRAP(ALLOCATION, void *, NULL, calloc, (size_t count, size_t len), (count, len))
 WRAP(ALLOCATION, void *, NULL, realloc, (void *at, size_t len), (at, len))
 WRAP(ALLOCATION, char *, NULL, strdup, (const char *text), (text))
 WRAP(ALLOCATION, void *, NULL, aligned_alloc, (size_t by, size_t len), (by, len))
+WRAP(ALLOCATION, struct fi_info *, NULL, fi_dupinfo, (const struct fi_info *from),
+	(from))
 WRAP(DESCRIPTOR, int, -1, socket, (int family, int type, int protocol),
 	(family, type, protocol))
 WRAP(DESCRIPTOR, int, -1, epoll_create1, (int flags), (flags))
@@ -311,7 +314,7 @@ static bool open_all(enum what what, unsigned int number, bool again)
 
 static int find_links(void)
 {
-	struct fi_info *hints = fi_allocinfo();
+	struct fi_info *hints = __real_fi_dupinfo(NULL);
 	int ret;
 
 	assert_non_null(hints);
@@ -341,6 +344,43 @@ static void forget_links(void)
 	fi_freeinfo(info);
 	info = NULL;
 	lnx->cleanup();
+}
+
+/* Calls that send are those of the fast path where the endpoint sends, whether or not it
+ * receives, and of the kinds of messages that it has. */
+static void the_fast_path(void **state)
+{
+	static const struct {
+		uint64_t caps;
+		bool msg, tagged;
+	} rows[] = {
+		{ FI_MSG | FI_SEND, true, false },
+		{ FI_TAGGED | FI_SEND, false, true },
+		{ FI_MSG | FI_TAGGED | FI_SEND | FI_RECV, true, true },
+		{ FI_MSG | FI_TAGGED | FI_RECV, false, false },
+	};
+
+	set_links("shm", "0");
+	for (size_t i = 0; i < WF_ARRAY_SIZE(rows); i++) {
+		struct lnx_ep *ep;
+
+		info->caps = rows[i].caps;
+		info->tx_attr->caps = info->rx_attr->caps = rows[i].caps;
+		for (size_t k = 0; k < WF_ARRAY_SIZE(steps); k++)
+			if (steps[k].run != open_mr)
+				assert_int_equal(steps[k].run(), 0);
+		ep = lnx_ep_of_fid(all.ep);
+		assert_int_equal(
+			ep->wf.msg_ops.send != ep->plain_msg.send, rows[i].msg);
+		assert_int_equal(
+			ep->wf.msg_ops.inject != ep->plain_msg.inject, rows[i].msg);
+		assert_int_equal(ep->wf.tagged_ops.send != ep->plain_tagged.send,
+			rows[i].tagged);
+		assert_int_equal(ep->wf.tagged_ops.inject != ep->plain_tagged.inject,
+			rows[i].tagged);
+		close_all();
+	}
+	forget_links();
 }
 
 static void every_call_fails_once(const char *links, const char *stripe_size)
@@ -404,6 +444,7 @@ int main(void)
 		cmocka_unit_test(opening_over_shared_memory),
 		cmocka_unit_test(opening_over_sockets),
 		cmocka_unit_test(finding_links),
+		cmocka_unit_test(the_fast_path),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

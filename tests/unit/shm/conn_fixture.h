@@ -210,9 +210,23 @@ static inline void pair_close(struct pair *p)
 #define PAIR_POLLS 3
 #include "../pair_cases.h"
 
-/* The endpoint has found that the peer wrote something impossible, and has taken the
- * connection down. */
-static inline void assert_refused(struct pair *p)
+/* A read of the peer ended with FI_EPROTO. It is forgotten. */
+static inline void assert_broken(struct pair *p, const void *read)
+{
+	unsigned int i = 0;
+
+	while (i < p->ended_count && p->ended[i].context != read)
+		i++;
+	assert_true(i < p->ended_count);
+	assert_int_equal(p->ended[i].err, FI_EPROTO);
+	p->ended_count--;
+	memmove(&p->ended[i], &p->ended[i + 1],
+		(p->ended_count - i) * sizeof(p->ended[0]));
+}
+
+/* The endpoint finds, or has found, that the peer wrote something impossible, and takes
+ * the connection down. */
+static inline void assert_down(struct pair *p)
 {
 	char byte;
 
@@ -221,6 +235,22 @@ static inline void assert_refused(struct pair *p)
 	while (recv(p->fd, &byte, 1, MSG_DONTWAIT) > 0)
 		;
 	assert_int_equal(recv(p->fd, &byte, 1, MSG_DONTWAIT), 0);
+}
+
+/* The same, where one more operation does not change what is impossible: the operation
+ * ends with that error. */
+static inline void assert_refused(struct pair *p)
+{
+	static uint8_t read[8];
+	bool posts = p->peer->conn && !p->peer->conn->err;
+
+	if (posts)
+		assert_int_equal(
+			fi_read(p->ep, read, sizeof(read), NULL, p->addr, 0, KEY, read),
+			0);
+	assert_down(p);
+	if (posts)
+		assert_broken(p, read);
 }
 
 /* The process of the peer ends: its socket is closed, and the endpoint notices. */

@@ -212,6 +212,112 @@ static void not_with_the_setting(void **state)
 	close_table();
 }
 
+/* The first place of the key is another region's: the one behind it is found. Then it is
+ * in the last place that it may have, and in none. */
+static void behind_another(void **state)
+{
+	struct pair *p = *state;
+	struct shm_window *window;
+	struct shm_entry *next;
+
+	open_table(p);
+	for (uint32_t i = 1; i < SHM_TABLE_PROBES; i += SHM_TABLE_PROBES - 2) {
+		next = &table->entry[(shm_table_first(THEIRS) + i) % SHM_TABLE_SIZE];
+		next->region = entry()->region;
+		next->region.key = THEIRS;
+		atomic_store(&next->serial, 10 + i);
+		publish(buffer, 8, SHM_MAY_READ, 9);
+		entry()->region.key = THEIRS + 1;
+		assert_int_equal(
+			shm_remote_find(p->conn, THEIRS, &window), SHM_REACH_MEMORY);
+		assert_int_equal(window->serial, 10 + i);
+		assert_int_equal(window->region.key, THEIRS);
+		assert_int_equal(window->index, next - table->entry);
+		atomic_store(&next->serial, SHM_SERIAL_NONE);
+		assert_int_equal(
+			shm_remote_find(p->conn, THEIRS, &window), SHM_REACH_REFUSED);
+		publish(there, LEN, SHM_MAY_READ, 9);
+	}
+	next = &table->entry[(shm_table_first(THEIRS) + SHM_TABLE_PROBES) %
+			     SHM_TABLE_SIZE];
+	next->region = entry()->region;
+	entry()->region.key = THEIRS + 1;
+	atomic_store(&next->serial, 30);
+	assert_int_equal(shm_remote_find(p->conn, THEIRS, &window), SHM_REACH_REFUSED);
+	close_table();
+}
+
+/* A window whose memory is mapped is kept for its key until its region is closed. Others
+ * with the same window share one that is never mapped. */
+static void shared_window(void **state)
+{
+	struct pair *p = *state;
+	struct shm_window *mapped, *window;
+	struct shm_entry *other = NULL;
+	uint64_t key = THEIRS;
+
+	open_table(p);
+	assert_int_equal(shm_remote_find(p->conn, THEIRS, &mapped), SHM_REACH_MEMORY);
+	assert_ptr_not_equal(mapped, &p->conn->access.remote->spare);
+	assert_false(mapped->is_examined);
+	mapped->map_len = (size_t)sysconf(_SC_PAGESIZE);
+	mapped->map = mmap(
+		NULL, mapped->map_len, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	assert_ptr_not_equal(mapped->map, MAP_FAILED);
+	mapped->at = mapped->map;
+	/* Which keys share a window is the table's own affair: one of these does. */
+	do {
+		key++;
+		other = &table->entry[shm_table_first(key)];
+		if (other == entry())
+			continue;
+		other->region = entry()->region;
+		other->region.key = key;
+		atomic_store(&other->serial, 10);
+		assert_int_equal(
+			shm_remote_find(p->conn, key, &window), SHM_REACH_MEMORY);
+	} while (window != &p->conn->access.remote->spare && key < THEIRS + 4096);
+	assert_ptr_equal(window, &p->conn->access.remote->spare);
+	assert_int_equal(window->region.key, key);
+	assert_true(window->is_examined);
+	assert_non_null(mapped->at);
+	assert_int_equal(shm_remote_find(p->conn, THEIRS, &window), SHM_REACH_MEMORY);
+	assert_ptr_equal(window, mapped);
+	atomic_store(&entry()->serial, SHM_SERIAL_NONE);
+	assert_int_equal(shm_remote_find(p->conn, key, &window), SHM_REACH_MEMORY);
+	assert_ptr_equal(window, mapped);
+	assert_null(mapped->at);
+	assert_int_equal(window->region.key, key);
+	assert_false(window->is_examined);
+	close_table();
+}
+
+/* What the peer's table says of fences and copies. */
+static void flags_of_the_table(void **state)
+{
+	struct pair *p = *state;
+
+	for (uint32_t flags = 0; flags < 4; flags++) {
+		struct shm_window *window;
+
+		open_table(p);
+		table->flags = flags;
+		segs = 2;
+		assert_int_equal(
+			shm_remote_find(p->conn, THEIRS, &window), SHM_REACH_MEMORY);
+		if (flags & SHM_TABLE_FENCE)
+			assert_true(p->conn->access.remote->fence);
+		assert_int_equal(
+			p->conn->access.copied, !(flags & SHM_TABLE_NO_COPIES));
+		if (flags & SHM_TABLE_NO_COPIES)
+			assert_true(is_requested(p));
+		else
+			assert_performed(p);
+		close_table();
+		pair_again(p);
+	}
+}
+
 /* A region that is closed, or whose owner ends the connection, in the middle. */
 static void closed_meanwhile(void **state)
 {
@@ -583,6 +689,9 @@ int main(void)
 		PAIR_TEST(in_parts_and_requests),
 		PAIR_TEST(performed),
 		PAIR_TEST(refused),
+		PAIR_TEST(behind_another),
+		PAIR_TEST(shared_window),
+		PAIR_TEST(flags_of_the_table),
 		PAIR_TEST(not_with_the_setting),
 		PAIR_TEST(closed_meanwhile),
 		PAIR_TEST(not_the_table),

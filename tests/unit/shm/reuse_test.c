@@ -346,7 +346,7 @@ static void impossible(void **state)
 		(void)peer_expect(p, SHM_REC_TAGGED);
 		say(p, p->in.next - 1 + (what == 0) + (what == 2 ? 1u << 30 : 0),
 			p->in.pos + (what == 1) + (what == 3 ? UINT64_C(1) << 62 : 0));
-		assert_refused(p);
+		assert_down(p);
 		pair_again(p);
 	}
 }

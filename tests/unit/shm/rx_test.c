@@ -250,6 +250,75 @@ static void nothing_behind_a_bad_one(void **state)
 	assert_memory_equal(second, zeros, 8);
 }
 
+/* Records that are none of their kind, whatever the endpoint has sent. */
+static void records_that_are_none(void **state)
+{
+	static const uint32_t withdrawn = SHM_WITHDRAWN, refused = FI_EACCES;
+	static const struct {
+		uint8_t kind, flags;
+		uint64_t word;
+		const void *blob;
+		size_t len;
+	} rows[] = {
+		{ SHM_REC_NONE, 0, 0, NULL, 0 },
+		{ SHM_REC_MSG, SHM_FLAG_ACK, 0, "1234567", 7 },
+		{ SHM_REC_TAGGED, SHM_FLAG_MATCH, 0, "1234567", 7 },
+		{ SHM_REC_RTS, 0, 0, "1234567", 8 },
+		{ SHM_REC_CTS, 0, 77, "1234567", 7 },
+		{ SHM_REC_CTS, 0, 77, "123456789", 9 },
+		{ SHM_REC_GONE, 0, 0, "1234567", 7 },
+		{ SHM_REC_ERROR, 0, 77, &refused, sizeof(refused) },
+		{ SHM_REC_ACK, 0, 0, "12345678", 8 },
+		{ SHM_REC_RESP, 0, 77, "12345678", 8 },
+	};
+	struct pair *p = *state;
+
+	for (size_t i = 0; i < WF_ARRAY_SIZE(rows); i++) {
+		peer_record(p, rows[i].kind, rows[i].flags, rows[i].word, rows[i].blob,
+			rows[i].len);
+		assert_refused(p);
+		pair_again(p);
+	}
+	/* Of an operation that has not ended, and was not withdrawn; and asked for no
+	 * clear to send. */
+	for (int cleared = 0; cleared < 2; cleared++) {
+		static uint8_t buf[8];
+		struct shm_record rec;
+		uint64_t id;
+
+		assert_int_equal(fi_read(p->ep, buf, 8, NULL, p->addr, 0, KEY, buf), 0);
+		rec = peer_expect(p, SHM_REC_READ);
+		memcpy(&id, rec.blob, sizeof(id));
+		if (cleared)
+			peer_record(p, SHM_REC_CTS, 0, id, &id, sizeof(id));
+		else
+			peer_record(
+				p, SHM_REC_ERROR, 0, id, &withdrawn, sizeof(withdrawn));
+		assert_refused(p);
+		assert_one_ended(p, buf, FI_EPROTO);
+		pair_again(p);
+	}
+}
+
+/* Messages to an endpoint that receives none. */
+static void messages_to_a_sender(void **state)
+{
+	static const uint8_t kinds[] = { SHM_REC_MSG, SHM_REC_TAGGED, SHM_REC_RTS };
+	struct shm_rts rts = { .id = 5, .len = 64, .token = SHM_TOKENS, .count = 1 };
+	struct pair *p = *state;
+
+	rts.iov[0].len = 64;
+	for (size_t i = 0; i < WF_ARRAY_SIZE(kinds); i++) {
+		struct fid_peer_srx *srx = p->shm->ep.srx;
+
+		p->shm->ep.srx = NULL;
+		peer_record(p, kinds[i], 0, 0, &rts, sizeof(rts));
+		assert_refused(p);
+		p->shm->ep.srx = srx;
+		pair_again(p);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -260,6 +329,8 @@ int main(void)
 		PAIR_TEST(a_budget_of_records),
 		PAIR_TEST(choked),
 		PAIR_TEST(choked_meanwhile),
+		PAIR_TEST(records_that_are_none),
+		PAIR_TEST(messages_to_a_sender),
 		PAIR_TEST(nothing_behind_a_bad_one),
 	};
 

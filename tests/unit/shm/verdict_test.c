@@ -212,7 +212,7 @@ static void impossible_position(void **state)
 	post_write(p, &contexts[0]);
 	post_add(p, &contexts[1]);
 	atomic_store(&p->in.lane->reader.slots, p->conn->out.next);
-	assert_refused(p);
+	assert_down(p);
 	assert_int_equal(p->ended_count, 2);
 	for (unsigned int i = 0; i < 2; i++)
 		assert_ended(p, i, &contexts[i], FI_EPROTO);

@@ -7,6 +7,35 @@
 
 static uint8_t local[64];
 
+/* ---- the errors with which connections fail ---- */
+
+static struct {
+	unsigned int count;
+	int err;
+} failed;
+
+void __wrap_tcp_conn_fail(struct tcp_conn *conn, int err);
+void __real_tcp_conn_fail(struct tcp_conn *conn, int err);
+
+void __wrap_tcp_conn_fail(struct tcp_conn *conn, int err)
+{
+	/* Only the first error counts. */
+	if (!conn->err) {
+		failed.count++;
+		failed.err = err;
+	}
+	__real_tcp_conn_fail(conn, err);
+}
+
+/* The connection failed with @err, and is gone. */
+static void assert_failed(struct pair *p, int err)
+{
+	assert_int_equal(failed.count, 1);
+	assert_int_equal(failed.err, err);
+	failed.count = 0;
+	assert_null(p->tcp->cm->conn);
+}
+
 static void post_delivery(struct pair *p, void *context)
 {
 	struct iovec iov = { local, 4 };
@@ -121,6 +150,7 @@ static void matches_in_any_order(void **state)
 	peer_record(p, &rec, NULL);
 	pair_progress(p);
 	assert_one_ended(p, contexts, FI_ECANCELED);
+	assert_failed(p, FI_EPROTO);
 }
 
 /* An answer of another kind than the operation that waits has asked for. */
@@ -154,7 +184,150 @@ static void answers_of_the_wrong_kind(void **state)
 		peer_record(p, &rows[i].answer, local);
 		pair_progress(p);
 		assert_one_ended(p, &context, FI_ECANCELED);
-		assert_null(p->tcp->cm->conn);
+		assert_failed(p, FI_EPROTO);
+		pair_again(p);
+	}
+}
+
+/* Records of a rendezvous that is not there, and answers that nothing
+ * waits for. */
+static void records_of_no_rendezvous(void **state)
+{
+	static const struct tcp_record rows[] = {
+		{ .kind = TCP_REC_CTS, .index = 1 },
+		{ .kind = TCP_REC_RDV_DATA, .index = 1, .payload_len = 8 },
+		{ .kind = TCP_REC_CARD, .payload_len = TCP_WIRE_CARD },
+		{ .kind = TCP_REC_ACK },
+		{ .kind = TCP_REC_ERROR, .answer = TCP_ANSWER_RESP, .err = 5 },
+	};
+	static const struct tcp_record rts = {
+		.kind = TCP_REC_RTS, .index = 3, .tag = 7, .msg_len = 40
+	};
+	struct tcp_record data = { .kind = TCP_REC_RDV_DATA, .index = 3 };
+	struct pair *p = *state;
+	uint8_t in[64];
+
+	for (size_t i = 0; i < WF_ARRAY_SIZE(rows); i++) {
+		peer_record(p, &rows[i], local);
+		pair_progress(p);
+		assert_failed(p, FI_EPROTO);
+		pair_again(p);
+	}
+	/* No header; and a receive context that is not there. */
+	memset(local, 0xff, sizeof(local));
+	peer_send(p, local, sizeof(local));
+	pair_progress(p);
+	assert_failed(p, FI_EPROTO);
+	pair_again(p);
+	p->conn->wire.have |= TCP_HAVE_CONTEXTS;
+	peer_record(p,
+		&(struct tcp_record){
+			.kind = TCP_REC_MSG, .flags = TCP_FLAG_CONTEXT, .context = 1 },
+		NULL);
+	pair_progress(p);
+	assert_failed(p, FI_EPROTO);
+	pair_again(p);
+	/* Two with one index. */
+	peer_record(p, &rts, NULL);
+	peer_record(p, &rts, NULL);
+	pair_progress(p);
+	assert_failed(p, FI_EPROTO);
+	pair_again(p);
+	/* The payload comes before it was asked for, or is too long or too short. */
+	for (int i = 0; i < 3; i++) {
+		data.payload_len = i == 1 ? 41 : i == 2 ? 39 : 40;
+		if (i)
+			assert_int_equal(fi_trecv(p->ep, in, sizeof(in), NULL,
+						 FI_ADDR_UNSPEC, 7, 0, in),
+				0);
+		peer_record(p, &rts, NULL);
+		pair_progress(p);
+		peer_record(p, &data, local);
+		pair_progress(p);
+		assert_failed(p, FI_EPROTO);
+		pair_again(p);
+	}
+}
+
+/* What the peer cannot do ends with an error, and the connection goes on. */
+static void not_for_this_peer(void **state)
+{
+	static const uint32_t lacks[] = { TCP_HAVE_TAGGED, TCP_HAVE_MATCH,
+		TCP_HAVE_ATOMIC, TCP_HAVE_LDBL_OWN };
+	static uint8_t word[32], result[32];
+	struct pair *p = *state;
+	struct iovec iov = { local, 4 };
+	struct fi_msg msg = { .msg_iov = &iov, .iov_count = 1, .context = word };
+	const uint32_t have = p->conn->wire.have;
+
+	for (size_t i = 0; i < WF_ARRAY_SIZE(lacks); i++) {
+		p->conn->wire.have = have & ~lacks[i];
+		if (lacks[i] == TCP_HAVE_TAGGED)
+			assert_int_equal(
+				fi_tsend(p->ep, local, 4, NULL, 0, 1, word), 0);
+		else if (lacks[i] == TCP_HAVE_MATCH)
+			assert_int_equal(fi_sendmsg(p->ep, &msg,
+						 FI_MATCH_COMPLETE | FI_COMPLETION),
+				0);
+		else
+			assert_int_equal(
+				fi_fetch_atomic(p->ep, word, 1, NULL, result, NULL, 0,
+					0, KEY,
+					lacks[i] == TCP_HAVE_ATOMIC ? FI_UINT64
+								    : FI_LONG_DOUBLE,
+					FI_SUM, word),
+				0);
+		pair_progress(p);
+		assert_one_ended(p, word, FI_EOPNOTSUPP);
+		peer_expect_nothing(p);
+		assert_int_equal(p->tcp->own.pending, 0);
+	}
+	p->conn->wire.have = have;
+	assert_int_equal(fi_fetch_atomic(p->ep, word, 1, NULL, result, NULL, 0, 0, KEY,
+				 FI_UINT64, FI_SUM, word),
+		0);
+	pair_progress(p);
+	assert_int_equal(p->ended_count, 0);
+	assert_int_equal(failed.count, 0);
+	skip_records(p);
+}
+
+/* A peer without error records: its accesses that are refused end the connection, and so
+ * do those that want no answer. */
+static void refused_without_a_word(void **state)
+{
+	static const struct {
+		uint8_t kind;
+		bool tells; /* knows error records */
+		uint16_t flags;
+	} rows[] = {
+		{ TCP_REC_WRITE, false, 0 },
+		{ TCP_REC_WRITE, true, 0 },
+		{ TCP_REC_WRITE, false, TCP_FLAG_ACK },
+		{ TCP_REC_READ, false, 0 },
+		{ TCP_REC_ATOMIC, true, 0 },
+		{ TCP_REC_ATOMIC, false, TCP_FLAG_ACK },
+		{ TCP_REC_FETCH, false, 0 },
+	};
+	static const uint8_t before[REGION];
+	struct pair *p = *state;
+
+	for (size_t i = 0; i < WF_ARRAY_SIZE(rows); i++) {
+		struct tcp_record rec = { .kind = rows[i].kind,
+			.flags = rows[i].flags,
+			.datatype = FI_UINT64,
+			.atomic_op = FI_SUM,
+			.seg_count = 1,
+			.payload_len = rows[i].kind == TCP_REC_READ ? 0 : 8,
+			.seg = { { 0, 8, KEY + 1 } } };
+
+		if (!rows[i].tells)
+			p->conn->wire.have &= ~(uint32_t)TCP_HAVE_ERROR;
+		memset(local, 1, sizeof(local));
+		peer_record(p, &rec, local);
+		pair_progress(p);
+		assert_failed(p, FI_EACCES);
+		assert_memory_equal(p->region, before, REGION);
 		pair_again(p);
 	}
 }
@@ -249,6 +422,9 @@ int main(void)
 		PAIR_TEST(answers_in_two_pieces),
 		PAIR_TEST(matches_in_any_order),
 		PAIR_TEST(answers_of_the_wrong_kind),
+		PAIR_TEST(records_of_no_rendezvous),
+		PAIR_TEST(not_for_this_peer),
+		PAIR_TEST(refused_without_a_word),
 		PAIR_TEST(refused_and_taken_in_order),
 		PAIR_TEST(window_of_answers),
 	};

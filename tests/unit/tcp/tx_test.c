@@ -79,6 +79,68 @@ static void grows_when_a_part_was_sent(void **state)
 	}
 }
 
+static void assert_empty(const struct tcp_stage *stage)
+{
+	assert_non_null(stage);
+	assert_int_equal(stage->head, 0);
+	assert_int_equal(stage->tail, 0);
+	assert_int_equal(stage->mark_head, 0);
+	assert_int_equal(stage->mark_tail, 0);
+}
+
+/* An endpoint keeps one stage for its connections, the larger one, and a small one that
+ * grows becomes it. */
+static void one_spare_stage(void **state)
+{
+	static uint32_t number[40];
+	struct pair *p = *state;
+	struct tcp_stage *small, *large;
+
+	assert_null(p->conn->stage);
+	assert_null(p->tcp->spare_stage);
+	grow(p, 1, 4, 0);
+	small = p->tcp->spare_stage;
+	assert_empty(small);
+	grow(p, 1, 4, 0);
+	assert_ptr_equal(p->tcp->spare_stage, small);
+	assert_null(p->conn->stage);
+	grow(p, 40, 60, 7);
+	large = p->tcp->spare_stage;
+	assert_empty(large);
+	assert_true(large->size > SMALL_STAGE);
+	assert_int_equal(small == large, 0);
+	/* While another connection has it, a small one is used; then the larger one is
+	 * kept. */
+	for (int grows = 0; grows < 2; grows++) {
+		unsigned int count = grows ? 40 : 2;
+
+		p->tcp->spare_stage = NULL;
+		p->ended_count = 0;
+		kernel.takes = 0;
+		for (uint32_t i = 0; i < count; i++) {
+			number[i] = i;
+			assert_int_equal(post(p, &number[i], sizeof(number[i]), 0), 0);
+			if (i)
+				continue;
+			assert_ptr_not_equal(p->conn->stage, large);
+			assert_int_equal(p->conn->stage->size, SMALL_STAGE);
+			p->tcp->spare_stage = large;
+		}
+		assert_int_equal(p->conn->stage == large, grows);
+		if (grows) {
+			assert_int_equal(p->tcp->spare_stage->size, SMALL_STAGE);
+			assert_empty(p->tcp->spare_stage);
+		}
+		kernel.takes = SIZE_MAX;
+		pair_progress(p);
+		for (uint32_t i = 0; i < count; i++)
+			take(p, i, sizeof(number[i]));
+		assert_int_equal(p->ended_count, count);
+		assert_ptr_equal(p->tcp->spare_stage, large);
+		assert_empty(large);
+	}
+}
+
 /* A record fits the stage up to its last byte, and is whole if it does not. */
 static void fits_to_the_last_byte(void **state)
 {
@@ -414,6 +476,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		PAIR_TEST(as_many_messages_as_marks),
+		PAIR_TEST(one_spare_stage),
 		PAIR_TEST(grows_when_a_part_was_sent),
 		PAIR_TEST(fits_to_the_last_byte),
 		PAIR_TEST(taken_back),

@@ -66,6 +66,7 @@ static struct {
 	int gro_err;       /* errno of setting UDP_GRO */
 	unsigned int gros; /* attempts to set it */
 	bool gro;          /* it is set */
+	int join_err;      /* errno of joining a group */
 } kernel;
 
 static inline void kernel_reset(void)
@@ -263,6 +264,10 @@ ssize_t __wrap_sendto(int fd, const void *buf, size_t len, int flags,
 
 int __wrap_setsockopt(int fd, int level, int name, const void *value, socklen_t len)
 {
+	if (kernel.join_err && level == IPPROTO_IP && name == IP_ADD_MEMBERSHIP) {
+		errno = kernel.join_err;
+		return -1;
+	}
 	if (level != IPPROTO_UDP || name != UDP_GRO)
 		return __real_setsockopt(fd, level, name, value, len);
 	kernel.gros++;

@@ -72,12 +72,18 @@ static struct shm_remote *remote_of(struct shm_conn *conn)
 	return conn->access.remote;
 }
 
-void shm_window_close(struct shm_window *window)
+void shm_window_unmap(struct shm_window *window)
 {
 	if (window->at && window->sysv)
 		(void)shmdt(window->map);
 	else if (window->at)
 		(void)munmap(window->map, window->map_len);
+	window->at = NULL;
+}
+
+void shm_window_close(struct shm_window *window)
+{
+	shm_window_unmap(window);
 	*window = (struct shm_window){ .serial = 0 };
 }
 

@@ -62,6 +62,8 @@ enum shm_reach shm_remote_find(
 	struct shm_conn *conn, uint64_t key, struct shm_window **ret_window);
 /* The connection ends. */
 void shm_remote_done(struct shm_conn *conn);
+/* Unmap its memory, if it is mapped; and forget the region as well. */
+void shm_window_unmap(struct shm_window *window);
 void shm_window_close(struct shm_window *window);
 
 /* remote_map.c: map the memory of the window, if it can be. */

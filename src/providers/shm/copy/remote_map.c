@@ -156,7 +156,8 @@ static const char *map_memory(struct shm_conn *conn, struct shm_window *window)
 	/* The memory may be that of another process, which has its number. */
 	if (why || !shm_socket_ended(conn->watch.fd))
 		return why;
-	shm_window_close(window);
+	/* The operation that looked for it still needs the description. */
+	shm_window_unmap(window);
 	return "the peer has ended";
 }
 

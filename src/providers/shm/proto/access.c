@@ -314,9 +314,8 @@ static inline size_t access_elements(size_t len, size_t size)
 	return wf_likely(len == size) ? 1 : len / size;
 }
 
-/* Are there the right number of operands, for an operation that exists? 0 or a negative
- * fi_errno. */
-static int access_check_atomic(
+/* Are there the right number of operands, for an operation that exists? */
+static bool access_is_atomic(
 	const struct request *req, const struct wf_target_atomic *atomic)
 {
 	size_t operands = atomic->op == FI_ATOMIC_READ ? 0 : req->len, count;
@@ -324,13 +323,11 @@ static int access_check_atomic(
 
 	if (atomic->kind == WF_OP_COMPARE)
 		operands += req->len;
-	if (wf_atomic_valid(atomic->kind, atomic->datatype, atomic->op, SHM_ATOMIC_MAX,
-		    &count) ||
-		!req->len || req->len > SHM_ATOMIC_MAX ||
-		access_elements(req->len, size) * size != req->len ||
-		req->payload_len != operands)
-		return -FI_EPROTO;
-	return 0;
+	return !wf_atomic_valid(atomic->kind, atomic->datatype, atomic->op,
+		       SHM_ATOMIC_MAX, &count) &&
+	       req->len && req->len <= SHM_ATOMIC_MAX &&
+	       access_elements(req->len, size) * size == req->len &&
+	       req->payload_len == operands;
 }
 
 /* Execute an atomic operation with checked operands. */
@@ -413,7 +410,7 @@ int shm_recv_atomic(struct shm_conn *conn, const struct shm_record *rec)
 		return ret;
 	atomic.datatype = req.datatype;
 	atomic.op = req.op;
-	if (access_check_atomic(&req, &atomic) ||
+	if (!access_is_atomic(&req, &atomic) ||
 		(atomic.kind != WF_OP_ATOMIC && req.id == SHM_ID_NONE))
 		return -FI_EPROTO;
 	atomic.seg = req.seg;

@@ -11,8 +11,8 @@
  * malformed, or the peer cannot have read that. */
 bool shm_incoming_decode(
 	struct shm_conn *conn, uint64_t head, struct shm_record *ret_rec);
-/* The record makes no sense: the connection fails. */
-void shm_incoming_refuse(struct shm_conn *conn, const struct shm_record *rec);
+/* The record makes no sense: the connection fails with @ret, a negative fi_errno. */
+void shm_incoming_refuse(struct shm_conn *conn, const struct shm_record *rec, int ret);
 /* Handle the acknowledgements that come next, and no other records. */
 void shm_incoming_acks(struct shm_conn *conn);
 

@@ -122,15 +122,14 @@ int shm_recv_msg(struct shm_conn *conn, const struct shm_record *rec)
 	return 0;
 }
 
-/* Copy a request to send once, and check the copy. */
-static int recv_read_rts(const struct shm_record *rec, struct shm_rts *rts)
+/* Copy a request to send once. False: the copy makes no sense. */
+static bool recv_read_rts(const struct shm_record *rec, struct shm_rts *rts)
 {
 	if (rec->len != sizeof(*rts))
-		return -FI_EPROTO;
+		return false;
 	memcpy(rts, rec->blob, sizeof(*rts));
-	if (!rts->id || rts->token > SHM_TOKENS || rts->count > SHM_IOV_LIMIT)
-		return -FI_EPROTO;
-	return shm_bulk_is_whole(rts) ? 0 : -FI_EPROTO;
+	return rts->id && rts->token <= SHM_TOKENS && rts->count <= SHM_IOV_LIMIT &&
+	       shm_bulk_is_whole(rts);
 }
 
 int shm_recv_rts(struct shm_conn *conn, const struct shm_record *rec)
@@ -140,9 +139,9 @@ int shm_recv_rts(struct shm_conn *conn, const struct shm_record *rec)
 	struct shm_waiting waiting = { .flags = rec->flags };
 	struct wf_srx_unexpected *unexp;
 	struct shm_rts rts;
-	int ret = recv_read_rts(rec, &rts);
+	int ret;
 
-	if (ret || !conn->ep->ep.srx)
+	if (!recv_read_rts(rec, &rts) || !conn->ep->ep.srx)
 		return -FI_EPROTO;
 	ret = shm_recv_match(conn, tagged, rec->word, rts.len, &entry);
 	if (!ret)

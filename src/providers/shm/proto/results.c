@@ -30,25 +30,19 @@ static bool results_may_end(const struct shm_tx *tx)
 	       tx->op != WF_OP_COMPARE && (tx->op != WF_OP_READ || !tx->local.len);
 }
 
-/* 0 or -FI_EPROTO. */
-static int results_acked(struct shm_conn *conn, struct shm_tx *tx)
-{
-	if (!tx || !results_may_end(tx))
-		return -FI_EPROTO;
-	shm_tx_settle(conn, tx, 0);
-	return 0;
-}
-
 int shm_recv_ack(struct shm_conn *conn, const struct shm_record *rec)
 {
+	struct shm_tx *tx;
 	uint64_t id;
 
 	if (rec->len % sizeof(id))
 		return -FI_EPROTO;
 	for (size_t at = 0; at < rec->len; at += sizeof(id)) {
 		memcpy(&id, rec->blob + at, sizeof(id));
-		if (results_acked(conn, shm_id_find(conn, id, SHM_ID_TX)))
+		tx = shm_id_find(conn, id, SHM_ID_TX);
+		if (!tx || !results_may_end(tx))
 			return -FI_EPROTO;
+		shm_tx_settle(conn, tx, 0);
 	}
 	return 0;
 }

@@ -151,15 +151,17 @@ static inline bool rx_may_be_withdrawn(uint64_t head)
 static bool rx_handle(struct shm_conn *conn, uint64_t head)
 {
 	struct shm_record rec;
+	int ret = -FI_EPROTO;
 
 	if (rx_may_be_withdrawn(head))
 		head = shm_reader_again(&conn->in, conn->ep->regions.fence);
 	if (shm_head_kind(head) == SHM_REC_WRITE && shm_recv_small_write(conn, head))
 		return true;
-	if (wf_likely(shm_incoming_decode(conn, head, &rec) &&
-		      !handlers[rec.kind](conn, &rec)))
+	if (wf_likely(shm_incoming_decode(conn, head, &rec)))
+		ret = handlers[rec.kind](conn, &rec);
+	if (wf_likely(!ret))
 		return true;
-	shm_incoming_refuse(conn, &rec);
+	shm_incoming_refuse(conn, &rec, ret);
 	return false;
 }
 

@@ -14,8 +14,8 @@ static inline unsigned int shm_rx_poll(struct shm_conn *conn)
 	return shm_rx_from(conn, shm_reader_head(&conn->in));
 }
 
-/* Handlers of one kind of record each. They return 0, or -FI_EPROTO: the connection
- * fails. */
+/* Handlers of one kind of record each. They return 0, or the negative fi_errno with
+ * which the connection fails: -FI_EPROTO. */
 
 /* recv.c */
 int shm_recv_msg(struct shm_conn *conn, const struct shm_record *rec);

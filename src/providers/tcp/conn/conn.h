@@ -352,36 +352,37 @@ void tcp_rx_move(struct tcp_conn *conn, const struct iovec *iov, size_t count,
 	const uint8_t *from);
 
 /* Handlers of one kind of record: head() with the header in rx.rec, done() after the
- * payload. Not 0: protocol error, the connection is closed. */
+ * payload. head() returns 0, or the negative fi_errno with which the connection fails:
+ * -FI_EPROTO. */
 struct tcp_handler {
 	int (*head)(struct tcp_conn *conn);
-	int (*done)(struct tcp_conn *conn);
+	void (*done)(struct tcp_conn *conn);
 };
 
 int tcp_msg_head(struct tcp_conn *conn);
-int tcp_msg_done(struct tcp_conn *conn);
+void tcp_msg_done(struct tcp_conn *conn);
 int tcp_rts_head(struct tcp_conn *conn);
 int tcp_cts_head(struct tcp_conn *conn);
 int tcp_rdv_head(struct tcp_conn *conn);
-int tcp_rdv_done(struct tcp_conn *conn);
+void tcp_rdv_done(struct tcp_conn *conn);
 int tcp_ack_head(struct tcp_conn *conn);
 int tcp_error_head(struct tcp_conn *conn);
 int tcp_matched_head(struct tcp_conn *conn);
 int tcp_probe_head(struct tcp_conn *conn);
 int tcp_card_head(struct tcp_conn *conn);
-int tcp_card_done(struct tcp_conn *conn);
+void tcp_card_done(struct tcp_conn *conn);
 int tcp_write_head(struct tcp_conn *conn);
-int tcp_write_done(struct tcp_conn *conn);
+void tcp_write_done(struct tcp_conn *conn);
 int tcp_read_head(struct tcp_conn *conn);
 int tcp_resp_head(struct tcp_conn *conn);
-int tcp_resp_done(struct tcp_conn *conn);
+void tcp_resp_done(struct tcp_conn *conn);
 int tcp_atomic_head(struct tcp_conn *conn);
-int tcp_atomic_done(struct tcp_conn *conn);
+void tcp_atomic_done(struct tcp_conn *conn);
 
 /* answer.c: queue an answer. Answers have no identifier; they are sent in the order of
- * the records that they answer. The result is that of a handler. */
-int tcp_answer_ack(struct tcp_conn *conn);
-int tcp_answer_error(struct tcp_conn *conn, enum tcp_answer row, int err);
+ * the records that they answer. */
+void tcp_answer_ack(struct tcp_conn *conn);
+void tcp_answer_error(struct tcp_conn *conn, enum tcp_answer row, int err);
 
 /* unexp.c: fail with @err the messages whose payload is incomplete. If @quiet is set,
  * matched receives end without a completion. */

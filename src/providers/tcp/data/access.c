@@ -31,25 +31,28 @@ int tcp_write_head(struct tcp_conn *conn)
 	return 0;
 }
 
-int tcp_write_done(struct tcp_conn *conn)
+void tcp_write_done(struct tcp_conn *conn)
 {
 	struct tcp_rx *rx = &conn->rx;
 	bool ack = rx->rec.flags & (TCP_FLAG_ACK | TCP_FLAG_COMMIT);
 
 	if (wf_unlikely(rx->err)) {
-		if (ack)
-			return tcp_answer_error(conn, TCP_ANSWER_ACK, rx->err);
+		if (ack) {
+			tcp_answer_error(conn, TCP_ANSWER_ACK, rx->err);
+			return;
+		}
 		tcp_log(FI_LOG_WARN, FI_LOG_EP_DATA,
 			"connection closed: remote write refused: %s\n",
 			fi_strerror(rx->err));
 		tcp_conn_fail(conn, FI_EACCES);
-		return 0;
+		return;
 	}
 	/* A write without a segment is a probe. */
 	if (rx->rec.seg_count || rx->rec.flags & TCP_FLAG_DATA)
 		tcp_mr_done(
 			conn, &rx->rec, FI_RMA | FI_REMOTE_WRITE, rx->rec.payload_len);
-	return ack ? tcp_answer_ack(conn) : 0;
+	if (ack)
+		tcp_answer_ack(conn);
 }
 
 int tcp_read_head(struct tcp_conn *conn)
@@ -58,8 +61,10 @@ int tcp_read_head(struct tcp_conn *conn)
 	int ret = tcp_mr_check(conn->ep, rec, FI_REMOTE_READ);
 	struct tcp_tx *tx;
 
-	if (ret)
-		return tcp_answer_error(conn, TCP_ANSWER_RESP, -ret);
+	if (ret) {
+		tcp_answer_error(conn, TCP_ANSWER_RESP, -ret);
+		return 0;
+	}
 	tx = tcp_tx_answer(conn, TCP_REC_READ_RESP, 0);
 	if (!tx)
 		return 0;

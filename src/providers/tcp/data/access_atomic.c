@@ -39,7 +39,7 @@ static struct wf_target_atomic atomic_of(
 	};
 }
 
-int tcp_atomic_done(struct tcp_conn *conn)
+void tcp_atomic_done(struct tcp_conn *conn)
 {
 	struct tcp_rx *rx = &conn->rx;
 	const struct tcp_record *rec = &rx->rec;
@@ -66,16 +66,14 @@ int tcp_atomic_done(struct tcp_conn *conn)
 	if (!ret)
 		tcp_mr_done(conn, rec, FI_ATOMIC | access, rec->span);
 	else if (fetch || ack)
-		(void)tcp_answer_error(
-			conn, fetch ? TCP_ANSWER_RESP : TCP_ANSWER_ACK, -ret);
+		tcp_answer_error(conn, fetch ? TCP_ANSWER_RESP : TCP_ANSWER_ACK, -ret);
 	else
 		tcp_conn_fail(conn, FI_EACCES);
 	if (!ret && ack)
-		(void)tcp_answer_ack(conn);
+		tcp_answer_ack(conn);
 	if (!ret && fetch)
 		tcp_tx_dirty(conn);
 out:
 	free(rx->buf);
 	rx->buf = NULL;
-	return 0;
 }

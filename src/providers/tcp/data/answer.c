@@ -25,19 +25,18 @@ static void answer_ended(struct tcp_conn *conn)
 
 /* Acknowledgements are only counted, unless one must be sent after an error in the
  * queue. */
-int tcp_answer_ack(struct tcp_conn *conn)
+void tcp_answer_ack(struct tcp_conn *conn)
 {
 	if (wf_likely(!conn->acks_ordered))
 		conn->acks_due++;
 	else if (tcp_tx_answer(conn, TCP_REC_ACK, 0))
 		conn->acks_ordered++;
 	tcp_tx_dirty(conn);
-	return 0;
 }
 
 /* A peer that does not know error records: the connection is closed, which fails the
  * operation. */
-int tcp_answer_error(struct tcp_conn *conn, enum tcp_answer row, int err)
+void tcp_answer_error(struct tcp_conn *conn, enum tcp_answer row, int err)
 {
 	struct tcp_tx *tx;
 
@@ -46,17 +45,16 @@ int tcp_answer_error(struct tcp_conn *conn, enum tcp_answer row, int err)
 			"connection closed: remote access refused: %s\n",
 			fi_strerror(err));
 		tcp_conn_fail(conn, FI_EACCES);
-		return 0;
+		return;
 	}
 	tx = tcp_tx_answer(conn, TCP_REC_ERROR, 0);
 	if (!tx)
-		return 0;
+		return;
 	tx->rec.answer = (uint8_t)row;
 	tx->rec.err = err;
 	if (row == TCP_ANSWER_ACK)
 		conn->acks_ordered++;
 	tcp_tx_dirty(conn);
-	return 0;
 }
 
 int tcp_ack_head(struct tcp_conn *conn)
@@ -157,7 +155,7 @@ int tcp_resp_head(struct tcp_conn *conn)
 	return 0;
 }
 
-int tcp_resp_done(struct tcp_conn *conn)
+void tcp_resp_done(struct tcp_conn *conn)
 {
 	struct wf_list *link = wf_list_pop(&conn->resps);
 	struct tcp_tx *tx = wf_list_entry(link, struct tcp_tx, link);
@@ -165,5 +163,4 @@ int tcp_resp_done(struct tcp_conn *conn)
 	conn->asked_bytes -= tcp_asked_cost(tx);
 	tcp_tx_complete(tx);
 	answer_ended(conn);
-	return 0;
 }

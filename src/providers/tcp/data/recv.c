@@ -197,7 +197,7 @@ int tcp_msg_head(struct tcp_conn *conn)
 	return tcp_recv_no_memory(conn, NULL);
 }
 
-int tcp_msg_done(struct tcp_conn *conn)
+void tcp_msg_done(struct tcp_conn *conn)
 {
 	struct tcp_rx *rx = &conn->rx;
 	const struct tcp_record *rec = &rx->rec;
@@ -214,8 +214,7 @@ int tcp_msg_done(struct tcp_conn *conn)
 			rec->data);
 	}
 	if (rec->flags & (TCP_FLAG_ACK | TCP_FLAG_COMMIT))
-		return tcp_answer_ack(conn);
-	return 0;
+		tcp_answer_ack(conn);
 }
 
 static struct tcp_rdv *recv_rdv_new(struct tcp_conn *conn)
@@ -290,7 +289,7 @@ int tcp_rdv_head(struct tcp_conn *conn)
 	return 0;
 }
 
-int tcp_rdv_done(struct tcp_conn *conn)
+void tcp_rdv_done(struct tcp_conn *conn)
 {
 	struct tcp_rdv *rdv = conn->rx.rdv;
 	bool ack = rdv->flags & (TCP_FLAG_ACK | TCP_FLAG_COMMIT);
@@ -300,5 +299,6 @@ int tcp_rdv_done(struct tcp_conn *conn)
 		tcp_recv_done(conn->ep, conn->peer, rdv->entry, rdv->flags, rdv->len,
 			rdv->entry->cq_data);
 	recv_rdv_free(conn, rdv);
-	return ack ? tcp_answer_ack(conn) : 0;
+	if (ack)
+		tcp_answer_ack(conn);
 }

@@ -153,19 +153,21 @@ static void rx_payload(struct tcp_conn *conn, const uint8_t *p, size_t n)
 	rx_sink_advance(rx, fit);
 }
 
-static int rx_body_done(struct tcp_conn *conn)
+static void rx_body_done(struct tcp_conn *conn)
 {
 	const struct tcp_handler *handler = &handlers[conn->rx.rec.kind];
 
 	conn->rx.body = false;
-	return handler->done ? handler->done(conn) : 0;
+	if (handler->done)
+		handler->done(conn);
 }
 
-static void rx_protocol_error(struct tcp_conn *conn, const char *what)
+/* @ret: a negative fi_errno. */
+static void rx_refuse(struct tcp_conn *conn, int ret, const char *what)
 {
 	tcp_log(FI_LOG_WARN, FI_LOG_EP_DATA,
 		"connection closed: bad record from the peer: %s\n", what);
-	tcp_conn_fail(conn, FI_EPROTO);
+	tcp_conn_fail(conn, -ret);
 }
 
 /* A record arrives at an endpoint with an inbox; @n bytes behind its header are at @p.
@@ -201,7 +203,7 @@ static size_t tcp_rx_head(struct tcp_conn *conn, const uint8_t *p, size_t n)
 
 	if (wf_unlikely(ret)) {
 		if (ret < 0) {
-			rx_protocol_error(conn, tcp_fault_text(-ret));
+			rx_refuse(conn, -FI_EPROTO, tcp_fault_text(-ret));
 			return 0;
 		}
 		memcpy(rx->carry, p, n);
@@ -209,7 +211,7 @@ static size_t tcp_rx_head(struct tcp_conn *conn, const uint8_t *p, size_t n)
 		return 0;
 	}
 	if (wf_unlikely(rx->rec.context && rx->rec.context >= conn->ep->rx_contexts)) {
-		rx_protocol_error(conn, "receive context that is not there");
+		rx_refuse(conn, -FI_EPROTO, "receive context that is not there");
 		return 0;
 	}
 	used = rx->rec.hdr_len;
@@ -220,12 +222,12 @@ static size_t tcp_rx_head(struct tcp_conn *conn, const uint8_t *p, size_t n)
 	rx->err = 0;
 	tcp_rx_drop(conn);
 	ret = handlers[rx->rec.kind].head(conn);
-	if (!ret && !rx->left && rx->sink != TCP_SINK_HOLD)
-		ret = rx_body_done(conn);
 	if (wf_unlikely(ret)) {
-		rx_protocol_error(conn, tcp_rec_kind_text(rx->rec.kind));
+		rx_refuse(conn, ret, tcp_rec_kind_text(rx->rec.kind));
 		return 0;
 	}
+	if (!rx->left && rx->sink != TCP_SINK_HOLD)
+		rx_body_done(conn);
 	return used;
 }
 
@@ -260,11 +262,8 @@ static void rx_parse(struct tcp_conn *conn, const uint8_t *p, size_t n)
 		} else {
 			used = WF_MIN(n, rx->left);
 			rx_payload(conn, p, used);
-			if (!rx->left && rx_body_done(conn)) {
-				rx_protocol_error(
-					conn, tcp_rec_kind_text(rx->rec.kind));
-				return;
-			}
+			if (!rx->left)
+				rx_body_done(conn);
 		}
 		p += used;
 		n -= used;
@@ -288,8 +287,8 @@ static void rx_replay(struct tcp_conn *conn)
 	conn->rx.held_len = 0;
 	if (len)
 		rx_parse(conn, held, len);
-	else if (rx_body_done(conn))
-		rx_protocol_error(conn, tcp_rec_kind_text(conn->rx.rec.kind));
+	else
+		rx_body_done(conn);
 	free(held);
 }
 
@@ -370,10 +369,8 @@ static __attribute__((noinline)) bool rx_read_rest(struct tcp_conn *conn, bool *
 	if (got) {
 		rx_sink_advance(rx, got);
 		rx->left -= got;
-		if (!rx->left && rx_body_done(conn)) {
-			rx_protocol_error(conn, tcp_rec_kind_text(rx->rec.kind));
-			return false;
-		}
+		if (!rx->left)
+			rx_body_done(conn);
 	}
 	if ((size_t)n > got) {
 		rx->carry_len = 0;

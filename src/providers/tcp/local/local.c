@@ -198,7 +198,7 @@ int tcp_card_head(struct tcp_conn *conn)
 	return 0;
 }
 
-int tcp_card_done(struct tcp_conn *conn)
+void tcp_card_done(struct tcp_conn *conn)
 {
 	struct tcp_local *local = conn->local;
 
@@ -209,11 +209,10 @@ int tcp_card_done(struct tcp_conn *conn)
 			&local->proof, local->card, local->instance, local->name);
 	if (local->unreached) {
 		local_settle(conn);
-		return 0;
+		return;
 	}
 	wf_list_push(&conn->ep->switching, &local->link);
 	wf_progress_wake(&conn->ep->ep.progress);
-	return 0;
 }
 
 void tcp_local_failed(struct tcp_conn *conn)
