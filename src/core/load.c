@@ -276,7 +276,7 @@ static const char *load_provider_path(void)
 {
 	char *path;
 
-	if (fi_param_get_str(NULL, "load_provider_path", &path))
+	if (fi_param_get_str(NULL, "provider_path", &path))
 		return NULL;
 	if (!getauxval(AT_SECURE))
 		return path;

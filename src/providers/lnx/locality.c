@@ -12,7 +12,7 @@
 #include "providers/lnx/locality.h"
 #include "sys/calls.h"
 
-#define BOOT_ID "/proc/sys/kernel/random/locality_boot_id"
+#define BOOT_ID "/proc/sys/kernel/random/boot_id"
 
 uint64_t lnx_hash(uint64_t seed, const void *data, size_t len)
 {
