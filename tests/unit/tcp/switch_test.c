@@ -59,7 +59,7 @@ static void the_connection_below_takes_too_long(void **state)
 {
 	const uint64_t second_ns = 1000000000;
 	struct far *far = *state;
-	struct tcp_local *local = local_of(far);
+	struct tcp_local *local = far->pair.conn->local;
 
 	below.reach_ret = -FI_EAGAIN;
 	prove(far);
