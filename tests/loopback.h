@@ -10,8 +10,8 @@
 #include "rdm_end.h"
 
 /* @mr_mode: as in fi_info(3). */
-static inline void loopback_open_mr(
-	struct rdm_end *end, const char *provider, uint64_t caps, int mr_mode)
+static inline struct fi_info *loopback_info(
+	const char *provider, uint64_t caps, int mr_mode)
 {
 	struct fi_info *hints = fi_allocinfo(), *info;
 
@@ -25,7 +25,13 @@ static inline void loopback_open_mr(
 				 hints, &info),
 		0);
 	fi_freeinfo(hints);
-	rdm_end_open(end, info, 0, FI_WAIT_NONE);
+	return info;
+}
+
+static inline void loopback_open_mr(
+	struct rdm_end *end, const char *provider, uint64_t caps, int mr_mode)
+{
+	rdm_end_open(end, loopback_info(provider, caps, mr_mode), 0, FI_WAIT_NONE);
 }
 
 static inline void loopback_open(

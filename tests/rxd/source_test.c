@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Which packets an endpoint of udp;ofi_rxd believes: those that come from the address
- * of a peer, and name the index that was given to it. */
+ * of a peer, and name the index that was given to it. And what it does for a peer from
+ * which none comes. */
+#include <poll.h>
+
 #include "raw.h"
 
 /* A message of the peer arrives, which is its next one. */
@@ -129,6 +132,33 @@ static void indices_are_random(void **state)
 	rdm_end_close(&env);
 }
 
+/* A greeting that is not answered is sent again: for that alone the descriptor wakes the
+ * thread that sleeps. */
+static void a_greeting_is_due_during_a_sleep(void **state)
+{
+	struct fi_info *info = loopback_info("udp;ofi_rxd", FI_MSG | FI_TAGGED, 0);
+	struct pollfd wait = { .events = POLLIN };
+	struct fi_cq_tagged_entry entry;
+	struct rdm_end env;
+	struct raw peer;
+	struct fid *cq;
+	fi_addr_t to;
+
+	(void)state;
+	info->domain_attr->progress = FI_PROGRESS_MANUAL;
+	rdm_end_open(&env, info, 0, FI_WAIT_FD);
+	raw_open(&peer);
+	assert_int_equal(fi_av_insert(env.av, &peer.addr, 1, &to, 0, NULL), 1);
+	assert_int_equal(fi_control(&env.cq->fid, FI_GETWAIT, &wait.fd), 0);
+	assert_int_equal(fi_tinject(env.ep, "abcd", 4, to, 1), 0);
+	cq = &env.cq->fid;
+	while (fi_trywait(env.fabric, &cq, 1))
+		assert_int_equal(step(&env, &entry), 0);
+	assert_int_equal(poll(&wait, 1, limit_ms(1000)), 1);
+	rdm_end_close(&env);
+	raw_close(&peer);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -136,7 +166,10 @@ int main(void)
 		cmocka_unit_test(another_address_greets_by_the_name_of_a_peer),
 		cmocka_unit_test(a_name_without_an_address),
 		cmocka_unit_test(indices_are_random),
+		cmocka_unit_test(a_greeting_is_due_during_a_sleep),
 	};
 
+	/* Closing does not wait for a peer that never answers. */
+	(void)setenv("FI_FLUSH_TIMEOUT", "50", 1);
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

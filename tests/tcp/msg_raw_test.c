@@ -157,6 +157,46 @@ static void broken_records_shut_down(void **state)
 	}
 }
 
+static ssize_t send_byte(struct fid_ep *ep)
+{
+	return fi_send(ep, "x", 1, NULL, FI_ADDR_UNSPEC, NULL);
+}
+
+/* While the connection comes up a message is to be posted again; before, and after its
+ * end, it cannot be sent. */
+static void messages_wait_for_the_connection(void **state)
+{
+	struct msg *msg = *state;
+	struct target *t = &msg->t;
+	struct sockaddr_in addr = { .sin_family = AF_INET };
+	socklen_t len = sizeof(addr);
+	int listener = socket(AF_INET, SOCK_STREAM, 0), fd;
+	struct fid_ep *ep;
+
+	addr.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+	assert_int_equal(bind(listener, (void *)&addr, len), 0);
+	assert_int_equal(getsockname(listener, (void *)&addr, &len), 0);
+	assert_int_equal(listen(listener, 1), 0);
+	assert_int_equal(fi_endpoint(t->domain, t->info, &ep, NULL), 0);
+	assert_int_equal(fi_ep_bind(ep, &t->cq->fid, FI_TRANSMIT | FI_RECV), 0);
+	assert_int_equal(fi_ep_bind(ep, &t->eq->fid, 0), 0);
+	assert_int_equal(fi_enable(ep), 0);
+	assert_int_equal(send_byte(ep), -FI_ENOTCONN);
+	assert_int_equal(fi_connect(ep, &addr, NULL, 0), 0);
+	assert_int_equal(send_byte(ep), -FI_EAGAIN);
+	fd = accept(listener, NULL, NULL);
+	assert_true(fd >= 0);
+	assert_int_equal(send_byte(ep), -FI_EAGAIN);
+	raw_hex(fd, "03 01 0000 " CM_OLD LITTLE);
+	(void)event(msg, FI_CONNECTED, &ep->fid, NULL, 0);
+	assert_int_equal(send_byte(ep), 0);
+	close(fd);
+	(void)event(msg, FI_SHUTDOWN, &ep->fid, NULL, 0);
+	assert_int_equal(send_byte(ep), -FI_ENOTCONN);
+	assert_int_equal(fi_close(&ep->fid), 0);
+	close(listener);
+}
+
 /* The endpoint closes the connection, or answers it, and the EQ stays empty. */
 static void ends_without_event(struct msg *msg, int fd)
 {
@@ -276,6 +316,7 @@ int main(void)
 		EACH(data_of_the_application),
 		EACH(rejection_carries_data),
 		EACH(broken_records_shut_down),
+		EACH(messages_wait_for_the_connection),
 		EACH(strangers_raise_no_event),
 		EACH(the_backlog_is_the_queues),
 		cmocka_unit_test_setup_teardown(

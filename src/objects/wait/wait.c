@@ -137,7 +137,6 @@ void wf_wait_attach(struct wf_wait *wait, struct fid *owner)
 	wait->owner = owner;
 	wf_list_push(&wait->set->members, &wait->link);
 	(void)pthread_mutex_unlock(&wait->set->lock);
-	wf_wait_signal(&wait->set->wait);
 }
 
 bool wf_wait_needs_thread(const struct wf_wait *wait)

@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+#include "objects/av/set.h"
+
 #include "members.h"
 
 /*
@@ -8,6 +10,32 @@
  * be closed then, and nothing is left, neither descriptors nor (under AddressSanitizer)
  * memory.
  */
+
+/* ---- a set that is changed while its members are read ---- */
+
+static bool shrinks;
+
+int __wrap_wf_av_set_members(struct wf_av_set *set, fi_addr_t *addr, size_t *count);
+int __real_wf_av_set_members(struct wf_av_set *set, fi_addr_t *addr, size_t *count);
+
+int __wrap_wf_av_set_members(struct wf_av_set *set, fi_addr_t *addr, size_t *count)
+{
+	int ret = __real_wf_av_set_members(set, addr, count);
+
+	if (addr && shrinks)
+		--*count;
+	return ret;
+}
+
+static void a_set_changes_meanwhile(void **state)
+{
+	coll = coll_prov_ini();
+	shrinks = true;
+	assert_int_equal(open_all(), -FI_EAGAIN);
+	assert_null(members[0].mc);
+	shrinks = false;
+	close_all();
+}
 
 /* Each allocation fails once, with the engine @engine. */
 static void with_engine(const char *engine)
@@ -100,6 +128,7 @@ static void without_random_numbers(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_set_changes_meanwhile),
 		cmocka_unit_test(messages),
 		cmocka_unit_test(shared_memory),
 		cmocka_unit_test(without_random_numbers),

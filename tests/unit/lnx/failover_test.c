@@ -4,6 +4,9 @@
 #include <stdlib.h>
 
 #include "providers/lnx/failover.h"
+#include "providers/lnx/record.h"
+#include "providers/lnx/stats.h"
+#include "providers/lnx/stripe/stripe.h"
 
 /* Which rail is used for a peer after one failed. */
 
@@ -145,6 +148,86 @@ static void messages_take_turns(void **state)
 	free_rig(rig);
 }
 
+/* ---- operations ---- */
+
+static struct wf_ep member[RAILS];
+static ssize_t answer[RAILS];
+static unsigned int asked[RAILS];
+
+static ssize_t member_start(struct wf_ep *wf, struct wf_op *op)
+{
+	size_t rail = (size_t)(wf - member);
+
+	assert_int_equal(op->addr, 70 + rail);
+	asked[rail]++;
+	return answer[rail];
+}
+
+/* No rail keeps records, and no message is striped. */
+struct lnx_op *lnx_op_new(struct lnx_ep *ep, const struct wf_op *op, uint32_t rail)
+{
+	fail();
+	return NULL;
+}
+
+void lnx_op_free(struct lnx_ep *ep, struct lnx_op *op)
+{
+	fail();
+}
+
+void lnx_rail_count(struct lnx_ep *ep, uint32_t rail, size_t len)
+{
+	fail();
+}
+
+ssize_t lnx_stripe_start(
+	struct lnx_ep *ep, struct lnx_peer *peer, const struct wf_op *op)
+{
+	fail();
+	return 0;
+}
+
+/* What an operation refuses on the first rails; and on which rail the next one is. */
+static void an_operation_is_refused(void **state)
+{
+	static const struct {
+		ssize_t first, second, ret;
+		unsigned int tried, failures, next;
+	} rows[] = {
+		{ 0, 0, 0, 1, 0, 0 },
+		/* It is only full, which is no failure. */
+		{ -FI_EAGAIN, 0, -FI_EAGAIN, 1, 0, 0 },
+		{ -FI_EINVAL, 0, -FI_EINVAL, 1, 1, 0 },
+		{ -FI_ECONNRESET, 0, 0, 2, 1, 1 },
+		{ -FI_ECONNRESET, -FI_EAGAIN, -FI_EAGAIN, 2, 1, 1 },
+		{ -FI_ECONNRESET, -FI_EHOSTUNREACH, 0, 3, 1, 2 },
+	};
+	struct wf_xfer_ops xfer = { .start = member_start };
+
+	(void)state;
+	for (size_t i = 0; i < WF_ARRAY_SIZE(rows); i++) {
+		struct rig *rig = new_rig(7, 0);
+		struct wf_op op = { .kind = WF_OP_SEND, .addr = PEER };
+
+		for (unsigned int rail = 0; rail < RAILS; rail++) {
+			member[rail].xfer = &xfer;
+			rig->ep.rail[rail].below.builtin = &member[rail];
+			rig->peer->addr[rail] = 70 + rail;
+			asked[rail] = 0;
+		}
+		answer[0] = rows[i].first;
+		answer[1] = rows[i].second;
+		assert_int_equal(lnx_start(&rig->ep.wf, &op), rows[i].ret);
+		assert_int_equal(op.addr, PEER);
+		for (unsigned int rail = 0; rail < RAILS; rail++)
+			assert_int_equal(asked[rail], rail < rows[i].tried);
+		assert_int_equal(
+			atomic_load(&rig->ep.rail[0].failures), rows[i].failures);
+		assert_int_equal(rail_of(rig), rows[i].next);
+		free_rig(rig);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -154,6 +237,7 @@ int main(void)
 		cmocka_unit_test(the_only_rail_stays),
 		cmocka_unit_test(a_rail_out_of_use_fails),
 		cmocka_unit_test(messages_take_turns),
+		cmocka_unit_test(an_operation_is_refused),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

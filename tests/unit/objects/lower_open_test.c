@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <sys/epoll.h>
+#include <sys/eventfd.h>
 #include <unistd.h>
 
 #include "objects/absent/absent.h"
@@ -327,6 +328,45 @@ static void test_builtin_progress(void **state)
 	}
 }
 
+static int foreign_fd, foreign_ret;
+
+static int foreign_control(struct fid *fid, int command, void *arg)
+{
+	(void)fid;
+	assert_int_equal(command, FI_GETWAIT);
+	*(int *)arg = foreign_fd;
+	return foreign_ret;
+}
+
+/* The descriptor of a queue of another library, or why it has none. */
+static void test_foreign_wait(void **state)
+{
+	struct fi_ops ops = { .size = sizeof(ops), .control = foreign_control };
+	struct fid_cq cq = { .fid = { .fclass = FI_CLASS_CQ, .ops = &ops } };
+	struct wf_lower_wait wait = { .fds = NULL };
+	struct epoll_event event;
+	struct wf_fds fds;
+
+	(void)state;
+	wf_fds_init(&fds);
+	foreign_fd = eventfd(1, EFD_CLOEXEC);
+	foreign_ret = -FI_ENODATA;
+	assert_int_equal(wf_lower_wait_add(&wait, &cq.fid, &fds), -FI_ENODATA);
+	assert_int_equal(fds.count, 0);
+	foreign_ret = 0;
+	/* Twice: it is added once. */
+	assert_int_equal(wf_lower_wait_add(&wait, &cq.fid, &fds), 0);
+	assert_int_equal(wf_lower_wait_add(&wait, &cq.fid, &fds), 0);
+	assert_int_equal(fds.count, 1);
+	assert_int_equal(epoll_wait(wf_fds_open(&fds), &event, 1, 0), 1);
+	assert_int_equal(event.data.fd, foreign_fd);
+	wf_lower_wait_del(&wait);
+	assert_int_equal(fds.count, 0);
+	wf_lower_wait_del(&wait);
+	assert_int_equal(close(foreign_fd), 0);
+	wf_fds_done(&fds);
+}
+
 static void test_domain_info(void **state)
 {
 	struct domain_fixture *f = *state;
@@ -494,6 +534,7 @@ int main(void)
 		DOMAIN_TEST(test_foreign_progress),
 		DOMAIN_TEST(test_builtin),
 		DOMAIN_TEST(test_builtin_progress),
+		DOMAIN_TEST(test_foreign_wait),
 		DOMAIN_TEST(test_domain_info),
 		DOMAIN_TEST(test_endpoint_info),
 		DOMAIN_TEST(test_query_atomic),

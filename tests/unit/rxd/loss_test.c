@@ -300,6 +300,62 @@ static void a_full_queue_below(void **state)
 	hand_done(&h);
 }
 
+/* The provider below takes packets together: so many are collected, then it takes all of
+ * them but @batch_left. */
+enum { BATCH = 3 };
+
+static size_t batch_count, batch_left;
+
+static ssize_t batch_send(
+	struct rxd_flow *flow, struct rxd_xfer *xfer, uint64_t k, struct rxd_base base)
+{
+	if (batch_count == BATCH)
+		return -FI_ENOSPC;
+	batch_count++;
+	return hand_send(flow, xfer, k, base);
+}
+
+static size_t batch_flush(struct rxd_flow *flow)
+{
+	hand_log(hand_of(flow), "flush%zu", batch_count);
+	batch_count = 0;
+	return batch_left;
+}
+
+/* A packet that did not fit starts the next batch; where the provider below has not
+ * taken the last one it is not sent, but by the next run. */
+static void a_full_batch(void **state)
+{
+	struct rxd_flow_ops ops = hand_ops;
+	struct hand h;
+
+	(void)state;
+	ops.send = batch_send;
+	ops.flush = batch_flush;
+	hand_init(&h);
+	h.config.ops = &ops;
+	batch_count = batch_left = 0;
+	hand_start(&h, 4);
+	hand_run(&h);
+	hand_expect(&h, "rts");
+	hand_give_cts(&h, hand_cts(&h, true));
+	hand_run(&h);
+	hand_expect(&h, "0 1 2 flush3 3 flush1");
+	hand_ack(&h, 4, 0);
+	hand_expect(&h, "done0");
+	batch_left = 2;
+	hand_start(&h, 5);
+	hand_expect(&h, "4 5 6 flush3");
+	assert_int_equal(rxd_flow_deadline(&h.flow), 0);
+	assert_int_equal(h.flow.out.board.next, 7);
+	batch_left = 0;
+	hand_run(&h);
+	hand_expect(&h, "5! 6! 7 flush3 8 flush1 ack0");
+	hand_ack(&h, 9, 0);
+	hand_expect(&h, "done1");
+	hand_done(&h);
+}
+
 /* A transfer can be cancelled before its first packet. */
 static void a_cancel(void **state)
 {
@@ -499,6 +555,7 @@ int main(void)
 		cmocka_unit_test(numbers_beyond_32_bits),
 		cmocka_unit_test(a_refused_transfer),
 		cmocka_unit_test(a_full_queue_below),
+		cmocka_unit_test(a_full_batch),
 		cmocka_unit_test(a_cancel),
 		cmocka_unit_test(the_next_round_of_losses),
 		cmocka_unit_test(losses_after_timeouts),

@@ -54,6 +54,28 @@ static void there_is_no_connection_below(void **state)
 	assert_int_equal(local_of(far)->out, TCP_OUT_SOCKET);
 }
 
+/* A connection below that is not accepted for half a minute is given up. */
+static void the_connection_below_takes_too_long(void **state)
+{
+	const uint64_t second_ns = 1000000000;
+	struct far *far = *state;
+	struct tcp_local *local = far->pair.conn->local;
+
+	below.reach_ret = -FI_EAGAIN;
+	prove(far);
+	let_pass(far, 4);
+	assert_int_equal(local->out, TCP_OUT_WAITS);
+	assert_true(local->reach_ns != 0);
+	/* The time is what has passed since the first attempt. */
+	local->reach_ns -= 25 * second_ns;
+	pair_progress(&far->pair);
+	assert_int_equal(local->out, TCP_OUT_WAITS);
+	local->reach_ns -= 5 * second_ns;
+	pair_progress(&far->pair);
+	assert_int_equal(local->out, TCP_OUT_SOCKET);
+	expect_no_marker(far);
+}
+
 static void the_endpoint_below_is_full(void **state)
 {
 	struct far *far = *state;
@@ -459,6 +481,7 @@ int main(void)
 		PROVEN_TEST(an_idle_direction_switches),
 		BELOW_TEST(the_marker_waits_for_the_connection_below),
 		BELOW_TEST(there_is_no_connection_below),
+		BELOW_TEST(the_connection_below_takes_too_long),
 		PROVEN_TEST(the_endpoint_below_is_full),
 		PROVEN_TEST(messages_before_the_answer_go_by_the_connection),
 		PROVEN_TEST(a_marker_goes_behind_a_message),

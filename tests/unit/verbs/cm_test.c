@@ -214,6 +214,31 @@ static void a_failed_request_ends_the_connection(void **state)
 	wf_list_remove(&cm.link);
 }
 
+/* A thread that sleeps in fi_eq_sread hears of it, and of a second failure of the same
+ * endpoint nothing. */
+static void a_failed_request_wakes(void **state)
+{
+	struct fi_eq_attr attr = { .wait_obj = FI_WAIT_FD };
+	struct fid_eq *slept;
+	struct wf_wait *wait;
+	uint64_t ticket;
+
+	(void)state;
+	connect_all();
+	assert_int_equal(wf_eq_open(&fabric.fid, &attr, &slept, NULL), 0);
+	atomic_store(&ep->ep.eq, wf_eq_of(slept));
+	wait = &wf_eq_of(slept)->wait;
+	ticket = wf_wait_arm(wait);
+	assert_int_equal(wf_wait_sleep(wait, ticket, 0), -FI_EAGAIN);
+	verbs_cm_lost(ep);
+	assert_int_equal(wf_wait_sleep(wait, ticket, 0), 0);
+	ticket = wf_wait_arm(wait);
+	verbs_cm_lost(ep);
+	assert_int_equal(wf_wait_sleep(wait, ticket, 0), -FI_EAGAIN);
+	atomic_store(&ep->ep.eq, wf_eq_of(eq));
+	assert_int_equal(fi_close(&slept->fid), 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -231,6 +256,7 @@ int main(void)
 		TEST(a_removed_device_ends_the_connection),
 		TEST(a_broken_queue_pair_ends_the_connection),
 		TEST(a_failed_request_ends_the_connection),
+		TEST(a_failed_request_wakes),
 	};
 
 	return cmocka_run_group_tests_name("verbs_cm", tests, NULL, NULL);

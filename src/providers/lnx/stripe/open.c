@@ -376,10 +376,8 @@ void lnx_stripe_close(struct lnx_ep *ep)
 	lnx_stripe_free_in(s);
 	wf_ep_srx_unlock(&ep->wf);
 	lnx_stripe_free_out(s);
-	if (s->timer_fd >= 0) {
-		wf_fds_del(&ep->fds, s->timer_fd);
+	if (s->timer_fd >= 0)
 		(void)wf_sys_close(s->timer_fd);
-	}
 	wf_pool_done(&s->chunks);
 	wf_pool_done(&s->controls);
 	wf_lock_done(&s->lock);

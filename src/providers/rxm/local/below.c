@@ -45,7 +45,5 @@ void rxm_local_open(struct rxm_ep *ep)
 
 void rxm_local_close(struct rxm_ep *ep)
 {
-	if (ep->below && ep->below->sleeps)
-		wf_fds_del(&ep->fds, wf_local_fd(ep->below));
 	wf_local_close(&ep->below);
 }
