@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#ifndef WF_TESTS_BARE_FABRIC_H
-#define WF_TESTS_BARE_FABRIC_H
+#ifndef TESTS_BARE_FABRIC_H
+#define TESTS_BARE_FABRIC_H
 
 /* A fabric that can only be closed, for tests that are provider modules. */
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#ifndef WF_TESTS_HEX_H
-#define WF_TESTS_HEX_H
+#ifndef TESTS_HEX_H
+#define TESTS_HEX_H
 
 /* The bytes of a protocol, as tests write them. */
 #include <setjmp.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#ifndef WF_TESTS_LIBRARY_H
-#define WF_TESTS_LIBRARY_H
+#ifndef TESTS_LIBRARY_H
+#define TESTS_LIBRARY_H
 
 /*
  * A libfabric that is loaded by its path, so that one program runs on this library or

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#ifndef WF_TESTS_LOG_LINES_H
-#define WF_TESTS_LOG_LINES_H
+#ifndef TESTS_LOG_LINES_H
+#define TESTS_LOG_LINES_H
 
 #include <pthread.h>
 #include <stdbool.h>

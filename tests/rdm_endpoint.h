@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#ifndef WF_TESTS_RDM_ENDPOINT_H
-#define WF_TESTS_RDM_ENDPOINT_H
+#ifndef TESTS_RDM_ENDPOINT_H
+#define TESTS_RDM_ENDPOINT_H
 
 /* A reliable datagram endpoint with its own fabric, domain, queue and address vector,
  * for programs that use the public interface only. */

@@ -1,10 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""static_names.py: check the names of static functions of the library and of the tools.
+"""static_names.py: check the names of static functions of the library and of the tools, and
+of include guards.
 
 A backtrace, a profile or a crash report shows a name and no file. So the name of a static
 function begins with its subject: with a word of its file's name or of a folder above it
-(bulk_take in bulk.c). No name stands in more than two files.
+(bulk_take in bulk.c). No name stands in more than two files. An include guard is the path
+(WF_MATCH_TABLE_H of src/match/table.h).
 """
 import collections
 import os
@@ -41,8 +43,28 @@ def sources():
                     yield os.path.relpath(os.path.join(root, name), top)
 
 
+def guard_of(path):
+    """The include guard of the header @path."""
+    return re.sub(r"[^A-Z0-9]", "_", re.sub(r"^src/(providers/)?", "WF_", path).upper())
+
+
+def guards():
+    """What is wrong with the guards of headers but those of the interface."""
+    for folder in ("src", "tools", "tests", "bench", "examples"):
+        for root, _, files in os.walk(os.path.join(top, folder)):
+            for name in sorted(files):
+                path = os.path.relpath(os.path.join(root, name), top)
+                if not name.endswith(".h"):
+                    continue
+                with open(os.path.join(top, path), encoding="utf-8") as f:
+                    text = f.read()
+                guard = guard_of(path)
+                if "#ifndef %s\n#define %s\n" % (guard, guard) not in text:
+                    yield "%s: its guard is not %s" % (path, guard)
+
+
 def main():
-    problems = []
+    problems = list(guards())
     where = collections.defaultdict(set)
     for path in sources():
         with open(os.path.join(top, path), encoding="utf-8") as f:

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#ifndef WF_TESTS_UNHEARD_PORT_H
-#define WF_TESTS_UNHEARD_PORT_H
+#ifndef TESTS_UNHEARD_PORT_H
+#define TESTS_UNHEARD_PORT_H
 
 #include <arpa/inet.h>
 #include <netinet/in.h>

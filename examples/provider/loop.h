@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#ifndef LOOP_H
-#define LOOP_H
+#ifndef EXAMPLES_PROVIDER_LOOP_H
+#define EXAMPLES_PROVIDER_LOOP_H
 
 #include <pthread.h>
 

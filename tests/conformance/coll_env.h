@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#ifndef COLL_ENV_H
-#define COLL_ENV_H
+#ifndef TESTS_CONFORMANCE_COLL_ENV_H
+#define TESTS_CONFORMANCE_COLL_ENV_H
 
 #include <rdma/fi_collective.h>
 

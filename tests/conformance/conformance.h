@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#ifndef CONFORMANCE_H
-#define CONFORMANCE_H
+#ifndef TESTS_CONFORMANCE_CONFORMANCE_H
+#define TESTS_CONFORMANCE_CONFORMANCE_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#ifndef CONFORMANCE_LOCAL_H
-#define CONFORMANCE_LOCAL_H
+#ifndef TESTS_CONFORMANCE_LOCAL_H
+#define TESTS_CONFORMANCE_LOCAL_H
 
 /* Declarations that the files local*.c share; see local.c. */
 #include <pthread.h>

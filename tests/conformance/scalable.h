@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#ifndef SCALABLE_H
-#define SCALABLE_H
+#ifndef TESTS_CONFORMANCE_SCALABLE_H
+#define TESTS_CONFORMANCE_SCALABLE_H
 
 #include "suites.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#ifndef SUITES_H
-#define SUITES_H
+#ifndef TESTS_CONFORMANCE_SUITES_H
+#define TESTS_CONFORMANCE_SUITES_H
 
 #include "conformance.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#ifndef FAULT_CONFINE_H
-#define FAULT_CONFINE_H
+#ifndef TESTS_FAULT_CONFINE_H
+#define TESTS_FAULT_CONFINE_H
 
 #include <stdbool.h>
 

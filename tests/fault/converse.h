@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#ifndef FAULT_CONVERSE_H
-#define FAULT_CONVERSE_H
+#ifndef TESTS_FAULT_CONVERSE_H
+#define TESTS_FAULT_CONVERSE_H
 
 #include "fault.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#ifndef FAULT_H
-#define FAULT_H
+#ifndef TESTS_FAULT_FAULT_H
+#define TESTS_FAULT_FAULT_H
 
 #include <errno.h>
 #include <signal.h>

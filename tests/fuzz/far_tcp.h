@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#ifndef WF_TESTS_FUZZ_FAR_TCP_H
-#define WF_TESTS_FUZZ_FAR_TCP_H
+#ifndef TESTS_FUZZ_FAR_TCP_H
+#define TESTS_FUZZ_FAR_TCP_H
 
 #include <netinet/in.h>
 

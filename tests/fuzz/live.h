@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#ifndef WF_TESTS_FUZZ_LIVE_H
-#define WF_TESTS_FUZZ_LIVE_H
+#ifndef TESTS_FUZZ_LIVE_H
+#define TESTS_FUZZ_LIVE_H
 
 #include <stdbool.h>
 #include <stddef.h>

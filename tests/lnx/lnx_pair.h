@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#ifndef WF_TESTS_LNX_PAIR_H
-#define WF_TESTS_LNX_PAIR_H
+#ifndef TESTS_LNX_LNX_PAIR_H
+#define TESTS_LNX_LNX_PAIR_H
 
 /* Endpoints of lnx through the public interface, and messages between two of them. */
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#ifndef ATOMIC_MODEL_H
-#define ATOMIC_MODEL_H
+#ifndef TESTS_MODEL_ATOMIC_MODEL_H
+#define TESTS_MODEL_ATOMIC_MODEL_H
 
 #include <stdbool.h>
 #include <stddef.h>

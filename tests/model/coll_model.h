@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#ifndef COLL_MODEL_H
-#define COLL_MODEL_H
+#ifndef TESTS_MODEL_COLL_MODEL_H
+#define TESTS_MODEL_COLL_MODEL_H
 
 #include <rdma/fi_collective.h>
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#ifndef COLL_START_H
-#define COLL_START_H
+#ifndef TESTS_MODEL_COLL_START_H
+#define TESTS_MODEL_COLL_START_H
 
 #include <rdma/fi_errno.h>
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#ifndef MPI_CHECK_H
-#define MPI_CHECK_H
+#ifndef TESTS_MPI_CHECK_H
+#define TESTS_MPI_CHECK_H
 
 #include <mpi.h>
 #include <stdio.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#ifndef PARAMS_COPIES_H
-#define PARAMS_COPIES_H
+#ifndef TESTS_PARAMS_COPIES_H
+#define TESTS_PARAMS_COPIES_H
 
 /* Copies between processes that the library makes by the kernel, counted in one
  * process. The program's functions come before those of the C library. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#ifndef PARAMS_EFFECT_H
-#define PARAMS_EFFECT_H
+#ifndef TESTS_PARAMS_EFFECT_H
+#define TESTS_PARAMS_EFFECT_H
 
 /*
  * A parameter with two values, and what is seen with each. The library reads parameters

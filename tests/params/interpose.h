@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#ifndef PARAMS_INTERPOSE_H
-#define PARAMS_INTERPOSE_H
+#ifndef TESTS_PARAMS_INTERPOSE_H
+#define TESTS_PARAMS_INTERPOSE_H
 
 /* Calls that the library makes, counted in one process. The program's
  * functions come before those of the C library. */

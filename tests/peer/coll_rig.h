@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#ifndef WF_TESTS_PEER_COLL_RIG_H
-#define WF_TESTS_PEER_COLL_RIG_H
+#ifndef TESTS_PEER_COLL_RIG_H
+#define TESTS_PEER_COLL_RIG_H
 
 #include <rdma/fi_collective.h>
 #include <rdma/providers/fi_peer_coll.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#ifndef WF_TESTS_PEER_LAYOUT_H
-#define WF_TESTS_PEER_LAYOUT_H
+#ifndef TESTS_PEER_LAYOUT_H
+#define TESTS_PEER_LAYOUT_H
 
 /*
  * The layout of receive contexts for the test peer: the current one or, with LAYOUT,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#ifndef WF_TESTS_PEER_OWNER_H
-#define WF_TESTS_PEER_OWNER_H
+#ifndef TESTS_PEER_OWNER_H
+#define TESTS_PEER_OWNER_H
 
 #include <pthread.h>
 #include <stdatomic.h>

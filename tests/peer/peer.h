@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#ifndef WF_TESTS_PEER_PEER_H
-#define WF_TESTS_PEER_PEER_H
+#ifndef TESTS_PEER_PEER_H
+#define TESTS_PEER_PEER_H
 
 #include <rdma/fabric.h>
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#ifndef TEST_PERSONA_H
-#define TEST_PERSONA_H
+#ifndef TESTS_PERSONAS_PERSONA_H
+#define TESTS_PERSONAS_PERSONA_H
 
 #include <stdarg.h>
 #include <stdbool.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#ifndef RXD_RAW_H
-#define RXD_RAW_H
+#ifndef TESTS_RXD_RAW_H
+#define TESTS_RXD_RAW_H
 
 /* Peers of an endpoint of udp;ofi_rxd that are plain sockets, and speak the packets of
  * other libraries (docs/rxd-wire.md). */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#ifndef RXM_ENV_H
-#define RXM_ENV_H
+#ifndef TESTS_RXM_ENV_H
+#define TESTS_RXM_ENV_H
 
 /* An endpoint of tcp;ofi_rxm on the loopback interface. */
 #include "../loopback.h"

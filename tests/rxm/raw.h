@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#ifndef RXM_RAW_H
-#define RXM_RAW_H
+#ifndef TESTS_RXM_RAW_H
+#define TESTS_RXM_RAW_H
 
 /* Peers of an endpoint of tcp;ofi_rxm that are plain sockets. */
 #include <errno.h>

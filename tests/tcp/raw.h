@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#ifndef WF_TESTS_TCP_RAW_H
-#define WF_TESTS_TCP_RAW_H
+#ifndef TESTS_TCP_RAW_H
+#define TESTS_TCP_RAW_H
 
 /*
  * An endpoint of the tcp provider, opened through the public interface, and peers of it

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#ifndef WF_TESTS_TCP_RAW_FAR_H
-#define WF_TESTS_TCP_RAW_FAR_H
+#ifndef TESTS_TCP_RAW_FAR_H
+#define TESTS_TCP_RAW_FAR_H
 
 /* Peers that an FI_EP_RDM endpoint connects to; each is a listening socket. */
 

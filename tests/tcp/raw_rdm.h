@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#ifndef WF_TESTS_TCP_RAW_RDM_H
-#define WF_TESTS_TCP_RAW_RDM_H
+#ifndef TESTS_TCP_RAW_RDM_H
+#define TESTS_TCP_RAW_RDM_H
 
 /* An FI_EP_RDM endpoint, and sockets that connected to it. */
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#ifndef WF_TESTS_UDP_FIXTURE_H
-#define WF_TESTS_UDP_FIXTURE_H
+#ifndef TESTS_UDP_UDP_FIXTURE_H
+#define TESTS_UDP_UDP_FIXTURE_H
 
 /* Endpoints of udp in one process on a loopback address, opened through the public
  * interface. */

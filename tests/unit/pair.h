@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#ifndef WF_TESTS_UNIT_PAIR_H
-#define WF_TESTS_UNIT_PAIR_H
+#ifndef TESTS_UNIT_PAIR_H
+#define TESTS_UNIT_PAIR_H
 
 /* Definitions that the fixtures of an endpoint and a peer played by the test have in
  * common for all transports. See conn_fixture.h in the folders of the providers. */

@@ -3,8 +3,8 @@
  * Included by a fixture after its struct pair, pair_open, pair_connect and pair_close,
  * and after PAIR_POLLS.
  */
-#ifndef WF_TESTS_UNIT_PAIR_CASES_H
-#define WF_TESTS_UNIT_PAIR_CASES_H
+#ifndef TESTS_UNIT_PAIR_CASES_H
+#define TESTS_UNIT_PAIR_CASES_H
 
 static inline int pair_setup(void **state)
 {

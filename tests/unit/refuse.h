@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#ifndef WF_TESTS_UNIT_REFUSE_H
-#define WF_TESTS_UNIT_REFUSE_H
+#ifndef TESTS_UNIT_REFUSE_H
+#define TESTS_UNIT_REFUSE_H
 
 /*
  * Calls of the C library that fail when a test says so. A test that includes this is

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#ifndef SAMPLER_OPTIONS_H
-#define SAMPLER_OPTIONS_H
+#ifndef TOOLS_MON_SAMPLER_OPTIONS_H
+#define TOOLS_MON_SAMPLER_OPTIONS_H
 
 #include <stdbool.h>
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#ifndef SAMPLER_PRINT_H
-#define SAMPLER_PRINT_H
+#ifndef TOOLS_MON_SAMPLER_PRINT_H
+#define TOOLS_MON_SAMPLER_PRINT_H
 
 #include <stdio.h>
 

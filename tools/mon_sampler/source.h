@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#ifndef SAMPLER_SOURCE_H
-#define SAMPLER_SOURCE_H
+#ifndef TOOLS_MON_SAMPLER_SOURCE_H
+#define TOOLS_MON_SAMPLER_SOURCE_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#ifndef SAMPLER_TARGETS_H
-#define SAMPLER_TARGETS_H
+#ifndef TOOLS_MON_SAMPLER_TARGETS_H
+#define TOOLS_MON_SAMPLER_TARGETS_H
 
 #include <stdbool.h>
 #include <stdint.h>

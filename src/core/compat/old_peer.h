@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#ifndef WF_CORE_OLD_PEER_H
-#define WF_CORE_OLD_PEER_H
+#ifndef WF_CORE_COMPAT_OLD_PEER_H
+#define WF_CORE_COMPAT_OLD_PEER_H
 
 #include <stdbool.h>
 #include <rdma/fi_domain.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#ifndef WF_CORE_LOG_H
-#define WF_CORE_LOG_H
+#ifndef WF_CORE_LOG_LOG_H
+#define WF_CORE_LOG_LOG_H
 
 #include <stdbool.h>
 #include <rdma/fi_ext.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#ifndef WF_CORE_CONF_H
-#define WF_CORE_CONF_H
+#ifndef WF_CORE_PARAMS_CONF_H
+#define WF_CORE_PARAMS_CONF_H
 
 #include <stdbool.h>
 #include <stddef.h>

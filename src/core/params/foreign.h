@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#ifndef WF_CORE_PARAM_FOREIGN_H
-#define WF_CORE_PARAM_FOREIGN_H
+#ifndef WF_CORE_PARAMS_FOREIGN_H
+#define WF_CORE_PARAMS_FOREIGN_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#ifndef WF_CORE_PARAM_H
-#define WF_CORE_PARAM_H
+#ifndef WF_CORE_PARAMS_PARAM_H
+#define WF_CORE_PARAMS_PARAM_H
 
 #include <rdma/fabric.h>
 #include <rdma/providers/fi_prov.h>

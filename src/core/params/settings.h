@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#ifndef WF_CORE_SETTINGS_H
-#define WF_CORE_SETTINGS_H
+#ifndef WF_CORE_PARAMS_SETTINGS_H
+#define WF_CORE_PARAMS_SETTINGS_H
 
 #include <stdbool.h>
 #include <stdint.h>

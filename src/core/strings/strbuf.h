@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#ifndef WF_CORE_STRBUF_H
-#define WF_CORE_STRBUF_H
+#ifndef WF_CORE_STRINGS_STRBUF_H
+#define WF_CORE_STRINGS_STRBUF_H
 
 #include <stdarg.h>
 #include <stdbool.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#ifndef WF_CORE_STRINGS_H
-#define WF_CORE_STRINGS_H
+#ifndef WF_CORE_STRINGS_STRINGS_H
+#define WF_CORE_STRINGS_STRINGS_H
 
 #include <stdbool.h>
 #include <stddef.h>

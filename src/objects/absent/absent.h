@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#ifndef WF_OBJECTS_ABSENT_H
-#define WF_OBJECTS_ABSENT_H
+#ifndef WF_OBJECTS_ABSENT_ABSENT_H
+#define WF_OBJECTS_ABSENT_ABSENT_H
 
 #include <rdma/fabric.h>
 #include <rdma/fi_atomic.h>

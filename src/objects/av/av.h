@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#ifndef WF_OBJECTS_AV_H
-#define WF_OBJECTS_AV_H
+#ifndef WF_OBJECTS_AV_AV_H
+#define WF_OBJECTS_AV_AV_H
 
 #include <stdatomic.h>
 #include <stdbool.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#ifndef WF_OBJECTS_CM_H
-#define WF_OBJECTS_CM_H
+#ifndef WF_OBJECTS_CM_CM_H
+#define WF_OBJECTS_CM_CM_H
 
 #include <stdbool.h>
 #include <rdma/fi_cm.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#ifndef WF_OBJECTS_COLL_H
-#define WF_OBJECTS_COLL_H
+#ifndef WF_OBJECTS_COLL_COLL_H
+#define WF_OBJECTS_COLL_COLL_H
 
 #include <rdma/fi_collective.h>
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#ifndef WF_OBJECTS_CQ_H
-#define WF_OBJECTS_CQ_H
+#ifndef WF_OBJECTS_CQ_CQ_H
+#define WF_OBJECTS_CQ_CQ_H
 
 #include <stdatomic.h>
 #include <rdma/fi_eq.h>

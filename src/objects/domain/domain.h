@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#ifndef WF_OBJECTS_DOMAIN_H
-#define WF_OBJECTS_DOMAIN_H
+#ifndef WF_OBJECTS_DOMAIN_DOMAIN_H
+#define WF_OBJECTS_DOMAIN_DOMAIN_H
 
 #include <stdatomic.h>
 #include <rdma/fi_atomic.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#ifndef WF_OBJECTS_ENDPOINT_H
-#define WF_OBJECTS_ENDPOINT_H
+#ifndef WF_OBJECTS_ENDPOINT_ENDPOINT_H
+#define WF_OBJECTS_ENDPOINT_ENDPOINT_H
 
 #include <pthread.h>
 #include <stdatomic.h>

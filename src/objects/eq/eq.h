@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#ifndef WF_OBJECTS_EQ_H
-#define WF_OBJECTS_EQ_H
+#ifndef WF_OBJECTS_EQ_EQ_H
+#define WF_OBJECTS_EQ_EQ_H
 
 #include <stdatomic.h>
 #include <stdbool.h>

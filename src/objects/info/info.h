@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#ifndef WF_OBJECTS_INFO_H
-#define WF_OBJECTS_INFO_H
+#ifndef WF_OBJECTS_INFO_INFO_H
+#define WF_OBJECTS_INFO_INFO_H
 
 #include <rdma/fabric.h>
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#ifndef TCP_LOCAL_PAGE_H
-#define TCP_LOCAL_PAGE_H
+#ifndef WF_OBJECTS_LOCAL_PAGE_H
+#define WF_OBJECTS_LOCAL_PAGE_H
 
 #include <stdatomic.h>
 #include <stdbool.h>

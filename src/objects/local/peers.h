@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#ifndef TCP_LOCAL_BELOW_PEERS_H
-#define TCP_LOCAL_BELOW_PEERS_H
+#ifndef WF_OBJECTS_LOCAL_PEERS_H
+#define WF_OBJECTS_LOCAL_PEERS_H
 
 #include "objects/av/av.h"
 #include "objects/cq/cq.h"

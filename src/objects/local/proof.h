@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#ifndef TCP_LOCAL_PROOF_H
-#define TCP_LOCAL_PROOF_H
+#ifndef WF_OBJECTS_LOCAL_PROOF_H
+#define WF_OBJECTS_LOCAL_PROOF_H
 
 #include <stdint.h>
 

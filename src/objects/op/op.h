@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#ifndef WF_OBJECTS_OP_H
-#define WF_OBJECTS_OP_H
+#ifndef WF_OBJECTS_OP_OP_H
+#define WF_OBJECTS_OP_OP_H
 
 #include <stdbool.h>
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#ifndef WF_OBJECTS_WAIT_H
-#define WF_OBJECTS_WAIT_H
+#ifndef WF_OBJECTS_WAIT_WAIT_H
+#define WF_OBJECTS_WAIT_WAIT_H
 
 #include <pthread.h>
 #include <stdatomic.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#ifndef WF_PROVIDERS_COLL_ARGS_H
-#define WF_PROVIDERS_COLL_ARGS_H
+#ifndef WF_COLL_ARGS_H
+#define WF_COLL_ARGS_H
 
 #include <stddef.h>
 #include <stdint.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#ifndef WF_PROVIDERS_COLL_CALLS_H
-#define WF_PROVIDERS_COLL_CALLS_H
+#ifndef WF_COLL_CALLS_H
+#define WF_COLL_CALLS_H
 
 #include "providers/coll/coll.h"
 #include "providers/coll/vector.h"

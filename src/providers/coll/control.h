@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#ifndef WF_PROVIDERS_COLL_CONTROL_H
-#define WF_PROVIDERS_COLL_CONTROL_H
+#ifndef WF_COLL_CONTROL_H
+#define WF_COLL_CONTROL_H
 
 #include "providers/coll/group.h"
 

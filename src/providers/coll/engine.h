@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#ifndef WF_PROVIDERS_COLL_ENGINE_H
-#define WF_PROVIDERS_COLL_ENGINE_H
+#ifndef WF_COLL_ENGINE_H
+#define WF_COLL_ENGINE_H
 
 #include "providers/coll/args.h"
 #include "providers/coll/calls.h"

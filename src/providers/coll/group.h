@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#ifndef WF_PROVIDERS_COLL_GROUP_H
-#define WF_PROVIDERS_COLL_GROUP_H
+#ifndef WF_COLL_GROUP_H
+#define WF_COLL_GROUP_H
 
 #include "providers/coll/coll.h"
 #include "providers/coll/node/node.h"

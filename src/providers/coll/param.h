@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#ifndef WF_PROVIDERS_COLL_PARAM_H
-#define WF_PROVIDERS_COLL_PARAM_H
+#ifndef WF_COLL_PARAM_H
+#define WF_COLL_PARAM_H
 
 #include <stddef.h>
 #include <rdma/fi_collective.h>

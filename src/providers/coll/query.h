@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#ifndef WF_PROVIDERS_COLL_QUERY_H
-#define WF_PROVIDERS_COLL_QUERY_H
+#ifndef WF_COLL_QUERY_H
+#define WF_COLL_QUERY_H
 
 #include <rdma/fi_collective.h>
 

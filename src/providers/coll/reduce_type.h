@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#ifndef WF_PROVIDERS_COLL_REDUCE_TYPE_H
-#define WF_PROVIDERS_COLL_REDUCE_TYPE_H
+#ifndef WF_COLL_REDUCE_TYPE_H
+#define WF_COLL_REDUCE_TYPE_H
 
 #include <stdint.h>
 

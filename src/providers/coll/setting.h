@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#ifndef WF_PROVIDERS_COLL_SETTING_H
-#define WF_PROVIDERS_COLL_SETTING_H
+#ifndef WF_COLL_SETTING_H
+#define WF_COLL_SETTING_H
 
 #include <stddef.h>
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#ifndef WF_PROVIDERS_COLL_VECTOR_H
-#define WF_PROVIDERS_COLL_VECTOR_H
+#ifndef WF_COLL_VECTOR_H
+#define WF_COLL_VECTOR_H
 
 #include <stddef.h>
 #include <rdma/fi_domain.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#ifndef MON_COUNT_H
-#define MON_COUNT_H
+#ifndef WF_HOOK_MONITOR_COUNT_H
+#define WF_HOOK_MONITOR_COUNT_H
 
 #include <stdatomic.h>
 #include <stddef.h>

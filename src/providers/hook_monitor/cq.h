@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#ifndef MON_CQ_H
-#define MON_CQ_H
+#ifndef WF_HOOK_MONITOR_CQ_H
+#define WF_HOOK_MONITOR_CQ_H
 
 #include <rdma/fi_eq.h>
 

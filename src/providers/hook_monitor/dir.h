@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#ifndef MON_DIR_H
-#define MON_DIR_H
+#ifndef WF_HOOK_MONITOR_DIR_H
+#define WF_HOOK_MONITOR_DIR_H
 
 /* The directory <basepath>/<user id>/<host name>, and the name of a file in it. */
 struct mon_path {

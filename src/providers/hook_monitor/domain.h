@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#ifndef MON_DOMAIN_H
-#define MON_DOMAIN_H
+#ifndef WF_HOOK_MONITOR_DOMAIN_H
+#define WF_HOOK_MONITOR_DOMAIN_H
 
 #include <pthread.h>
 #include <rdma/fi_domain.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#ifndef MON_ENDPOINT_H
-#define MON_ENDPOINT_H
+#ifndef WF_HOOK_MONITOR_ENDPOINT_H
+#define WF_HOOK_MONITOR_ENDPOINT_H
 
 #include <rdma/fi_endpoint.h>
 #include <rdma/fi_rma.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#ifndef MON_FILE_H
-#define MON_FILE_H
+#ifndef WF_HOOK_MONITOR_FILE_H
+#define WF_HOOK_MONITOR_FILE_H
 
 #include <pthread.h>
 #include <rdma/fabric.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#ifndef MON_FORMAT_H
-#define MON_FORMAT_H
+#ifndef WF_HOOK_MONITOR_FORMAT_H
+#define WF_HOOK_MONITOR_FORMAT_H
 
 #include <stdint.h>
 

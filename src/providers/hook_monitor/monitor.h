@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#ifndef MON_MONITOR_H
-#define MON_MONITOR_H
+#ifndef WF_HOOK_MONITOR_MONITOR_H
+#define WF_HOOK_MONITOR_MONITOR_H
 
 #include <rdma/fabric.h>
 #include <rdma/providers/fi_prov.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#ifndef MON_PARAM_H
-#define MON_PARAM_H
+#ifndef WF_HOOK_MONITOR_PARAM_H
+#define WF_HOOK_MONITOR_PARAM_H
 
 #include <stdbool.h>
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#ifndef MON_TABLES_H
-#define MON_TABLES_H
+#ifndef WF_HOOK_MONITOR_TABLES_H
+#define WF_HOOK_MONITOR_TABLES_H
 
 #include "sys/copy_ops.h"
 

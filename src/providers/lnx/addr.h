@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#ifndef LNX_ADDR_H
-#define LNX_ADDR_H
+#ifndef WF_LNX_ADDR_H
+#define WF_LNX_ADDR_H
 
 #include "providers/lnx/links.h"
 

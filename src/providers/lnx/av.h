@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#ifndef LNX_AV_H
-#define LNX_AV_H
+#ifndef WF_LNX_AV_H
+#define WF_LNX_AV_H
 
 #include <stdatomic.h>
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#ifndef LNX_DEFERRED_H
-#define LNX_DEFERRED_H
+#ifndef WF_LNX_DEFERRED_H
+#define WF_LNX_DEFERRED_H
 
 #include "providers/lnx/endpoint.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#ifndef LNX_DOMAIN_H
-#define LNX_DOMAIN_H
+#ifndef WF_LNX_DOMAIN_H
+#define WF_LNX_DOMAIN_H
 
 #include <pthread.h>
 #include <stdatomic.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#ifndef LNX_ENDPOINT_H
-#define LNX_ENDPOINT_H
+#ifndef WF_LNX_ENDPOINT_H
+#define WF_LNX_ENDPOINT_H
 
 #include "objects/endpoint/endpoint.h"
 #include "providers/lnx/av.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#ifndef LNX_FAILOVER_H
-#define LNX_FAILOVER_H
+#ifndef WF_LNX_FAILOVER_H
+#define WF_LNX_FAILOVER_H
 
 #include "providers/lnx/endpoint.h"
 

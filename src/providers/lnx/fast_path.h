@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#ifndef LNX_FAST_PATH_H
-#define LNX_FAST_PATH_H
+#ifndef WF_LNX_FAST_PATH_H
+#define WF_LNX_FAST_PATH_H
 
 #include "providers/lnx/endpoint.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#ifndef LNX_HEX_H
-#define LNX_HEX_H
+#ifndef WF_LNX_HEX_H
+#define WF_LNX_HEX_H
 
 #include "providers/lnx/addr.h"
 

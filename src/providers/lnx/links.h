@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#ifndef LNX_LINKS_H
-#define LNX_LINKS_H
+#ifndef WF_LNX_LINKS_H
+#define WF_LNX_LINKS_H
 
 #include <stdbool.h>
 #include <rdma/fabric.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#ifndef LNX_H
-#define LNX_H
+#ifndef WF_LNX_LNX_H
+#define WF_LNX_LNX_H
 
 #include <rdma/providers/fi_log.h>
 

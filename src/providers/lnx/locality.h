@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#ifndef LNX_LOCALITY_H
-#define LNX_LOCALITY_H
+#ifndef WF_LNX_LOCALITY_H
+#define WF_LNX_LOCALITY_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#ifndef LNX_MEMBERS_H
-#define LNX_MEMBERS_H
+#ifndef WF_LNX_MEMBERS_H
+#define WF_LNX_MEMBERS_H
 
 #include "providers/lnx/links.h"
 #include "providers/lnx/spec.h"

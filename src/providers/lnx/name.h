@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#ifndef LNX_NAME_H
-#define LNX_NAME_H
+#ifndef WF_LNX_NAME_H
+#define WF_LNX_NAME_H
 
 #include <stdbool.h>
 #include <stdint.h>

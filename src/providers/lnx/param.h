@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#ifndef LNX_PARAM_H
-#define LNX_PARAM_H
+#ifndef WF_LNX_PARAM_H
+#define WF_LNX_PARAM_H
 
 #include <stdbool.h>
 #include <stddef.h>

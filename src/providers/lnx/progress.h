@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#ifndef LNX_PROGRESS_H
-#define LNX_PROGRESS_H
+#ifndef WF_LNX_PROGRESS_H
+#define WF_LNX_PROGRESS_H
 
 #include "providers/lnx/endpoint.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#ifndef LNX_RAIL_H
-#define LNX_RAIL_H
+#ifndef WF_LNX_RAIL_H
+#define WF_LNX_RAIL_H
 
 #include <stdatomic.h>
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#ifndef LNX_RECORD_H
-#define LNX_RECORD_H
+#ifndef WF_LNX_RECORD_H
+#define WF_LNX_RECORD_H
 
 #include "providers/lnx/endpoint.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#ifndef LNX_RESOLVE_H
-#define LNX_RESOLVE_H
+#ifndef WF_LNX_RESOLVE_H
+#define WF_LNX_RESOLVE_H
 
 #include "providers/lnx/links.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#ifndef LNX_SOURCES_H
-#define LNX_SOURCES_H
+#ifndef WF_LNX_SOURCES_H
+#define WF_LNX_SOURCES_H
 
 #include "providers/lnx/endpoint.h"
 

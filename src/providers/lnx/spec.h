@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#ifndef LNX_SPEC_H
-#define LNX_SPEC_H
+#ifndef WF_LNX_SPEC_H
+#define WF_LNX_SPEC_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#ifndef LNX_STATS_H
-#define LNX_STATS_H
+#ifndef WF_LNX_STATS_H
+#define WF_LNX_STATS_H
 
 #include "providers/lnx/endpoint.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#ifndef RXD_BELOW_H
-#define RXD_BELOW_H
+#ifndef WF_RXD_BELOW_H
+#define WF_RXD_BELOW_H
 
 #include "providers/rxd/rxd.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#ifndef RXD_DOMAIN_H
-#define RXD_DOMAIN_H
+#ifndef WF_RXD_DOMAIN_H
+#define WF_RXD_DOMAIN_H
 
 #include "objects/domain/domain.h"
 #include "objects/lower/domain.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#ifndef RXD_INDEX_H
-#define RXD_INDEX_H
+#ifndef WF_RXD_INDEX_H
+#define WF_RXD_INDEX_H
 
 #include <stddef.h>
 #include <stdint.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#ifndef RXD_PARAM_H
-#define RXD_PARAM_H
+#ifndef WF_RXD_PARAM_H
+#define WF_RXD_PARAM_H
 
 #include <stddef.h>
 

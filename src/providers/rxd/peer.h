@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#ifndef RXD_PEER_H
-#define RXD_PEER_H
+#ifndef WF_RXD_PEER_H
+#define WF_RXD_PEER_H
 
 #include "providers/rxd/below.h"
 

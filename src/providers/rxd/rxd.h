@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#ifndef RXD_H
-#define RXD_H
+#ifndef WF_RXD_RXD_H
+#define WF_RXD_RXD_H
 
 #include <rdma/providers/fi_log.h>
 

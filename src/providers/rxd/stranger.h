@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#ifndef RXD_STRANGER_H
-#define RXD_STRANGER_H
+#ifndef WF_RXD_STRANGER_H
+#define WF_RXD_STRANGER_H
 
 #include "providers/rxd/rxd.h"
 

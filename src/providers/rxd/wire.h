@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#ifndef RXD_WIRE_H
-#define RXD_WIRE_H
+#ifndef WF_RXD_WIRE_H
+#define WF_RXD_WIRE_H
 
 #include <assert.h>
 #include <stdbool.h>

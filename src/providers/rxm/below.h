@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#ifndef RXM_BELOW_H
-#define RXM_BELOW_H
+#ifndef WF_RXM_BELOW_H
+#define WF_RXM_BELOW_H
 
 #include "providers/rxm/rxm.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#ifndef RXM_LOG_H
-#define RXM_LOG_H
+#ifndef WF_RXM_LOG_H
+#define WF_RXM_LOG_H
 
 #include <rdma/providers/fi_log.h>
 #include <rdma/providers/fi_prov.h>

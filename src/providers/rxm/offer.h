@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#ifndef RXM_OFFER_H
-#define RXM_OFFER_H
+#ifndef WF_RXM_OFFER_H
+#define WF_RXM_OFFER_H
 
 #include <stdbool.h>
 #include <rdma/fabric.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#ifndef RXM_PARAM_H
-#define RXM_PARAM_H
+#ifndef WF_RXM_PARAM_H
+#define WF_RXM_PARAM_H
 
 #include <stddef.h>
 

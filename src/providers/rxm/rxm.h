@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#ifndef RXM_H
-#define RXM_H
+#ifndef WF_RXM_RXM_H
+#define WF_RXM_RXM_H
 
 #include "objects/conn/unexp.h"
 #include "objects/conn/watch.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#ifndef SHM_LOG_H
-#define SHM_LOG_H
+#ifndef WF_SHM_LOG_H
+#define WF_SHM_LOG_H
 
 #include <rdma/fabric.h>
 #include <rdma/fi_errno.h>

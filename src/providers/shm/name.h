@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#ifndef SHM_NAME_H
-#define SHM_NAME_H
+#ifndef WF_SHM_NAME_H
+#define WF_SHM_NAME_H
 
 #include <stddef.h>
 #include <stdint.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#ifndef SHM_PARAM_H
-#define SHM_PARAM_H
+#ifndef WF_SHM_PARAM_H
+#define WF_SHM_PARAM_H
 
 #include <stdbool.h>
 #include <stddef.h>

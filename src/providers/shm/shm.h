@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#ifndef SHM_H
-#define SHM_H
+#ifndef WF_SHM_SHM_H
+#define WF_SHM_SHM_H
 
 #include "objects/conn/unexp.h"
 #include "objects/conn/watch.h"

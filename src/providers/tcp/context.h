@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#ifndef TCP_CONTEXT_H
-#define TCP_CONTEXT_H
+#ifndef WF_TCP_CONTEXT_H
+#define WF_TCP_CONTEXT_H
 
 #include "objects/endpoint/scalable/scalable.h"
 #include "providers/tcp/tcp.h"

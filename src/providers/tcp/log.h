@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#ifndef TCP_LOG_H
-#define TCP_LOG_H
+#ifndef WF_TCP_LOG_H
+#define WF_TCP_LOG_H
 
 #include <rdma/fabric.h>
 #include <rdma/fi_errno.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#ifndef TCP_MEMORY_H
-#define TCP_MEMORY_H
+#ifndef WF_TCP_MEMORY_H
+#define WF_TCP_MEMORY_H
 
 #include "objects/endpoint/life/target.h"
 #include "providers/tcp/conn/conn.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#ifndef TCP_NETCONF_H
-#define TCP_NETCONF_H
+#ifndef WF_TCP_NETCONF_H
+#define WF_TCP_NETCONF_H
 
 /* The parameters of sockets and of connecting. */
 struct tcp_netconf {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#ifndef TCP_PARAM_H
-#define TCP_PARAM_H
+#ifndef WF_TCP_PARAM_H
+#define WF_TCP_PARAM_H
 
 #include <stdbool.h>
 #include <stddef.h>

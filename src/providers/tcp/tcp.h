@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#ifndef TCP_H
-#define TCP_H
+#ifndef WF_TCP_TCP_H
+#define WF_TCP_TCP_H
 
 #include <poll.h>
 #include <sys/epoll.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#ifndef UDP_BURST_H
-#define UDP_BURST_H
+#ifndef WF_UDP_BURST_H
+#define WF_UDP_BURST_H
 
 #include "providers/udp/udp.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#ifndef UDP_H
-#define UDP_H
+#ifndef WF_UDP_UDP_H
+#define WF_UDP_UDP_H
 
 #include "objects/endpoint/endpoint.h"
 #include "objects/provider.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#ifndef VERBS_LIB_H
-#define VERBS_LIB_H
+#ifndef WF_VERBS_LIB_H
+#define WF_VERBS_LIB_H
 
 #include <infiniband/verbs.h>
 #include <rdma/rdma_cma.h>

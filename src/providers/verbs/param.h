@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#ifndef VERBS_PARAM_H
-#define VERBS_PARAM_H
+#ifndef WF_VERBS_PARAM_H
+#define WF_VERBS_PARAM_H
 
 #include <stdbool.h>
 #include <stddef.h>

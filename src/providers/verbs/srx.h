@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#ifndef VERBS_SRX_H
-#define VERBS_SRX_H
+#ifndef WF_VERBS_SRX_H
+#define WF_VERBS_SRX_H
 
 #include "objects/endpoint/scalable/srx_ctx.h"
 #include "providers/verbs/verbs.h"

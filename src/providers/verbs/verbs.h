@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#ifndef VERBS_H
-#define VERBS_H
+#ifndef WF_VERBS_VERBS_H
+#define WF_VERBS_VERBS_H
 
 #include <stdatomic.h>
 

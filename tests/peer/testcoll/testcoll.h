@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#ifndef WF_TESTS_PEER_TESTCOLL_H
-#define WF_TESTS_PEER_TESTCOLL_H
+#ifndef TESTS_PEER_TESTCOLL_TESTCOLL_H
+#define TESTS_PEER_TESTCOLL_TESTCOLL_H
 
 #include <pthread.h>
 #include <stdatomic.h>

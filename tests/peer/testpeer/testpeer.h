@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#ifndef WF_TESTS_TESTPEER_H
-#define WF_TESTS_TESTPEER_H
+#ifndef TESTS_PEER_TESTPEER_TESTPEER_H
+#define TESTS_PEER_TESTPEER_TESTPEER_H
 
 #include <pthread.h>
 #include <stdatomic.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#ifndef COLL_EXEC_FIXTURE_H
-#define COLL_EXEC_FIXTURE_H
+#ifndef TESTS_UNIT_COLL_EXEC_FIXTURE_H
+#define TESTS_UNIT_COLL_EXEC_FIXTURE_H
 
 /*
  * A group of an endpoint without an owner and other members: the test takes the

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#ifndef COLL_MEMBERS_H
-#define COLL_MEMBERS_H
+#ifndef TESTS_UNIT_COLL_MEMBERS_H
+#define TESTS_UNIT_COLL_MEMBERS_H
 
 #include "unit.h"
 

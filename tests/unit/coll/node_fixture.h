@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#ifndef COLL_NODE_FIXTURE_H
-#define COLL_NODE_FIXTURE_H
+#ifndef TESTS_UNIT_COLL_NODE_FIXTURE_H
+#define TESTS_UNIT_COLL_NODE_FIXTURE_H
 
 #include "unit.h"
 

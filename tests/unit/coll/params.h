@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#ifndef COLL_UNIT_PARAMS_H
-#define COLL_UNIT_PARAMS_H
+#ifndef TESTS_UNIT_COLL_PARAMS_H
+#define TESTS_UNIT_COLL_PARAMS_H
 
 #include "unit.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#ifndef COLL_UNIT_SIM_H
-#define COLL_UNIT_SIM_H
+#ifndef TESTS_UNIT_COLL_SIM_H
+#define TESTS_UNIT_COLL_SIM_H
 
 #include "../../model/coll_model.h"
 #include "providers/coll/sched/sched.h"

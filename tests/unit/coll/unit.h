@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#ifndef COLL_UNIT_H
-#define COLL_UNIT_H
+#ifndef TESTS_UNIT_COLL_UNIT_H
+#define TESTS_UNIT_COLL_UNIT_H
 
 #include <setjmp.h>
 #include <stdarg.h>

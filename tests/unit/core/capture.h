@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#ifndef WF_TESTS_UNIT_CORE_CAPTURE_H
-#define WF_TESTS_UNIT_CORE_CAPTURE_H
+#ifndef TESTS_UNIT_CORE_CAPTURE_H
+#define TESTS_UNIT_CORE_CAPTURE_H
 
 #include <stdio.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#ifndef TEST_FAKE_H
-#define TEST_FAKE_H
+#ifndef TESTS_UNIT_CORE_FAKE_H
+#define TESTS_UNIT_CORE_FAKE_H
 
 /* Simulated providers and a log for the tests of discovery. */
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#ifndef WF_TESTS_UNIT_CORE_UNIT_H
-#define WF_TESTS_UNIT_CORE_UNIT_H
+#ifndef TESTS_UNIT_CORE_UNIT_H
+#define TESTS_UNIT_CORE_UNIT_H
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#ifndef MON_TESTS_FIXTURE_H
-#define MON_TESTS_FIXTURE_H
+#ifndef TESTS_UNIT_HOOK_MONITOR_FIXTURE_H
+#define TESTS_UNIT_HOOK_MONITOR_FIXTURE_H
 
 #include "played.h"
 

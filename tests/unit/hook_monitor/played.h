@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#ifndef MON_TESTS_PLAYED_H
-#define MON_TESTS_PLAYED_H
+#ifndef TESTS_UNIT_HOOK_MONITOR_PLAYED_H
+#define TESTS_UNIT_HOOK_MONITOR_PLAYED_H
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#ifndef LNX_STRIPE_FIXTURE_H
-#define LNX_STRIPE_FIXTURE_H
+#ifndef TESTS_UNIT_LNX_STRIPE_FIXTURE_H
+#define TESTS_UNIT_LNX_STRIPE_FIXTURE_H
 
 /*
  * Striping of one endpoint without the members below: the test is the private endpoints

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#ifndef LNX_UNIT_H
-#define LNX_UNIT_H
+#ifndef TESTS_UNIT_LNX_UNIT_H
+#define TESTS_UNIT_LNX_UNIT_H
 
 #include <setjmp.h>
 #include <stdarg.h>

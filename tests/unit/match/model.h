@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#ifndef WF_TESTS_MATCH_MODEL_H
-#define WF_TESTS_MATCH_MODEL_H
+#ifndef TESTS_UNIT_MATCH_MODEL_H
+#define TESTS_UNIT_MATCH_MODEL_H
 
 /*
  * Random operations, drawn from a source of numbers (a generator, or a fuzzer's bytes),

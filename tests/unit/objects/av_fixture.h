@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#ifndef WF_TESTS_AV_FIXTURE_H
-#define WF_TESTS_AV_FIXTURE_H
+#ifndef TESTS_UNIT_OBJECTS_AV_FIXTURE_H
+#define TESTS_UNIT_OBJECTS_AV_FIXTURE_H
 
 /*
  * A domain without a provider, and an event queue that records events: all that an

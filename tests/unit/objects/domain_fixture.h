@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#ifndef WF_TESTS_DOMAIN_FIXTURE_H
-#define WF_TESTS_DOMAIN_FIXTURE_H
+#ifndef TESTS_UNIT_OBJECTS_DOMAIN_FIXTURE_H
+#define TESTS_UNIT_OBJECTS_DOMAIN_FIXTURE_H
 
 /* A domain without a provider, for objects that are opened on one. */
 

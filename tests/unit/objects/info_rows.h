@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#ifndef WF_TESTS_UNIT_OBJECTS_INFO_ROWS_H
-#define WF_TESTS_UNIT_OBJECTS_INFO_ROWS_H
+#ifndef TESTS_UNIT_OBJECTS_INFO_ROWS_H
+#define TESTS_UNIT_OBJECTS_INFO_ROWS_H
 
 #include "info_fake.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#ifndef WF_TESTS_LOWER_FAKE_H
-#define WF_TESTS_LOWER_FAKE_H
+#ifndef TESTS_UNIT_OBJECTS_LOWER_FAKE_H
+#define TESTS_UNIT_OBJECTS_LOWER_FAKE_H
 
 /*
  * A simulated provider below, of another library: it uses the public interface only. It

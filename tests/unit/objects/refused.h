@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#ifndef WF_TESTS_REFUSED_H
-#define WF_TESTS_REFUSED_H
+#ifndef TESTS_UNIT_OBJECTS_REFUSED_H
+#define TESTS_UNIT_OBJECTS_REFUSED_H
 
 #include <errno.h>
 #include <stdbool.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#ifndef WF_TESTS_UNIT_OBJECTS_SHORTAGE_H
-#define WF_TESTS_UNIT_OBJECTS_SHORTAGE_H
+#ifndef TESTS_UNIT_OBJECTS_SHORTAGE_H
+#define TESTS_UNIT_OBJECTS_SHORTAGE_H
 
 #include <errno.h>
 #include <pthread.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#ifndef WF_TESTS_SRX_FIXTURE_H
-#define WF_TESTS_SRX_FIXTURE_H
+#ifndef TESTS_UNIT_OBJECTS_SRX_FIXTURE_H
+#define TESTS_UNIT_OBJECTS_SRX_FIXTURE_H
 
 /*
  * Endpoints of a transport that receives for a receive context, and whose messages come

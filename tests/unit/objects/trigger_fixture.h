@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#ifndef WF_TESTS_UNIT_OBJECTS_TRIGGER_FIXTURE_H
-#define WF_TESTS_UNIT_OBJECTS_TRIGGER_FIXTURE_H
+#ifndef TESTS_UNIT_OBJECTS_TRIGGER_FIXTURE_H
+#define TESTS_UNIT_OBJECTS_TRIGGER_FIXTURE_H
 
 #include "endpoint_fixture.h"
 

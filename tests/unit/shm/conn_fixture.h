@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#ifndef WF_TESTS_UNIT_SHM_CONN_FIXTURE_H
-#define WF_TESTS_UNIT_SHM_CONN_FIXTURE_H
+#ifndef TESTS_UNIT_SHM_CONN_FIXTURE_H
+#define TESTS_UNIT_SHM_CONN_FIXTURE_H
 
 /*
  * A connected endpoint of the shm provider without the exchange that connects one: its

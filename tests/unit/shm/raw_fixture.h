@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#ifndef SHM_TESTS_RAW_FIXTURE_H
-#define SHM_TESTS_RAW_FIXTURE_H
+#ifndef TESTS_UNIT_SHM_RAW_FIXTURE_H
+#define TESTS_UNIT_SHM_RAW_FIXTURE_H
 
 #include "unit.h"
 

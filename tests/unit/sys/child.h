@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#ifndef WF_TESTS_UNIT_SYS_CHILD_H
-#define WF_TESTS_UNIT_SYS_CHILD_H
+#ifndef TESTS_UNIT_SYS_CHILD_H
+#define TESTS_UNIT_SYS_CHILD_H
 
 #include <sys/types.h>
 #include <sys/wait.h>

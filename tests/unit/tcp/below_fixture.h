@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#ifndef WF_TESTS_UNIT_TCP_BELOW_FIXTURE_H
-#define WF_TESTS_UNIT_TCP_BELOW_FIXTURE_H
+#ifndef TESTS_UNIT_TCP_BELOW_FIXTURE_H
+#define TESTS_UNIT_TCP_BELOW_FIXTURE_H
 
 /*
  * The endpoint of shm below an endpoint of tcp: two of them in one process, without the

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#ifndef WF_TESTS_UNIT_TCP_FAR_FIXTURE_H
-#define WF_TESTS_UNIT_TCP_FAR_FIXTURE_H
+#ifndef TESTS_UNIT_TCP_FAR_FIXTURE_H
+#define TESTS_UNIT_TCP_FAR_FIXTURE_H
 
 /*
  * An FI_EP_RDM endpoint with a connection to the test; both have agreed to find out

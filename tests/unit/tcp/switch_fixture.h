@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#ifndef TCP_SWITCH_FIXTURE_H
-#define TCP_SWITCH_FIXTURE_H
+#ifndef TESTS_UNIT_TCP_SWITCH_FIXTURE_H
+#define TESTS_UNIT_TCP_SWITCH_FIXTURE_H
 
 /*
  * For tests of when operations change over from the connection to memory, each

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#ifndef WF_TESTS_UNIT_UDP_KERNEL_H
-#define WF_TESTS_UNIT_UDP_KERNEL_H
+#ifndef TESTS_UNIT_UDP_KERNEL_H
+#define TESTS_UNIT_UDP_KERNEL_H
 
 /*
  * An endpoint of the udp provider whose kernel the test plays: the test decides what

@@ -81,7 +81,8 @@ static void open_ep(struct env *env, uint64_t flags)
 }
 
 /* Open an endpoint. False: this machine has no address but the loopback address. */
-static inline bool open_env(struct env *env, enum fi_ep_type type, uint64_t flags, bool shared)
+static inline bool open_env(
+	struct env *env, enum fi_ep_type type, uint64_t flags, bool shared)
 {
 	struct fi_rx_attr attr = { .size = 4 };
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#ifndef WF_OBJECTS_ENDPOINT_BUILD_H
-#define WF_OBJECTS_ENDPOINT_BUILD_H
+#ifndef WF_OBJECTS_ENDPOINT_CALLS_BUILD_H
+#define WF_OBJECTS_ENDPOINT_CALLS_BUILD_H
 
 #include "objects/endpoint/endpoint.h"
 #include "objects/endpoint/calls/trigger.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#ifndef WF_OBJECTS_ENDPOINT_CALL_H
-#define WF_OBJECTS_ENDPOINT_CALL_H
+#ifndef WF_OBJECTS_ENDPOINT_CALLS_CALL_H
+#define WF_OBJECTS_ENDPOINT_CALLS_CALL_H
 
 #include "objects/endpoint/calls/build.h"
 #include "objects/srx/fast_post.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#ifndef WF_OBJECTS_ENDPOINT_FLAGS_H
-#define WF_OBJECTS_ENDPOINT_FLAGS_H
+#ifndef WF_OBJECTS_ENDPOINT_CALLS_FLAGS_H
+#define WF_OBJECTS_ENDPOINT_CALLS_FLAGS_H
 
 #include "objects/endpoint/endpoint.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#ifndef WF_OBJECTS_ENDPOINT_PEER_TAG_H
-#define WF_OBJECTS_ENDPOINT_PEER_TAG_H
+#ifndef WF_OBJECTS_ENDPOINT_CALLS_PEER_TAG_H
+#define WF_OBJECTS_ENDPOINT_CALLS_PEER_TAG_H
 
 #include "objects/endpoint/endpoint.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#ifndef WF_OBJECTS_ENDPOINT_TABLES_H
-#define WF_OBJECTS_ENDPOINT_TABLES_H
+#ifndef WF_OBJECTS_ENDPOINT_CALLS_TABLES_H
+#define WF_OBJECTS_ENDPOINT_CALLS_TABLES_H
 
 #include "objects/endpoint/endpoint.h"
 

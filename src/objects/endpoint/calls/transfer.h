@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#ifndef WF_OBJECTS_ENDPOINT_TRANSFER_H
-#define WF_OBJECTS_ENDPOINT_TRANSFER_H
+#ifndef WF_OBJECTS_ENDPOINT_CALLS_TRANSFER_H
+#define WF_OBJECTS_ENDPOINT_CALLS_TRANSFER_H
 
 #include "objects/endpoint/endpoint.h"
 

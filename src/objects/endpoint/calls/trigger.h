@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#ifndef WF_OBJECTS_ENDPOINT_TRIGGER_H
-#define WF_OBJECTS_ENDPOINT_TRIGGER_H
+#ifndef WF_OBJECTS_ENDPOINT_CALLS_TRIGGER_H
+#define WF_OBJECTS_ENDPOINT_CALLS_TRIGGER_H
 
 #include "objects/endpoint/endpoint.h"
 #include "objects/trigger/queue.h"

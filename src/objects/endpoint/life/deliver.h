@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#ifndef WF_OBJECTS_ENDPOINT_DELIVER_H
-#define WF_OBJECTS_ENDPOINT_DELIVER_H
+#ifndef WF_OBJECTS_ENDPOINT_LIFE_DELIVER_H
+#define WF_OBJECTS_ENDPOINT_LIFE_DELIVER_H
 
 #include "objects/endpoint/endpoint.h"
 #include "objects/srx/fast_post.h"

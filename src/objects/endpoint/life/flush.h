@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#ifndef WF_OBJECTS_ENDPOINT_FLUSH_H
-#define WF_OBJECTS_ENDPOINT_FLUSH_H
+#ifndef WF_OBJECTS_ENDPOINT_LIFE_FLUSH_H
+#define WF_OBJECTS_ENDPOINT_LIFE_FLUSH_H
 
 #include "objects/endpoint/endpoint.h"
 

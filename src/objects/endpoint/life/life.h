@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#ifndef WF_OBJECTS_ENDPOINT_LIFE_H
-#define WF_OBJECTS_ENDPOINT_LIFE_H
+#ifndef WF_OBJECTS_ENDPOINT_LIFE_LIFE_H
+#define WF_OBJECTS_ENDPOINT_LIFE_LIFE_H
 
 #include "objects/endpoint/caps.h"
 #include "objects/endpoint/log.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#ifndef WF_OBJECTS_ENDPOINT_NAME_H
-#define WF_OBJECTS_ENDPOINT_NAME_H
+#ifndef WF_OBJECTS_ENDPOINT_LIFE_NAME_H
+#define WF_OBJECTS_ENDPOINT_LIFE_NAME_H
 
 #include "objects/provider.h"
 #include "sys/sockaddr.h"

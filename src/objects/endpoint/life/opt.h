@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#ifndef WF_OBJECTS_ENDPOINT_OPT_H
-#define WF_OBJECTS_ENDPOINT_OPT_H
+#ifndef WF_OBJECTS_ENDPOINT_LIFE_OPT_H
+#define WF_OBJECTS_ENDPOINT_LIFE_OPT_H
 
 #include "objects/endpoint/endpoint.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#ifndef WF_OBJECTS_ENDPOINT_PROGRESS_H
-#define WF_OBJECTS_ENDPOINT_PROGRESS_H
+#ifndef WF_OBJECTS_ENDPOINT_LIFE_PROGRESS_H
+#define WF_OBJECTS_ENDPOINT_LIFE_PROGRESS_H
 
 #include "objects/endpoint/endpoint.h"
 

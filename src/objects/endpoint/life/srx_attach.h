@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#ifndef WF_OBJECTS_ENDPOINT_SRX_ATTACH_H
-#define WF_OBJECTS_ENDPOINT_SRX_ATTACH_H
+#ifndef WF_OBJECTS_ENDPOINT_LIFE_SRX_ATTACH_H
+#define WF_OBJECTS_ENDPOINT_LIFE_SRX_ATTACH_H
 
 #include "objects/endpoint/endpoint.h"
 

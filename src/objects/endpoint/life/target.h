@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#ifndef WF_OBJECTS_ENDPOINT_TARGET_H
-#define WF_OBJECTS_ENDPOINT_TARGET_H
+#ifndef WF_OBJECTS_ENDPOINT_LIFE_TARGET_H
+#define WF_OBJECTS_ENDPOINT_LIFE_TARGET_H
 
 #include "objects/endpoint/endpoint.h"
 #include "objects/mr/mr.h"

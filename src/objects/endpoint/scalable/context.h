@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#ifndef WF_OBJECTS_ENDPOINT_CONTEXT_H
-#define WF_OBJECTS_ENDPOINT_CONTEXT_H
+#ifndef WF_OBJECTS_ENDPOINT_SCALABLE_CONTEXT_H
+#define WF_OBJECTS_ENDPOINT_SCALABLE_CONTEXT_H
 
 #include "objects/endpoint/endpoint.h"
 #include "objects/endpoint/scalable/scalable.h"

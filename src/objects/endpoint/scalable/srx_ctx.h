@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#ifndef WF_OBJECTS_ENDPOINT_SRX_CTX_H
-#define WF_OBJECTS_ENDPOINT_SRX_CTX_H
+#ifndef WF_OBJECTS_ENDPOINT_SCALABLE_SRX_CTX_H
+#define WF_OBJECTS_ENDPOINT_SCALABLE_SRX_CTX_H
 
 #include "objects/endpoint/endpoint.h"
 #include "objects/srx/srx.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#ifndef WF_OBJECTS_ENDPOINT_STX_H
-#define WF_OBJECTS_ENDPOINT_STX_H
+#ifndef WF_OBJECTS_ENDPOINT_SCALABLE_STX_H
+#define WF_OBJECTS_ENDPOINT_SCALABLE_STX_H
 
 #include "objects/endpoint/endpoint.h"
 

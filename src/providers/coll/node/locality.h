@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#ifndef WF_PROVIDERS_COLL_NODE_LOCALITY_H
-#define WF_PROVIDERS_COLL_NODE_LOCALITY_H
+#ifndef WF_COLL_NODE_LOCALITY_H
+#define WF_COLL_NODE_LOCALITY_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#ifndef WF_PROVIDERS_COLL_NODE_SEGMENT_H
-#define WF_PROVIDERS_COLL_NODE_SEGMENT_H
+#ifndef WF_COLL_NODE_SEGMENT_H
+#define WF_COLL_NODE_SEGMENT_H
 
 #include <stdatomic.h>
 #include <stddef.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#ifndef WF_PROVIDERS_COLL_SCHED_BUILD_H
-#define WF_PROVIDERS_COLL_SCHED_BUILD_H
+#ifndef WF_COLL_SCHED_BUILD_H
+#define WF_COLL_SCHED_BUILD_H
 
 #include "providers/coll/sched/sched.h"
 

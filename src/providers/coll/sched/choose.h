@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#ifndef WF_PROVIDERS_COLL_SCHED_CHOOSE_H
-#define WF_PROVIDERS_COLL_SCHED_CHOOSE_H
+#ifndef WF_COLL_SCHED_CHOOSE_H
+#define WF_COLL_SCHED_CHOOSE_H
 
 #include "providers/coll/setting.h"
 

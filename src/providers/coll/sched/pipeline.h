@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#ifndef WF_PROVIDERS_COLL_SCHED_PIPELINE_H
-#define WF_PROVIDERS_COLL_SCHED_PIPELINE_H
+#ifndef WF_COLL_SCHED_PIPELINE_H
+#define WF_COLL_SCHED_PIPELINE_H
 
 #include "providers/coll/sched/build.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#ifndef LNX_STRIPE_INTERNAL_H
-#define LNX_STRIPE_INTERNAL_H
+#ifndef WF_LNX_STRIPE_INTERNAL_H
+#define WF_LNX_STRIPE_INTERNAL_H
 
 #include "objects/lower/cq.h"
 #include "objects/lower/region.h"

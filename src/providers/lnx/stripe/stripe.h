@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#ifndef LNX_STRIPE_H
-#define LNX_STRIPE_H
+#ifndef WF_LNX_STRIPE_STRIPE_H
+#define WF_LNX_STRIPE_STRIPE_H
 
 #include "providers/lnx/endpoint.h"
 

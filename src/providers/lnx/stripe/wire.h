@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#ifndef LNX_STRIPE_WIRE_H
-#define LNX_STRIPE_WIRE_H
+#ifndef WF_LNX_STRIPE_WIRE_H
+#define WF_LNX_STRIPE_WIRE_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#ifndef RXD_DATA_H
-#define RXD_DATA_H
+#ifndef WF_RXD_DATA_DATA_H
+#define WF_RXD_DATA_DATA_H
 
 #include "providers/rxd/rxd.h"
 

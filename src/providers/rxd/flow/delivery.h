@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#ifndef RXD_FLOW_DELIVERY_H
-#define RXD_FLOW_DELIVERY_H
+#ifndef WF_RXD_FLOW_DELIVERY_H
+#define WF_RXD_FLOW_DELIVERY_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#ifndef RXD_FLOW_PARTS_H
-#define RXD_FLOW_PARTS_H
+#ifndef WF_RXD_FLOW_PARTS_H
+#define WF_RXD_FLOW_PARTS_H
 
 #include "providers/rxd/flow/flow.h"
 

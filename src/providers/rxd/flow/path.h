@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#ifndef RXD_FLOW_PATH_H
-#define RXD_FLOW_PATH_H
+#ifndef WF_RXD_FLOW_PATH_H
+#define WF_RXD_FLOW_PATH_H
 
 #include <stdbool.h>
 #include <stddef.h>

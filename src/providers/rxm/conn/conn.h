@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#ifndef RXM_CONN_H
-#define RXM_CONN_H
+#ifndef WF_RXM_CONN_CONN_H
+#define WF_RXM_CONN_CONN_H
 
 #include "objects/conn/ip.h"
 #include "objects/conn/verify.h"

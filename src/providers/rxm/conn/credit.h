@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#ifndef RXM_CREDIT_H
-#define RXM_CREDIT_H
+#ifndef WF_RXM_CONN_CREDIT_H
+#define WF_RXM_CONN_CREDIT_H
 
 #include "providers/rxm/conn/conn.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#ifndef RXM_HELLO_H
-#define RXM_HELLO_H
+#ifndef WF_RXM_CONN_HELLO_H
+#define WF_RXM_CONN_HELLO_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#ifndef RXM_IDS_H
-#define RXM_IDS_H
+#ifndef WF_RXM_CONN_IDS_H
+#define WF_RXM_CONN_IDS_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#ifndef RXM_PEER_H
-#define RXM_PEER_H
+#ifndef WF_RXM_CONN_PEER_H
+#define WF_RXM_CONN_PEER_H
 
 #include "providers/rxm/conn/conn.h"
 #include "providers/rxm/conn/hello.h"

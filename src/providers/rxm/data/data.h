@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#ifndef RXM_DATA_H
-#define RXM_DATA_H
+#ifndef WF_RXM_DATA_DATA_H
+#define WF_RXM_DATA_DATA_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#ifndef RXM_HOLD_H
-#define RXM_HOLD_H
+#ifndef WF_RXM_DATA_HOLD_H
+#define WF_RXM_DATA_HOLD_H
 
 #include "providers/rxm/conn/conn.h"
 #include "providers/rxm/data/wire.h"

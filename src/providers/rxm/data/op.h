@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#ifndef RXM_OP_H
-#define RXM_OP_H
+#ifndef WF_RXM_DATA_OP_H
+#define WF_RXM_DATA_OP_H
 
 #include "providers/rxm/data/hold.h"
 #include "providers/rxm/data/packet.h"

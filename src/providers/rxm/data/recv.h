@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#ifndef RXM_RECV_H
-#define RXM_RECV_H
+#ifndef WF_RXM_DATA_RECV_H
+#define WF_RXM_DATA_RECV_H
 
 #include "providers/rxm/conn/conn.h"
 #include "providers/rxm/data/packet.h"

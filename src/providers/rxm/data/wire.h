@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#ifndef RXM_WIRE_H
-#define RXM_WIRE_H
+#ifndef WF_RXM_DATA_WIRE_H
+#define WF_RXM_DATA_WIRE_H
 
 #include <assert.h>
 #include <stdbool.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#ifndef RXM_WORK_H
-#define RXM_WORK_H
+#ifndef WF_RXM_DATA_WORK_H
+#define WF_RXM_DATA_WORK_H
 
 #include "providers/rxm/conn/conn.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#ifndef RXM_LOCAL_H
-#define RXM_LOCAL_H
+#ifndef WF_RXM_LOCAL_LOCAL_H
+#define WF_RXM_LOCAL_LOCAL_H
 
 #include "objects/local/local.h"
 #include "providers/rxm/conn/conn.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#ifndef SHM_ATTEMPT_H
-#define SHM_ATTEMPT_H
+#ifndef WF_SHM_CONN_ATTEMPT_H
+#define WF_SHM_CONN_ATTEMPT_H
 
 #include "providers/shm/conn/peer.h"
 

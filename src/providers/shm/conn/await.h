@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#ifndef SHM_AWAIT_H
-#define SHM_AWAIT_H
+#ifndef WF_SHM_CONN_AWAIT_H
+#define WF_SHM_CONN_AWAIT_H
 
 #include <stdbool.h>
 

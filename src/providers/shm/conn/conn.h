@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#ifndef SHM_CONN_H
-#define SHM_CONN_H
+#ifndef WF_SHM_CONN_CONN_H
+#define WF_SHM_CONN_CONN_H
 
 #include "providers/shm/shm.h"
 #include "providers/shm/wire/reader.h"

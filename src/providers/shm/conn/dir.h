@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#ifndef SHM_DIR_H
-#define SHM_DIR_H
+#ifndef WF_SHM_CONN_DIR_H
+#define WF_SHM_CONN_DIR_H
 
 #include <stdint.h>
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#ifndef SHM_LISTEN_H
-#define SHM_LISTEN_H
+#ifndef WF_SHM_CONN_LISTEN_H
+#define WF_SHM_CONN_LISTEN_H
 
 #include <stdbool.h>
 

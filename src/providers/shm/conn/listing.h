@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#ifndef SHM_LISTING_H
-#define SHM_LISTING_H
+#ifndef WF_SHM_CONN_LISTING_H
+#define WF_SHM_CONN_LISTING_H
 
 #include <stdbool.h>
 #include <stddef.h>

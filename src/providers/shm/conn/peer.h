@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#ifndef SHM_PEER_H
-#define SHM_PEER_H
+#ifndef WF_SHM_CONN_PEER_H
+#define WF_SHM_CONN_PEER_H
 
 #include "objects/conn/remote.h"
 #include "providers/shm/conn/conn.h"

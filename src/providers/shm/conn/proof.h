@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#ifndef SHM_PROOF_H
-#define SHM_PROOF_H
+#ifndef WF_SHM_CONN_PROOF_H
+#define WF_SHM_CONN_PROOF_H
 
 #include "providers/shm/conn/conn.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#ifndef SHM_REUSE_H
-#define SHM_REUSE_H
+#ifndef WF_SHM_CONN_REUSE_H
+#define WF_SHM_CONN_REUSE_H
 
 #include "providers/shm/conn/conn.h"
 

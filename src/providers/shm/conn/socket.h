@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#ifndef SHM_SOCKET_H
-#define SHM_SOCKET_H
+#ifndef WF_SHM_CONN_SOCKET_H
+#define WF_SHM_CONN_SOCKET_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#ifndef SHM_REGIONS_H
-#define SHM_REGIONS_H
+#ifndef WF_SHM_COPY_REGIONS_H
+#define WF_SHM_COPY_REGIONS_H
 
 #include "objects/mr/mr.h"
 #include "providers/shm/wire/wire.h"

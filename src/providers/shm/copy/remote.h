@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#ifndef SHM_REMOTE_H
-#define SHM_REMOTE_H
+#ifndef WF_SHM_COPY_REMOTE_H
+#define WF_SHM_COPY_REMOTE_H
 
 #include "providers/shm/conn/conn.h"
 #include "providers/shm/copy/regions.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#ifndef SHM_SPAN_H
-#define SHM_SPAN_H
+#ifndef WF_SHM_COPY_SPAN_H
+#define WF_SHM_COPY_SPAN_H
 
 #include "providers/shm/shm.h"
 #include "sys/copy.h"

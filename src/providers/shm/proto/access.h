@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#ifndef SHM_ACCESS_H
-#define SHM_ACCESS_H
+#ifndef WF_SHM_PROTO_ACCESS_H
+#define WF_SHM_PROTO_ACCESS_H
 
 #include "providers/shm/proto/bulk.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#ifndef SHM_ANSWERS_H
-#define SHM_ANSWERS_H
+#ifndef WF_SHM_PROTO_ANSWERS_H
+#define WF_SHM_PROTO_ANSWERS_H
 
 #include "providers/shm/proto/tx.h"
 

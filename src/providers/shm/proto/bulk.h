@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#ifndef SHM_BULK_H
-#define SHM_BULK_H
+#ifndef WF_SHM_PROTO_BULK_H
+#define WF_SHM_PROTO_BULK_H
 
 #include "providers/shm/proto/tx.h"
 #include "providers/shm/wire/record.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#ifndef SHM_DELIVER_H
-#define SHM_DELIVER_H
+#ifndef WF_SHM_PROTO_DELIVER_H
+#define WF_SHM_PROTO_DELIVER_H
 
 #include "providers/shm/conn/conn.h"
 

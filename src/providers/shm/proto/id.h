@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#ifndef SHM_ID_H
-#define SHM_ID_H
+#ifndef WF_SHM_PROTO_ID_H
+#define WF_SHM_PROTO_ID_H
 
 #include "providers/shm/conn/conn.h"
 

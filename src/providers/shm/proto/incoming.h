@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#ifndef SHM_INCOMING_H
-#define SHM_INCOMING_H
+#ifndef WF_SHM_PROTO_INCOMING_H
+#define WF_SHM_PROTO_INCOMING_H
 
 #include "providers/shm/conn/conn.h"
 #include "providers/shm/wire/record.h"

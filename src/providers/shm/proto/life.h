@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#ifndef SHM_LIFE_H
-#define SHM_LIFE_H
+#ifndef WF_SHM_PROTO_LIFE_H
+#define WF_SHM_PROTO_LIFE_H
 
 #include "providers/shm/conn/conn.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#ifndef SHM_OUT_H
-#define SHM_OUT_H
+#ifndef WF_SHM_PROTO_OUT_H
+#define WF_SHM_PROTO_OUT_H
 
 #include <string.h>
 

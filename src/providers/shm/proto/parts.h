@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#ifndef SHM_PARTS_H
-#define SHM_PARTS_H
+#ifndef WF_SHM_PROTO_PARTS_H
+#define WF_SHM_PROTO_PARTS_H
 
 #include "providers/shm/copy/remote.h"
 #include "providers/shm/proto/tx.h"

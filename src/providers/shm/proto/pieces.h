@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#ifndef SHM_PIECES_H
-#define SHM_PIECES_H
+#ifndef WF_SHM_PROTO_PIECES_H
+#define WF_SHM_PROTO_PIECES_H
 
 #include "providers/shm/conn/conn.h"
 #include "providers/shm/wire/record.h"

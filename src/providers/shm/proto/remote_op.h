@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#ifndef SHM_REMOTE_OP_H
-#define SHM_REMOTE_OP_H
+#ifndef WF_SHM_PROTO_REMOTE_OP_H
+#define WF_SHM_PROTO_REMOTE_OP_H
 
 #include "providers/shm/copy/remote.h"
 

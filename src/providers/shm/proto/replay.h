@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#ifndef SHM_REPLAY_H
-#define SHM_REPLAY_H
+#ifndef WF_SHM_PROTO_REPLAY_H
+#define WF_SHM_PROTO_REPLAY_H
 
 #include "providers/shm/conn/conn.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#ifndef SHM_REQUEST_H
-#define SHM_REQUEST_H
+#ifndef WF_SHM_PROTO_REQUEST_H
+#define WF_SHM_PROTO_REQUEST_H
 
 #include "providers/shm/proto/tx.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#ifndef SHM_RX_H
-#define SHM_RX_H
+#ifndef WF_SHM_PROTO_RX_H
+#define WF_SHM_PROTO_RX_H
 
 #include "providers/shm/conn/conn.h"
 #include "providers/shm/wire/record.h"

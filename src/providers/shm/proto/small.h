@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#ifndef SHM_SMALL_H
-#define SHM_SMALL_H
+#ifndef WF_SHM_PROTO_SMALL_H
+#define WF_SHM_PROTO_SMALL_H
 
 #include "providers/shm/conn/conn.h"
 

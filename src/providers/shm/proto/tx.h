@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#ifndef SHM_TX_H
-#define SHM_TX_H
+#ifndef WF_SHM_PROTO_TX_H
+#define WF_SHM_PROTO_TX_H
 
 #include "providers/shm/conn/conn.h"
 #include "providers/shm/copy/span.h"

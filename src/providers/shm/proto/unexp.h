@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#ifndef SHM_UNEXP_H
-#define SHM_UNEXP_H
+#ifndef WF_SHM_PROTO_UNEXP_H
+#define WF_SHM_PROTO_UNEXP_H
 
 #include "providers/shm/conn/conn.h"
 #include "providers/shm/wire/record.h"

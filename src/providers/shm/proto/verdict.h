@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#ifndef SHM_VERDICT_H
-#define SHM_VERDICT_H
+#ifndef WF_SHM_PROTO_VERDICT_H
+#define WF_SHM_PROTO_VERDICT_H
 
 #include "providers/shm/conn/conn.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#ifndef SHM_WITHDRAW_H
-#define SHM_WITHDRAW_H
+#ifndef WF_SHM_PROTO_WITHDRAW_H
+#define WF_SHM_PROTO_WITHDRAW_H
 
 #include "providers/shm/proto/tx.h"
 

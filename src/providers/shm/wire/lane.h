@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#ifndef SHM_LANE_H
-#define SHM_LANE_H
+#ifndef WF_SHM_WIRE_LANE_H
+#define WF_SHM_WIRE_LANE_H
 
 #include <stdbool.h>
 

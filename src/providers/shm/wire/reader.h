@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#ifndef SHM_READER_H
-#define SHM_READER_H
+#ifndef WF_SHM_WIRE_READER_H
+#define WF_SHM_WIRE_READER_H
 
 #include "providers/shm/wire/lane.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#ifndef SHM_RECORD_H
-#define SHM_RECORD_H
+#ifndef WF_SHM_WIRE_RECORD_H
+#define WF_SHM_WIRE_RECORD_H
 
 #include "providers/shm/wire/reader.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#ifndef SHM_SEGMENT_H
-#define SHM_SEGMENT_H
+#ifndef WF_SHM_WIRE_SEGMENT_H
+#define WF_SHM_WIRE_SEGMENT_H
 
 #include "providers/shm/wire/wire.h"
 

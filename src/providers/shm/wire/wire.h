@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#ifndef SHM_WIRE_H
-#define SHM_WIRE_H
+#ifndef WF_SHM_WIRE_WIRE_H
+#define WF_SHM_WIRE_WIRE_H
 
 #include <assert.h>
 #include <stdalign.h>

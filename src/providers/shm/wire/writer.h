@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#ifndef SHM_WRITER_H
-#define SHM_WRITER_H
+#ifndef WF_SHM_WIRE_WRITER_H
+#define WF_SHM_WIRE_WRITER_H
 
 #include "providers/shm/wire/lane.h"
 

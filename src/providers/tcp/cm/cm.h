@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#ifndef TCP_CM_H
-#define TCP_CM_H
+#ifndef WF_TCP_CM_CM_H
+#define WF_TCP_CM_CM_H
 
 #include "providers/tcp/data/wire.h"
 #include "sys/sockaddr.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#ifndef TCP_LISTEN_H
-#define TCP_LISTEN_H
+#ifndef WF_TCP_CM_LISTEN_H
+#define WF_TCP_CM_LISTEN_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#ifndef TCP_MSG_CM_H
-#define TCP_MSG_CM_H
+#ifndef WF_TCP_CM_MSG_CM_H
+#define WF_TCP_CM_MSG_CM_H
 
 #include "objects/cm/cm.h"
 #include "providers/tcp/cm/cm.h"

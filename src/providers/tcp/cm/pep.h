@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#ifndef TCP_PEP_H
-#define TCP_PEP_H
+#ifndef WF_TCP_CM_PEP_H
+#define WF_TCP_CM_PEP_H
 
 #include "objects/cm/pep.h"
 #include "providers/tcp/cm/listen.h"

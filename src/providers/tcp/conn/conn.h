@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#ifndef TCP_CONN_H
-#define TCP_CONN_H
+#ifndef WF_TCP_CONN_CONN_H
+#define WF_TCP_CONN_CONN_H
 
 #include "objects/endpoint/inbox.h"
 #include "providers/tcp/data/slots.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#ifndef TCP_KEEPALIVE_H
-#define TCP_KEEPALIVE_H
+#ifndef WF_TCP_CONN_KEEPALIVE_H
+#define WF_TCP_CONN_KEEPALIVE_H
 
 #include "providers/tcp/conn/conn.h"
 

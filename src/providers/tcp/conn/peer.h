@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#ifndef TCP_PEER_H
-#define TCP_PEER_H
+#ifndef WF_TCP_CONN_PEER_H
+#define WF_TCP_CONN_PEER_H
 
 #include "objects/conn/ip.h"
 #include "objects/conn/verify.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#ifndef TCP_SLOTS_H
-#define TCP_SLOTS_H
+#ifndef WF_TCP_DATA_SLOTS_H
+#define WF_TCP_DATA_SLOTS_H
 
 #include <stdbool.h>
 #include <stdint.h>

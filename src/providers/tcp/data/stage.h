@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#ifndef TCP_STAGE_H
-#define TCP_STAGE_H
+#ifndef WF_TCP_DATA_STAGE_H
+#define WF_TCP_DATA_STAGE_H
 
 #include "providers/tcp/conn/conn.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#ifndef TCP_UNEXP_H
-#define TCP_UNEXP_H
+#ifndef WF_TCP_DATA_UNEXP_H
+#define WF_TCP_DATA_UNEXP_H
 
 #include "providers/tcp/conn/conn.h"
 

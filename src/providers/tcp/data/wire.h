@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#ifndef TCP_WIRE_H
-#define TCP_WIRE_H
+#ifndef WF_TCP_DATA_WIRE_H
+#define WF_TCP_DATA_WIRE_H
 
 #include <assert.h>
 #include <stdbool.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#ifndef TCP_LOCAL_BELOW_H
-#define TCP_LOCAL_BELOW_H
+#ifndef WF_TCP_LOCAL_BELOW_H
+#define WF_TCP_LOCAL_BELOW_H
 
 #include "objects/local/local.h"
 #include "providers/tcp/tcp.h"

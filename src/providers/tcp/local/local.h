@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#ifndef TCP_LOCAL_LOCAL_H
-#define TCP_LOCAL_LOCAL_H
+#ifndef WF_TCP_LOCAL_LOCAL_H
+#define WF_TCP_LOCAL_LOCAL_H
 
 #include "providers/tcp/conn/conn.h"
 #include "objects/local/proof.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#ifndef TCP_LOCAL_SWITCH_H
-#define TCP_LOCAL_SWITCH_H
+#ifndef WF_TCP_LOCAL_SWITCH_H
+#define WF_TCP_LOCAL_SWITCH_H
 
 #include "providers/tcp/conn/peer.h"
 #include "providers/tcp/local/local.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#ifndef TCP_LOCAL_UNREAD_H
-#define TCP_LOCAL_UNREAD_H
+#ifndef WF_TCP_LOCAL_UNREAD_H
+#define WF_TCP_LOCAL_UNREAD_H
 
 #include "providers/tcp/conn/conn.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#ifndef VERBS_CM_H
-#define VERBS_CM_H
+#ifndef WF_VERBS_CM_CM_H
+#define WF_VERBS_CM_CM_H
 
 #include "objects/cm/cm.h"
 #include "providers/verbs/verbs.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#ifndef VERBS_CM_DEVICE_H
-#define VERBS_CM_DEVICE_H
+#ifndef WF_VERBS_CM_DEVICE_H
+#define WF_VERBS_CM_DEVICE_H
 
 #include "providers/verbs/verbs.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#ifndef VERBS_PEP_H
-#define VERBS_PEP_H
+#ifndef WF_VERBS_CM_PEP_H
+#define WF_VERBS_CM_PEP_H
 
 #include "objects/cm/pep.h"
 #include "providers/verbs/cm/cm.h"

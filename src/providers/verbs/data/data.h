@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#ifndef VERBS_DATA_H
-#define VERBS_DATA_H
+#ifndef WF_VERBS_DATA_DATA_H
+#define WF_VERBS_DATA_DATA_H
 
 #include "providers/verbs/mr/mr.h"
 #include "providers/verbs/verbs.h"

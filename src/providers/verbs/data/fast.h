@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#ifndef VERBS_FAST_H
-#define VERBS_FAST_H
+#ifndef WF_VERBS_DATA_FAST_H
+#define WF_VERBS_DATA_FAST_H
 
 #include <infiniband/verbs.h>
 #include <rdma/fi_endpoint.h>

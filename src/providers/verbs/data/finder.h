@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#ifndef VERBS_FINDER_H
-#define VERBS_FINDER_H
+#ifndef WF_VERBS_DATA_FINDER_H
+#define WF_VERBS_DATA_FINDER_H
 
 #include <stdint.h>
 #include <stdlib.h>

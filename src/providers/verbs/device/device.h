@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#ifndef VERBS_DEVICE_H
-#define VERBS_DEVICE_H
+#ifndef WF_VERBS_DEVICE_DEVICE_H
+#define WF_VERBS_DEVICE_DEVICE_H
 
 #include "objects/info/device.h"
 #include "providers/verbs/verbs.h"

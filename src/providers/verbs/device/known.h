@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#ifndef VERBS_KNOWN_H
-#define VERBS_KNOWN_H
+#ifndef WF_VERBS_DEVICE_KNOWN_H
+#define WF_VERBS_DEVICE_KNOWN_H
 
 #include "providers/verbs/device/device.h"
 #include "providers/verbs/device/template.h"

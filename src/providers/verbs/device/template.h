@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#ifndef VERBS_TEMPLATE_H
-#define VERBS_TEMPLATE_H
+#ifndef WF_VERBS_DEVICE_TEMPLATE_H
+#define WF_VERBS_DEVICE_TEMPLATE_H
 
 #include "providers/verbs/device/device.h"
 

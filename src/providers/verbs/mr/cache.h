@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#ifndef VERBS_MR_CACHE_H
-#define VERBS_MR_CACHE_H
+#ifndef WF_VERBS_MR_CACHE_H
+#define WF_VERBS_MR_CACHE_H
 
 #include "providers/verbs/verbs.h"
 #include "sys/mem_monitor.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#ifndef VERBS_MR_H
-#define VERBS_MR_H
+#ifndef WF_VERBS_MR_MR_H
+#define WF_VERBS_MR_MR_H
 
 #include "objects/region/own.h"
 #include "providers/verbs/verbs.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#ifndef VERBS_NS_H
-#define VERBS_NS_H
+#ifndef WF_VERBS_UD_NS_H
+#define WF_VERBS_UD_NS_H
 
 #include "providers/verbs/ud/ud.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#ifndef VERBS_UD_H
-#define VERBS_UD_H
+#ifndef WF_VERBS_UD_UD_H
+#define WF_VERBS_UD_UD_H
 
 #include <assert.h>
 
