@@ -110,7 +110,8 @@ start_live() { # provider [VAR=VALUE...]
 	timeout "$limit" env "LD_LIBRARY_PATH=$our_lib" "${monitored[@]}" "$@" "$our_pingpong" \
 		-B "$port" "${endless[@]}" -p "$provider" >/dev/null 2>&1 &
 	server_pid=$!
-	until listening "$port"; do sleep 0.02; done
+	# The server ends where another process was faster to take the port.
+	until listening "$port" || ! kill -0 "$server_pid" 2>/dev/null; do sleep 0.02; done
 	timeout "$limit" env "LD_LIBRARY_PATH=$our_lib" "$@" "$our_pingpong" \
 		-P "$port" "${endless[@]}" -p "$provider" 127.0.0.1 >/dev/null 2>&1 &
 	client_pid=$!

@@ -64,10 +64,18 @@ static int cq_open_source(struct wf_cq *cq)
 	if (ret || !cq->source)
 		return ret;
 	ret = wf_progress_list_add(&cq->progress, cq->source);
-	if (!ret)
-		ret = wf_domain_progress_add(cq->domain, cq->source);
-	/* The caller ends the list, in which the source may be. */
-	if (ret && prov->cq_closing)
+	if (ret)
+		goto err_closing;
+	ret = wf_domain_progress_add(cq->domain, cq->source);
+	if (ret)
+		goto err_list;
+	return 0;
+
+err_list:
+	/* The provider may free the source as the queue closes. */
+	wf_progress_list_del(&cq->progress, cq->source);
+err_closing:
+	if (prov->cq_closing)
 		prov->cq_closing(cq);
 	return ret;
 }

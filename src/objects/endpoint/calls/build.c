@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "objects/endpoint/calls/build.h"
-#include "objects/endpoint/calls/transfer_report.h"
 #include "objects/endpoint/log.h"
 
 int wf_op_set_iov(struct wf_ep *ep, struct wf_op *op, const struct iovec *iov,
@@ -72,25 +71,4 @@ int wf_op_bad_multi_recv(const struct wf_ep *ep, size_t count)
 	wf_ep_log(ep, FI_LOG_WARN, FI_LOG_EP_DATA,
 		"FI_MULTI_RECV takes one buffer, not %zu\n", count);
 	return -FI_EINVAL;
-}
-
-static ssize_t build_queue_or_launch(struct wf_ep *ep, struct wf_op *op)
-{
-	return op->flags & FI_TRIGGER ? wf_trigger_post(ep, op) : wf_op_launch(ep, op);
-}
-
-ssize_t wf_op_start_special(struct wf_ep *ep, struct wf_op *op)
-{
-	ssize_t ret;
-
-	/* The provider above @ep has reserved memory for transfers of its peer. */
-	if (!(op->flags & FI_PEER_TRANSFER) || !wf_transfer_owned(ep))
-		return build_queue_or_launch(ep, op);
-	ret = wf_transfer_reserve(ep->transfer);
-	if (ret)
-		return ret;
-	ret = build_queue_or_launch(ep, op);
-	if (ret)
-		wf_transfer_unreserve(ep->transfer);
-	return ret;
 }

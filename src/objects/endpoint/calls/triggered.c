@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "objects/endpoint/calls/build.h"
+#include "objects/endpoint/calls/transfer_report.h"
 #include "objects/endpoint/calls/trigger.h"
 #include "objects/endpoint/log.h"
 
@@ -183,4 +184,25 @@ bool wf_trigger_cancel(struct wf_ep *ep, const void *context)
 		any = true;
 	}
 	return any;
+}
+
+static ssize_t triggered_queue_or_launch(struct wf_ep *ep, struct wf_op *op)
+{
+	return op->flags & FI_TRIGGER ? wf_trigger_post(ep, op) : wf_op_launch(ep, op);
+}
+
+ssize_t wf_op_start_special(struct wf_ep *ep, struct wf_op *op)
+{
+	ssize_t ret;
+
+	/* The provider above @ep has reserved memory for transfers of its peer. */
+	if (!(op->flags & FI_PEER_TRANSFER) || !wf_transfer_owned(ep))
+		return triggered_queue_or_launch(ep, op);
+	ret = wf_transfer_reserve(ep->transfer);
+	if (ret)
+		return ret;
+	ret = triggered_queue_or_launch(ep, op);
+	if (ret)
+		wf_transfer_unreserve(ep->transfer);
+	return ret;
 }
