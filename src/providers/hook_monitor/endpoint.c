@@ -9,12 +9,12 @@
 
 /* The life of monitored endpoints. */
 
-static struct mon_ep *endpoint_ep_of(struct fid *fid)
+static struct mon_ep *endpoint_of(struct fid *fid)
 {
 	return wf_container_of(fid->ops, struct mon_ep, fid_ops);
 }
 
-static struct mon_ep *endpoint_ep_of_ops(struct fid_ep *fid)
+static struct mon_ep *endpoint_of_ops(struct fid_ep *fid)
 {
 	return wf_container_of(fid->ops, struct mon_ep, ops);
 }
@@ -52,9 +52,9 @@ static void endpoint_note_alias(struct mon_ep *ep)
 	(void)pthread_mutex_unlock(&ep->domain->lock);
 }
 
-static int mon_endpoint_ep_control(struct fid *fid, int command, void *arg)
+static int mon_endpoint_control(struct fid *fid, int command, void *arg)
 {
-	struct mon_ep *ep = endpoint_ep_of(fid);
+	struct mon_ep *ep = endpoint_of(fid);
 	int ret;
 
 	mon_inside_begin();
@@ -80,9 +80,9 @@ static void endpoint_drop(struct mon_ep *ep)
 	free(ep);
 }
 
-static int mon_endpoint_ep_close(struct fid *fid)
+static int mon_endpoint_close(struct fid *fid)
 {
-	struct mon_ep *ep = endpoint_ep_of(fid);
+	struct mon_ep *ep = endpoint_of(fid);
 	int ret;
 
 	/* An alias with a copy of the endpoint's table. */
@@ -97,10 +97,10 @@ static int mon_endpoint_ep_close(struct fid *fid)
 	return ret;
 }
 
-static int endpoint_ep_tx_ctx(struct fid_ep *fid, int index, struct fi_tx_attr *attr,
+static int endpoint_tx_ctx(struct fid_ep *fid, int index, struct fi_tx_attr *attr,
 	struct fid_ep **ctx, void *context)
 {
-	struct mon_ep *ep = endpoint_ep_of_ops(fid);
+	struct mon_ep *ep = endpoint_of_ops(fid);
 	int ret = ep->below_ops->tx_ctx(fid, index, attr, ctx, context);
 
 	if (!ret)
@@ -108,10 +108,10 @@ static int endpoint_ep_tx_ctx(struct fid_ep *fid, int index, struct fi_tx_attr *
 	return ret;
 }
 
-static int endpoint_ep_rx_ctx(struct fid_ep *fid, int index, struct fi_rx_attr *attr,
+static int endpoint_rx_ctx(struct fid_ep *fid, int index, struct fi_rx_attr *attr,
 	struct fid_ep **ctx, void *context)
 {
-	struct mon_ep *ep = endpoint_ep_of_ops(fid);
+	struct mon_ep *ep = endpoint_of_ops(fid);
 	int ret = ep->below_ops->rx_ctx(fid, index, attr, ctx, context);
 
 	if (!ret)
@@ -124,8 +124,8 @@ static void endpoint_put_scalable(struct mon_ep *ep, struct fid_ep *fid)
 {
 	ep->below_ops = fid->ops;
 	wf_copy_ops(&ep->ops, fid->ops, sizeof(ep->ops));
-	MON_REPLACE(&ep->ops, tx_ctx, endpoint_ep_tx_ctx);
-	MON_REPLACE(&ep->ops, rx_ctx, endpoint_ep_rx_ctx);
+	MON_REPLACE(&ep->ops, tx_ctx, endpoint_tx_ctx);
+	MON_REPLACE(&ep->ops, rx_ctx, endpoint_rx_ctx);
 	fid->ops = &ep->ops;
 }
 
@@ -146,10 +146,10 @@ static void endpoint_put_fid(struct mon_ep *ep, struct fid *fid)
 	mon_file_add_peers(ep->file, &ep->peers);
 	ep->below_fid = fid->ops;
 	wf_copy_ops(&ep->fid_ops, fid->ops, sizeof(ep->fid_ops));
-	ep->fid_ops.close = mon_endpoint_ep_close;
+	ep->fid_ops.close = mon_endpoint_close;
 	/* A receive context is recognised by this call, and has its tables already. */
 	if (fid->fclass != FI_CLASS_SRX_CTX)
-		MON_REPLACE(&ep->fid_ops, control, mon_endpoint_ep_control);
+		MON_REPLACE(&ep->fid_ops, control, mon_endpoint_control);
 	fid->ops = &ep->fid_ops;
 }
 

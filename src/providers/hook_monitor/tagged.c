@@ -11,7 +11,7 @@ static struct mon_ep *tagged_ep_of(const struct fid_ep *fid)
 	return wf_container_of(fid->tagged, struct mon_ep, tagged);
 }
 
-static ssize_t tagged_tag_recv(struct fid_ep *fid, void *buf, size_t len, void *desc,
+static ssize_t mon_tagged_recv(struct fid_ep *fid, void *buf, size_t len, void *desc,
 	fi_addr_t src, uint64_t tag, uint64_t ignore, void *context)
 {
 	struct mon_ep *ep = tagged_ep_of(fid);
@@ -22,7 +22,7 @@ static ssize_t tagged_tag_recv(struct fid_ep *fid, void *buf, size_t len, void *
 	return ret;
 }
 
-static ssize_t tagged_tag_recvv(struct fid_ep *fid, const struct iovec *iov,
+static ssize_t mon_tagged_recvv(struct fid_ep *fid, const struct iovec *iov,
 	void **desc, size_t count, fi_addr_t src, uint64_t tag, uint64_t ignore,
 	void *context)
 {
@@ -35,7 +35,7 @@ static ssize_t tagged_tag_recvv(struct fid_ep *fid, const struct iovec *iov,
 	return ret;
 }
 
-static ssize_t tagged_tag_recvmsg(
+static ssize_t mon_tagged_recvmsg(
 	struct fid_ep *fid, const struct fi_msg_tagged *msg, uint64_t flags)
 {
 	struct mon_ep *ep = tagged_ep_of(fid);
@@ -47,7 +47,7 @@ static ssize_t tagged_tag_recvmsg(
 	return ret;
 }
 
-static ssize_t tagged_tag_send(struct fid_ep *fid, const void *buf, size_t len,
+static ssize_t mon_tagged_send(struct fid_ep *fid, const void *buf, size_t len,
 	void *desc, fi_addr_t dest, uint64_t tag, void *context)
 {
 	struct mon_ep *ep = tagged_ep_of(fid);
@@ -57,7 +57,7 @@ static ssize_t tagged_tag_send(struct fid_ep *fid, const void *buf, size_t len,
 	return ret;
 }
 
-static ssize_t tagged_tag_sendv(struct fid_ep *fid, const struct iovec *iov,
+static ssize_t mon_tagged_sendv(struct fid_ep *fid, const struct iovec *iov,
 	void **desc, size_t count, fi_addr_t dest, uint64_t tag, void *context)
 {
 	struct mon_ep *ep = tagged_ep_of(fid);
@@ -69,7 +69,7 @@ static ssize_t tagged_tag_sendv(struct fid_ep *fid, const struct iovec *iov,
 	return ret;
 }
 
-static ssize_t tagged_tag_sendmsg(
+static ssize_t mon_tagged_sendmsg(
 	struct fid_ep *fid, const struct fi_msg_tagged *msg, uint64_t flags)
 {
 	struct mon_ep *ep = tagged_ep_of(fid);
@@ -81,7 +81,7 @@ static ssize_t tagged_tag_sendmsg(
 	return ret;
 }
 
-static ssize_t tagged_tag_inject(
+static ssize_t mon_tagged_inject(
 	struct fid_ep *fid, const void *buf, size_t len, fi_addr_t dest, uint64_t tag)
 {
 	struct mon_ep *ep = tagged_ep_of(fid);
@@ -91,7 +91,7 @@ static ssize_t tagged_tag_inject(
 	return ret;
 }
 
-static ssize_t tagged_tag_senddata(struct fid_ep *fid, const void *buf, size_t len,
+static ssize_t mon_tagged_senddata(struct fid_ep *fid, const void *buf, size_t len,
 	void *desc, uint64_t data, fi_addr_t dest, uint64_t tag, void *context)
 {
 	struct mon_ep *ep = tagged_ep_of(fid);
@@ -102,7 +102,7 @@ static ssize_t tagged_tag_senddata(struct fid_ep *fid, const void *buf, size_t l
 	return ret;
 }
 
-static ssize_t tagged_tag_injectdata(struct fid_ep *fid, const void *buf, size_t len,
+static ssize_t mon_tagged_injectdata(struct fid_ep *fid, const void *buf, size_t len,
 	uint64_t data, fi_addr_t dest, uint64_t tag)
 {
 	struct mon_ep *ep = tagged_ep_of(fid);
@@ -114,13 +114,13 @@ static ssize_t tagged_tag_injectdata(struct fid_ep *fid, const void *buf, size_t
 
 void mon_tagged_replace(struct fi_ops_tagged *ops)
 {
-	MON_REPLACE(ops, recv, tagged_tag_recv);
-	MON_REPLACE(ops, recvv, tagged_tag_recvv);
-	MON_REPLACE(ops, recvmsg, tagged_tag_recvmsg);
-	MON_REPLACE(ops, send, tagged_tag_send);
-	MON_REPLACE(ops, sendv, tagged_tag_sendv);
-	MON_REPLACE(ops, sendmsg, tagged_tag_sendmsg);
-	MON_REPLACE(ops, inject, tagged_tag_inject);
-	MON_REPLACE(ops, senddata, tagged_tag_senddata);
-	MON_REPLACE(ops, injectdata, tagged_tag_injectdata);
+	MON_REPLACE(ops, recv, mon_tagged_recv);
+	MON_REPLACE(ops, recvv, mon_tagged_recvv);
+	MON_REPLACE(ops, recvmsg, mon_tagged_recvmsg);
+	MON_REPLACE(ops, send, mon_tagged_send);
+	MON_REPLACE(ops, sendv, mon_tagged_sendv);
+	MON_REPLACE(ops, sendmsg, mon_tagged_sendmsg);
+	MON_REPLACE(ops, inject, mon_tagged_inject);
+	MON_REPLACE(ops, senddata, mon_tagged_senddata);
+	MON_REPLACE(ops, injectdata, mon_tagged_injectdata);
 }

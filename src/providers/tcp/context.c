@@ -21,14 +21,14 @@ static struct tcp_source *context_source_of(struct wf_ep *ctx)
 	return &context_core_of(ctx)->contexts[ctx->ctx_index];
 }
 
-static ssize_t context_ctx_start(struct wf_ep *ctx, struct wf_op *op)
+static ssize_t context_start(struct wf_ep *ctx, struct wf_op *op)
 {
 	return tcp_post(context_core_of(ctx), context_source_of(ctx), op);
 }
 
 /* Progress of a context is progress of the core; a thread that finds the core's lock
  * held does nothing. */
-static void context_ctx_progress(struct wf_ep *ctx)
+static void context_progress(struct wf_ep *ctx)
 {
 	struct wf_ep *core = wf_ep_core(ctx);
 
@@ -38,7 +38,7 @@ static void context_ctx_progress(struct wf_ep *ctx)
 	wf_unlock(&core->lock);
 }
 
-static int context_ctx_enable(struct wf_ep *ctx)
+static int context_enable(struct wf_ep *ctx)
 {
 	struct tcp_source *from;
 
@@ -51,7 +51,7 @@ static int context_ctx_enable(struct wf_ep *ctx)
 	return 0;
 }
 
-static bool context_ctx_cancel(struct wf_ep *ctx, const struct wf_cancel *which)
+static bool context_cancel(struct wf_ep *ctx, const struct wf_cancel *which)
 {
 	struct wf_ep *core = wf_ep_core(ctx);
 	bool found;
@@ -64,7 +64,7 @@ static bool context_ctx_cancel(struct wf_ep *ctx, const struct wf_cancel *which)
 	return found;
 }
 
-static size_t context_ctx_tx_left(struct wf_ep *ctx)
+static size_t context_tx_left(struct wf_ep *ctx)
 {
 	struct wf_ep *core = wf_ep_core(ctx);
 	size_t left;
@@ -77,7 +77,7 @@ static size_t context_ctx_tx_left(struct wf_ep *ctx)
 	return left;
 }
 
-static void context_ctx_destroy(struct wf_ep *ctx)
+static void context_destroy(struct wf_ep *ctx)
 {
 	struct tcp_ep *ep = context_core_of(ctx);
 
@@ -96,14 +96,14 @@ static void context_ctx_destroy(struct wf_ep *ctx)
 
 static const struct wf_xfer_ops ctx_xfer_ops = {
 	.lock_kind = WF_LOCK_MUTEX,
-	.start = context_ctx_start,
-	.progress = context_ctx_progress,
+	.start = context_start,
+	.progress = context_progress,
 	.srx_ops = &wf_unexp_srx_ops,
 	.srx_addr = wf_unexp_srx_addr,
-	.enable = context_ctx_enable,
-	.cancel_tx = context_ctx_cancel,
-	.destroy = context_ctx_destroy,
-	.tx_left = context_ctx_tx_left,
+	.enable = context_enable,
+	.cancel_tx = context_cancel,
+	.destroy = context_destroy,
+	.tx_left = context_tx_left,
 };
 
 static int contexts_new(struct tcp_ep *ep)

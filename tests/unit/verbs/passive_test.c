@@ -220,18 +220,16 @@ static struct rdma_cm_id *ask(const void *data, uint8_t len)
 
 static struct fi_info *read_request(const void *data, size_t len)
 {
-	struct {
-		struct fi_eq_cm_entry entry;
-		uint8_t data[64];
-	} out;
+	_Alignas(struct fi_eq_cm_entry) uint8_t out[sizeof(struct fi_eq_cm_entry) + 64];
+	struct fi_eq_cm_entry *entry = (void *)out;
 	uint32_t event = 0;
 
-	assert_int_equal(fi_eq_read(eq, &event, &out, sizeof(out), 0),
-		(ssize_t)(sizeof(out.entry) + len));
+	assert_int_equal(fi_eq_read(eq, &event, out, sizeof(out), 0),
+		(ssize_t)(sizeof(*entry) + len));
 	assert_int_equal(event, FI_CONNREQ);
-	assert_ptr_equal(out.entry.fid, &pep->fid);
-	assert_memory_equal(out.data, data, len);
-	return out.entry.info;
+	assert_ptr_equal(entry->fid, &pep->fid);
+	assert_memory_equal(entry->data, data, len);
+	return entry->info;
 }
 
 /* ---- tests -------------------------------------------------------------------------- */

@@ -80,7 +80,7 @@ void wf_ep_finish_tables(struct wf_ep *ep)
 		ep->fid.collective = ep->xfer->collective;
 }
 
-static int endpoint_ep_enable(struct wf_ep *ep)
+static int endpoint_enable(struct wf_ep *ep)
 {
 	int ret;
 
@@ -166,7 +166,7 @@ int wf_ep_put(struct wf_ep *ep)
 	return 0;
 }
 
-static int life_endpoint_ep_close(struct fid *fid)
+static int endpoint_close(struct fid *fid)
 {
 	return wf_ep_put(wf_container_of(fid, struct wf_ep, fid.fid));
 }
@@ -189,13 +189,13 @@ static int endpoint_get_fd(struct wf_ep *ep, int *ret_fd)
 	return ret;
 }
 
-static int life_endpoint_ep_control(struct fid *fid, int command, void *arg)
+static int endpoint_control(struct fid *fid, int command, void *arg)
 {
 	struct wf_ep *ep = wf_container_of(fid, struct wf_ep, fid.fid);
 
 	switch (command) {
 	case FI_ENABLE:
-		return endpoint_ep_enable(ep);
+		return endpoint_enable(ep);
 	case FI_GETOPSFLAG:
 		return wf_ep_get_op_flags(ep, arg);
 	case FI_SETOPSFLAG:
@@ -212,7 +212,7 @@ static int life_endpoint_ep_control(struct fid *fid, int command, void *arg)
 }
 
 static struct fi_ops ep_fid_ops =
-	WF_EP_FID_OPS(life_endpoint_ep_close, wf_ep_bind, life_endpoint_ep_control);
+	WF_EP_FID_OPS(endpoint_close, wf_ep_bind, endpoint_control);
 
 struct wf_ep *wf_ep_resolve(struct fid *fid)
 {
@@ -220,7 +220,7 @@ struct wf_ep *wf_ep_resolve(struct fid *fid)
 				   : wf_container_of(fid, struct wf_ep, fid.fid);
 }
 
-static ssize_t endpoint_ep_cancel(fid_t fid, void *context)
+static ssize_t endpoint_cancel(fid_t fid, void *context)
 {
 	struct wf_ep *ep = wf_ep_resolve(fid);
 	struct wf_cancel which = { .context = context };
@@ -262,7 +262,7 @@ static ssize_t endpoint_size_left(struct wf_ep *ep, size_t (*left)(struct wf_ep 
 	return ret;
 }
 
-static ssize_t endpoint_ep_rx_size_left(struct fid_ep *fid)
+static ssize_t endpoint_rx_size_left(struct fid_ep *fid)
 {
 	struct wf_ep *ep = wf_ep_resolve(&fid->fid);
 	ssize_t ret;
@@ -275,7 +275,7 @@ static ssize_t endpoint_ep_rx_size_left(struct fid_ep *fid)
 	return ret;
 }
 
-static ssize_t endpoint_ep_tx_size_left(struct fid_ep *fid)
+static ssize_t endpoint_tx_size_left(struct fid_ep *fid)
 {
 	struct wf_ep *ep = wf_ep_resolve(&fid->fid);
 
@@ -284,13 +284,13 @@ static ssize_t endpoint_ep_tx_size_left(struct fid_ep *fid)
 
 static struct fi_ops_ep ep_ep_ops = {
 	.size = sizeof(ep_ep_ops),
-	.cancel = endpoint_ep_cancel,
+	.cancel = endpoint_cancel,
 	.getopt = wf_ep_getopt,
 	.setopt = wf_ep_setopt,
 	.tx_ctx = wf_absent_ep_tx_ctx,
 	.rx_ctx = wf_absent_ep_rx_ctx,
-	.rx_size_left = endpoint_ep_rx_size_left,
-	.tx_size_left = endpoint_ep_tx_size_left,
+	.rx_size_left = endpoint_rx_size_left,
+	.tx_size_left = endpoint_tx_size_left,
 	.export_xpu = wf_absent_ep_export_xpu,
 };
 

@@ -103,13 +103,13 @@ static bool context_narrow_rx(
 }
 
 /* A context has the address of its scalable endpoint. */
-static int context_ctx_getname(fid_t fid, void *addr, size_t *len)
+static int context_getname(fid_t fid, void *addr, size_t *len)
 {
 	return fi_getname(&wf_ep_resolve(fid)->sep->core->fid.fid, addr, len);
 }
 
 static struct fi_ops_cm ctx_cm_ops =
-	WF_CM_OPS(wf_absent_cm_setname, context_ctx_getname, wf_absent_cm_join);
+	WF_CM_OPS(wf_absent_cm_setname, context_getname, wf_absent_cm_join);
 
 /* A context starts with the options set on the scalable endpoint. */
 static void context_inherit(struct wf_ep *ctx, struct wf_ep *core)
