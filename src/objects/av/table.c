@@ -83,6 +83,8 @@ static void table_publish_shared(struct wf_av_table *table, unsigned int k)
 static int table_commit(
 	const struct wf_av_memory *memory, size_t at, size_t index_bits, unsigned int k)
 {
+	if (!memory->commit)
+		return 0;
 	return memory->commit(memory->arg, at + wf_av_segment_start(k) * index_bits / 8,
 		wf_av_segment_size(k) * index_bits / 8);
 }
