@@ -376,6 +376,7 @@ void lnx_stripe_close(struct lnx_ep *ep)
 	lnx_stripe_free_in(s);
 	wf_ep_srx_unlock(&ep->wf);
 	lnx_stripe_free_out(s);
+	/* The endpoint's set of descriptors, which has it, ends with the endpoint. */
 	if (s->timer_fd >= 0)
 		(void)wf_sys_close(s->timer_fd);
 	wf_pool_done(&s->chunks);

@@ -43,6 +43,7 @@ void rxm_local_open(struct rxm_ep *ep)
 	wf_ep_set_moved(&ep->ep, rxm_below_moved);
 }
 
+/* The endpoint ends, and with it the set of descriptors that has that of @ep->below. */
 void rxm_local_close(struct rxm_ep *ep)
 {
 	wf_local_close(&ep->below);
