@@ -66,13 +66,12 @@ void wf_lock_wake(struct wf_lock *lock)
 	errno = err;
 }
 
-int wf_lock_init(struct wf_lock *lock, enum wf_lock_kind kind)
+void wf_lock_init(struct wf_lock *lock, enum wf_lock_kind kind)
 {
 	lock->kind = kind;
 	atomic_init(&lock->held, 0);
 	atomic_init(&lock->sleepers, 0);
 	lock->gate = NULL;
-	return 0;
 }
 
 void wf_lock_done(struct wf_lock *lock)

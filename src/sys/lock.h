@@ -48,8 +48,8 @@ static inline void wf_cpu_relax(void)
 #endif
 }
 
-/* 0 or a negative errno code. */
-int wf_lock_init(struct wf_lock *lock, enum wf_lock_kind kind);
+/* It needs no memory, and cannot fail. */
+void wf_lock_init(struct wf_lock *lock, enum wf_lock_kind kind);
 
 /* Use @gate instead of the lock, unless it is NULL. Called before the lock is used. */
 static inline void wf_lock_set_gate(struct wf_lock *lock, struct wf_gate *gate)

@@ -253,10 +253,7 @@ static struct wf_av *av_alloc(struct wf_domain *domain, const struct fi_av_attr 
 
 	if (!av)
 		return NULL;
-	if (wf_lock_init(&av->lock, WF_LOCK_MUTEX)) {
-		free(av);
-		return NULL;
-	}
+	wf_lock_init(&av->lock, WF_LOCK_MUTEX);
 	wf_lock_set_gate(&av->lock, domain->gate);
 	av->domain = domain;
 	av->attr = *attr;

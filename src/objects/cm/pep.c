@@ -229,14 +229,10 @@ int wf_pep_init(struct wf_pep *pep, const struct wf_pep_ops *ops,
 		ret = wf_name_first(ops->prov, info, "fi_passive_ep", &pep->name);
 	if (ret)
 		return ret;
-	ret = wf_lock_init(&pep->lock, WF_LOCK_MUTEX);
-	if (ret)
-		return ret;
 	pep->info = fi_dupinfo(info);
-	if (!pep->info) {
-		wf_lock_done(&pep->lock);
+	if (!pep->info)
 		return -FI_ENOMEM;
-	}
+	wf_lock_init(&pep->lock, WF_LOCK_MUTEX);
 	atomic_fetch_add_explicit(&pep->fabric->refs, 1, memory_order_relaxed);
 	return 0;
 }

@@ -54,5 +54,5 @@ void wf_cntr_in_child(struct wf_fork_hook *hook)
 
 	if (cntr->owner == &cntr->self)
 		cntr->fid.ops = &forked_ops;
-	(void)wf_lock_init(&cntr->progress.lock, cntr->progress.lock.kind);
+	wf_lock_init(&cntr->progress.lock, cntr->progress.lock.kind);
 }

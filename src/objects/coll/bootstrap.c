@@ -410,11 +410,10 @@ void wf_coll_boot_stop(struct wf_coll_group *group)
 	bootstrap_boot_free(boot);
 }
 
-int wf_coll_boots_init(struct wf_coll *coll)
+void wf_coll_boots_init(struct wf_coll *coll)
 {
 	wf_list_init(&coll->boot_list);
 	wf_later_init(&coll->boots, bootstrap_step);
-	return 0;
 }
 
 void wf_coll_boots_done(struct wf_coll *coll)

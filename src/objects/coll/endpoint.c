@@ -307,28 +307,17 @@ static int endpoint_open_port(struct wf_coll *coll, const struct wf_coll_engine 
 static int endpoint_new_coll(struct wf_ep *ep, struct wf_coll_engines *engines)
 {
 	struct wf_coll *coll = calloc(1, sizeof(*coll));
-	int ret;
 
 	if (!coll)
 		return -FI_ENOMEM;
-	ret = -pthread_mutex_init(&coll->lock, NULL);
-	if (ret)
-		goto err_free;
-	ret = wf_coll_boots_init(coll);
-	if (ret)
-		goto err_lock;
+	(void)pthread_mutex_init(&coll->lock, NULL);
+	wf_coll_boots_init(coll);
 	coll->ep = ep;
 	coll->engines = engines;
 	wf_coll_progress_init(coll);
 	ep->coll = coll;
 	ep->coll_ops = &coll_ops;
 	return 0;
-
-err_lock:
-	(void)pthread_mutex_destroy(&coll->lock);
-err_free:
-	free(coll);
-	return ret;
 }
 
 int wf_coll_attach(struct wf_ep *ep)

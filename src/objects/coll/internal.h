@@ -158,7 +158,7 @@ void wf_coll_joined(struct wf_coll_group *group, int err);
 
 /* bootstrap.c: initialise the members of @coll for bootstrap exchanges, and free
  * them. */
-int wf_coll_boots_init(struct wf_coll *coll);
+void wf_coll_boots_init(struct wf_coll *coll);
 void wf_coll_boots_done(struct wf_coll *coll);
 /* Join the offload engine's group, by exchanges over the joined group of the first
  * engine. At the end wf_coll_joined is called. No lock is held. */

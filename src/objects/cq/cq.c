@@ -313,7 +313,7 @@ int wf_cq_open(struct fid_domain *domain_fid, struct fi_cq_attr *attr,
 	ret = wf_cq_errors_init(cq);
 	if (ret)
 		goto err_free;
-	(void)wf_lock_init(&cq->lock, WF_LOCK_SPIN);
+	wf_lock_init(&cq->lock, WF_LOCK_SPIN);
 	wf_lock_set_gate(&cq->lock, domain->gate);
 	ret = wf_cq_ring_init(&cq->ring,
 		attr->format ? attr->format : FI_CQ_FORMAT_CONTEXT,

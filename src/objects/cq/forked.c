@@ -68,6 +68,6 @@ void wf_cq_in_child(struct wf_fork_hook *hook)
 
 	if (cq->owner == &cq->self)
 		cq->fid.ops = &forked_ops;
-	(void)wf_lock_init(&cq->lock, cq->lock.kind);
-	(void)wf_lock_init(&cq->progress.lock, cq->progress.lock.kind);
+	wf_lock_init(&cq->lock, cq->lock.kind);
+	wf_lock_init(&cq->progress.lock, cq->progress.lock.kind);
 }

@@ -100,8 +100,8 @@ static void domain_in_child(struct wf_fork_hook *hook)
 	struct wf_domain *domain = wf_container_of(hook, struct wf_domain, fork_hook);
 
 	domain->inherited = true;
-	(void)wf_lock_init(&domain->mr_map.lock, domain->mr_map.lock.kind);
-	(void)wf_lock_init(&domain->items.lock, domain->items.lock.kind);
+	wf_lock_init(&domain->mr_map.lock, domain->mr_map.lock.kind);
+	wf_lock_init(&domain->items.lock, domain->items.lock.kind);
 }
 
 int wf_domain_new(struct wf_fabric *fabric, struct fi_info *info,

@@ -14,7 +14,7 @@ struct wf_inbox *wf_inbox_new(struct wf_gate *gate, size_t limit, struct wf_wait
 
 	if (!inbox)
 		return NULL;
-	(void)wf_lock_init(&inbox->lock, WF_LOCK_SPIN);
+	wf_lock_init(&inbox->lock, WF_LOCK_SPIN);
 	wf_lock_set_gate(&inbox->lock, gate);
 	inbox->limit = (uint32_t)WF_MIN(limit, (size_t)WF_INBOX_LIMIT);
 	inbox->wait = wait;

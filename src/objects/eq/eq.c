@@ -227,8 +227,8 @@ static void eq_in_child(struct wf_fork_hook *hook)
 	struct wf_eq *eq = wf_container_of(hook, struct wf_eq, fork_hook);
 
 	eq->fid.ops = &forked_ops;
-	(void)wf_lock_init(&eq->lock, eq->lock.kind);
-	(void)wf_lock_init(&eq->progress.lock, eq->progress.lock.kind);
+	wf_lock_init(&eq->lock, eq->lock.kind);
+	wf_lock_init(&eq->progress.lock, eq->progress.lock.kind);
 }
 
 bool wf_eq_is_ours(const struct fid_eq *fid)
@@ -267,7 +267,7 @@ static int eq_init(struct wf_eq *eq, const struct fi_eq_attr *attr)
 	err = wf_eq_spare_init(eq);
 	if (err)
 		return err;
-	(void)wf_lock_init(&eq->lock, WF_LOCK_SPIN);
+	wf_lock_init(&eq->lock, WF_LOCK_SPIN);
 	/* Not a spin lock: connection management calls the kernel. */
 	wf_progress_list_init(&eq->progress, WF_LOCK_MUTEX, &eq->wait);
 	err = wf_wait_init(

@@ -107,7 +107,7 @@ static void peers_inserted(struct wf_av_watch *watch)
 void wf_local_peers_start(struct wf_local_peers *peers, struct wf_av *av,
 	struct wf_av *below, void (*changed)(struct wf_local_peers *peers))
 {
-	(void)wf_lock_init(&peers->lock, WF_LOCK_MUTEX);
+	wf_lock_init(&peers->lock, WF_LOCK_MUTEX);
 	/* The gate, as the AVs have it: calls of the application enter the AV below
 	 * while they hold this lock, and the library's thread takes it inside the
 	 * gate. */

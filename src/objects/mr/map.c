@@ -15,7 +15,7 @@ int wf_mr_map_init(struct wf_mr_map *map, enum wf_lock_kind kind)
 		return -FI_ENOMEM;
 	map->bucket_count = FIRST_BUCKETS;
 	wf_list_init(&map->watches);
-	(void)wf_lock_init(&map->lock, kind);
+	wf_lock_init(&map->lock, kind);
 	return 0;
 }
 

@@ -111,9 +111,9 @@ static bool later_item_arm(struct wf_progress *item)
 void wf_later_init(
 	struct wf_later *later, bool (*run)(struct wf_later *, struct wf_list *))
 {
-	(void)wf_lock_init(&later->lock, WF_LOCK_SPIN);
+	wf_lock_init(&later->lock, WF_LOCK_SPIN);
 	/* Never a gate: the lock also prevents recursion in one thread. */
-	(void)wf_lock_init(&later->run_lock, WF_LOCK_MUTEX);
+	wf_lock_init(&later->run_lock, WF_LOCK_MUTEX);
 	wf_list_init(&later->list);
 	atomic_init(&later->is_ready, false);
 	atomic_init(&later->armed, false);

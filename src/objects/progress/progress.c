@@ -67,7 +67,7 @@ void wf_progress_list_init(
 	memset(list, 0, sizeof(*list));
 	list->wait = wait;
 	list->epfd = -1;
-	(void)wf_lock_init(&list->lock, kind);
+	wf_lock_init(&list->lock, kind);
 }
 
 static int progress_watch_fd(struct wf_fds *fds, struct wf_progress_ref *ref)

@@ -49,11 +49,11 @@ void wf_srx_init_with(
 	wf_list_init(&srx->ports);
 }
 
-int wf_srx_init(
+void wf_srx_init(
 	struct wf_srx *srx, const struct wf_srx_attr *attr, enum wf_lock_kind lock_kind)
 {
 	wf_srx_init_with(srx, attr, &srx->own_lock);
-	return wf_lock_init(&srx->own_lock, lock_kind);
+	wf_lock_init(&srx->own_lock, lock_kind);
 }
 
 void wf_srx_fini(struct wf_srx *srx)

@@ -291,9 +291,8 @@ struct wf_srx_attr {
 	atomic_size_t *min_multi_recv; /* FI_OPT_MIN_MULTI_RECV in bytes. */
 };
 
-/* Make a context with a lock of its own. 0, or the negative errno code of
- * wf_lock_init. */
-int wf_srx_init(struct wf_srx *srx, const struct wf_srx_attr *attr,
+/* Make a context with a lock of its own. */
+void wf_srx_init(struct wf_srx *srx, const struct wf_srx_attr *attr,
 	enum wf_lock_kind lock_kind);
 /* Make a context that uses @lock, which several contexts share. */
 void wf_srx_init_with(

@@ -351,9 +351,7 @@ int lnx_endpoint(struct wf_domain *parent, struct fi_info *info, struct fid_ep *
 	if (ret)
 		return ret;
 	ep = lnx_ep_of(wf);
-	ret = wf_lock_init(&ep->ops_lock, WF_LOCK_SPIN);
-	if (ret)
-		goto err_ep;
+	wf_lock_init(&ep->ops_lock, WF_LOCK_SPIN);
 	wf_lock_set_gate(&ep->ops_lock, parent->gate);
 	lnx_endpoint_init(ep, domain);
 	ret = endpoint_open_rails(ep, info);
@@ -366,7 +364,6 @@ err_rails:
 	endpoint_close_rails(ep);
 	lnx_progress_done(ep);
 	wf_lock_done(&ep->ops_lock);
-err_ep:
 	wf_ep_free(wf);
 	return ret;
 }

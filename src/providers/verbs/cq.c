@@ -156,11 +156,7 @@ int verbs_cq_opened(struct wf_cq *wf)
 	/* Sleepers and the destruction of a queue pair make system calls with the lock
 	 * held. It is a spin lock all the same: polls are frequent, and never wait for
 	 * it. */
-	err = wf_lock_init(&cq->lock, WF_LOCK_SPIN);
-	if (err) {
-		free(cq);
-		return err;
-	}
+	wf_lock_init(&cq->lock, WF_LOCK_SPIN);
 	wf_lock_set_gate(&cq->lock, wf->domain->gate);
 	err = verbs_cq_open(cq, verbs_domain_of(wf->domain));
 	if (err) {

@@ -12,19 +12,17 @@ enum { DATA_SIZE = 20, PORT = 4711 };
 
 #define VISIBLE __attribute__((visibility("default")))
 
-static bool no_info, no_event, no_lock;
+static bool no_info, no_event;
 static unsigned int no_malloc_in; /* allocations until the one that fails; 0: none */
 
 VISIBLE struct fi_info *__wrap_fi_dupinfo(const struct fi_info *info);
 VISIBLE void *__wrap_malloc(size_t len);
 VISIBLE ssize_t __wrap_wf_eq_write(
 	struct wf_eq *eq, uint32_t event, const void *buf, size_t len);
-VISIBLE int __wrap_wf_lock_init(struct wf_lock *lock, enum wf_lock_kind kind);
 struct fi_info *__real_fi_dupinfo(const struct fi_info *info);
 void *__real_malloc(size_t len);
 ssize_t __real_wf_eq_write(
 	struct wf_eq *eq, uint32_t event, const void *buf, size_t len);
-int __real_wf_lock_init(struct wf_lock *lock, enum wf_lock_kind kind);
 
 struct fi_info *__wrap_fi_dupinfo(const struct fi_info *info)
 {
@@ -40,11 +38,6 @@ ssize_t __wrap_wf_eq_write(
 	struct wf_eq *eq, uint32_t event, const void *buf, size_t len)
 {
 	return no_event ? -FI_ENOMEM : __real_wf_eq_write(eq, event, buf, len);
-}
-
-int __wrap_wf_lock_init(struct wf_lock *lock, enum wf_lock_kind kind)
-{
-	return no_lock ? -FI_EAGAIN : __real_wf_lock_init(lock, kind);
 }
 
 struct sim_pep {
@@ -252,10 +245,6 @@ static void opening_fails(void **state)
 {
 	struct sim_pep sim = { .binds = 0 };
 
-	no_lock = true;
-	assert_int_equal(
-		wf_pep_init(&sim.base, &sim_ops, fabric, info, NULL), -FI_EAGAIN);
-	no_lock = false;
 	no_info = true;
 	assert_int_equal(
 		wf_pep_init(&sim.base, &sim_ops, fabric, info, NULL), -FI_ENOMEM);

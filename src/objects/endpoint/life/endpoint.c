@@ -370,7 +370,7 @@ int wf_ep_init(struct wf_ep *ep, struct wf_domain *domain, struct fi_info *info,
 	 * others, and tells groups apart that are joined at the same time. */
 	if (ep->info->caps & FI_COLLECTIVE)
 		ep->info->caps |= FI_SOURCE;
-	(void)wf_lock_init(&ep->lock, xfer->lock_kind);
+	wf_lock_init(&ep->lock, xfer->lock_kind);
 	wf_lock_set_gate(&ep->lock, domain->gate);
 	(void)pthread_mutex_init(&ep->control, NULL);
 	endpoint_init_limits(ep);

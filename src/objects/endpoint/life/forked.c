@@ -103,7 +103,7 @@ static void forked_ep_in_child(struct wf_fork_hook *hook)
 	ep->progress.run = forked_run;
 	ep->progress.arm = forked_arm;
 	ep->progress.moved = NULL;
-	(void)wf_lock_init(&ep->lock, ep->lock.kind);
+	wf_lock_init(&ep->lock, ep->lock.kind);
 }
 
 int wf_ep_watch_forks(struct wf_ep *ep)

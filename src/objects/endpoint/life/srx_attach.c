@@ -122,7 +122,7 @@ static int srx_attach_use_private(struct wf_ep *ep)
 	if (!srx)
 		return -FI_ENOMEM;
 	attr = wf_ep_srx_attr(ep);
-	(void)wf_srx_init(srx, &attr, ep->lock.kind);
+	wf_srx_init(srx, &attr, ep->lock.kind);
 	wf_lock_set_gate(&srx->own_lock, ep->domain->gate);
 	ep->srx_queue = srx;
 	ep->start_rx = wf_ep_srx_start;

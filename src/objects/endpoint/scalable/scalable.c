@@ -150,7 +150,7 @@ int wf_sep_init(struct wf_ep *core, const struct wf_xfer_ops *ctx_xfer)
 		free(sep);
 		return -FI_ENOMEM;
 	}
-	(void)wf_lock_init(&sep->rx_lock, core->lock.kind);
+	wf_lock_init(&sep->rx_lock, core->lock.kind);
 	wf_lock_set_gate(&sep->rx_lock, core->domain->gate);
 	sep->core = core;
 	sep->ctx_xfer = ctx_xfer;

@@ -151,7 +151,7 @@ static void srx_ctx_open_own(struct wf_srx_ctx *ctx)
 {
 	struct wf_srx_attr attr = wf_ep_srx_attr(&ctx->ep);
 
-	(void)wf_srx_init(&ctx->srx, &attr, WF_LOCK_MUTEX);
+	wf_srx_init(&ctx->srx, &attr, WF_LOCK_MUTEX);
 	wf_lock_set_gate(&ctx->srx.own_lock, ctx->ep.domain->gate);
 	ctx->ep.srx_queue = &ctx->srx;
 	srx_ctx_enable(ctx, wf_ep_srx_start);

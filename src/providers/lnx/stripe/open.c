@@ -186,11 +186,11 @@ static struct lnx_stripe *open_new_stripe(struct lnx_ep *ep)
 	if (!s)
 		return NULL;
 	s->rail = calloc(LNX_MAX_LINKS, sizeof(*s->rail));
-	if (!s->rail || wf_lock_init(&s->lock, WF_LOCK_MUTEX)) {
-		free(s->rail);
+	if (!s->rail) {
 		free(s);
 		return NULL;
 	}
+	wf_lock_init(&s->lock, WF_LOCK_MUTEX);
 	wf_lock_set_gate(&s->lock, ep->wf.domain->gate);
 	s->ep = ep;
 	s->heads.ops = &lnx_stripe_head_ops;

@@ -167,13 +167,12 @@ int verbs_async_open(struct verbs_domain *domain)
 
 	if (!async)
 		return -FI_ENOMEM;
-	err = flags < 0 || fcntl(fd, F_SETFL, flags | O_NONBLOCK)
-		      ? verbs_cm_errno("fcntl of the device's events")
-		      : wf_lock_init(&async->lock, WF_LOCK_MUTEX);
-	if (err) {
+	if (flags < 0 || fcntl(fd, F_SETFL, flags | O_NONBLOCK)) {
+		err = verbs_cm_errno("fcntl of the device's events");
 		free(async);
 		return err;
 	}
+	wf_lock_init(&async->lock, WF_LOCK_MUTEX);
 	async->domain = domain;
 	wf_list_init(&async->cms);
 	async->item = (struct wf_progress){

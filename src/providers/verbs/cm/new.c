@@ -111,11 +111,7 @@ int verbs_cm_new(struct verbs_ep *ep, struct fid *handle)
 	cm->item = (struct wf_progress){
 		.run = new_run, .wait_fd = new_wait_fd, .arm = new_arm
 	};
-	err = wf_lock_init(&cm->lock, WF_LOCK_MUTEX);
-	if (err) {
-		free(cm);
-		return err;
-	}
+	wf_lock_init(&cm->lock, WF_LOCK_MUTEX);
 	ep->cm = cm;
 	err = new_init(cm, handle);
 	if (err)

@@ -249,23 +249,19 @@ struct verbs_mr_cache *verbs_mr_cache_new(struct ibv_pd *pd)
 
 	if (!cache)
 		return NULL;
-	if (wf_lock_init(&cache->lock, WF_LOCK_MUTEX))
-		goto err_free;
+	wf_lock_init(&cache->lock, WF_LOCK_MUTEX);
 	cache->monitor = cache_open_monitor(&cache->handle);
-	if (!cache->monitor)
-		goto err_lock;
+	if (!cache->monitor) {
+		wf_lock_done(&cache->lock);
+		free(cache);
+		return NULL;
+	}
 	cache->pd = pd;
 	cache->max_count = cache->monitor->max_count();
 	cache->max_size = cache->monitor->max_size();
 	cache->pos = cache->monitor->now();
 	wf_list_init(&cache->list);
 	return cache;
-
-err_lock:
-	wf_lock_done(&cache->lock);
-err_free:
-	free(cache);
-	return NULL;
 }
 
 void verbs_mr_cache_free(struct verbs_mr_cache *cache)
