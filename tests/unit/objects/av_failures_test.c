@@ -12,7 +12,7 @@
 #include "objects/av/set.h"
 #include "objects/av/shared.h"
 #include "objects/av/table_internal.h"
-#include "refused.h"
+#include "../refuse.h"
 #include "sys/addrstr.h"
 #include "sys/lock.h"
 #include "sys/shm_file.h"
@@ -98,10 +98,9 @@ static unsigned int refuse_open(struct av_fixture *f, struct fi_av_attr attr)
 	do {
 		int ret;
 
-		refused_in = ++number;
+		refuse_one("memory", ++number, ENOMEM);
 		ret = try_open(f, attr);
-		refused = !refused_in;
-		refused_in = 0;
+		refused = refuse_end();
 		assert_int_equal(ret, refused ? -FI_ENOMEM : 0);
 		assert_int_equal(atomic_load(&f->domain.refs), 0);
 	} while (refused);
@@ -236,9 +235,9 @@ static void insertions(void **state)
 	unsigned int number = 0;
 	int err, ret;
 
-	refused_in = 1;
+	refuse_one("memory", 1, ENOMEM);
 	ret = fi_av_insert(av, &sa, 1, &addr, FI_AV_USER_ID | FI_SYNC_ERR, &err);
-	assert_int_equal(refused_in, 0);
+	assert_true(refuse_end());
 	assert_int_equal(ret, 0);
 	assert_int_equal(err, FI_ENOMEM);
 	assert_true(addr == FI_ADDR_NOTAVAIL);
@@ -247,14 +246,14 @@ static void insertions(void **state)
 		sa = in_addr_of(i, 1);
 		assert_int_equal(fi_av_insert(av, &sa, 1, NULL, 0, NULL), 1);
 	}
-	refused_in = 1;
+	refuse_one("memory", 1, ENOMEM);
 	assert_int_equal(fi_av_set_user_id(av, 3, 7, 0), -FI_ENOMEM);
 	assert_int_equal(wf_av_report(own, 3), 3);
 	assert_int_equal(fi_av_set_user_id(av, 3, 7, 0), 0);
 	assert_int_equal(wf_av_report(own, 3), 7);
 	sa = in_addr_of(capacity + 1, 1);
 	do {
-		refused_in = ++number;
+		refuse_one("memory", ++number, ENOMEM);
 		ret = fi_av_insert(av, &sa, 1, &addr, FI_SYNC_ERR, &err);
 		if (ret)
 			break;
@@ -262,7 +261,7 @@ static void insertions(void **state)
 		assert_int_equal(wf_av_table_capacity(&own->table), capacity);
 		assert_null(wf_av_addr(own, capacity));
 	} while (number < 10);
-	refused_in = 0;
+	(void)refuse_end();
 	assert_true(number > 1 && number < 10);
 	assert_int_equal(addr, capacity);
 	assert_int_equal(fi_close(&av->fid), 0);
@@ -280,9 +279,9 @@ static void untold_insertions(void **state)
 		wf_av_insert_untold(wf_av_of(named), &sa, 7, &addr), -FI_EINVAL);
 	assert_int_equal(
 		wf_av_insert_untold(wf_av_of(av), &bad, 7, &addr), -FI_EADDRNOTAVAIL);
-	refused_in = 1;
+	refuse_one("memory", 1, ENOMEM);
 	assert_int_equal(wf_av_insert_untold(wf_av_of(av), &sa, 7, &addr), -FI_ENOMEM);
-	assert_int_equal(refused_in, 0);
+	assert_true(refuse_end());
 	assert_int_equal(addr, 5);
 	assert_int_equal(wf_av_insert_untold(wf_av_of(av), &sa, 7, &addr), 0);
 	assert_int_equal(addr, 0);
@@ -417,9 +416,9 @@ static void removals(void **state)
 
 	assert_int_equal(fi_av_insert(av, sa, 3, addr, 0, NULL), 3);
 	wf_av_removals_start(&list, wf_av_of(av));
-	refused_in = 1;
+	refuse_one("memory", 1, ENOMEM);
 	assert_int_equal(fi_av_remove(av, addr, 1, 0), 0);
-	assert_int_equal(refused_in, 0);
+	assert_true(refuse_end());
 	/* It is not listed any more which: all. */
 	assert_int_equal(fi_av_remove(av, addr + 1, 1, 0), 0);
 	assert_int_equal(wf_av_removals_take(&list, index, 3, &all), 0);
@@ -443,15 +442,15 @@ static void sets(void **state)
 	fi_addr_t member;
 
 	assert_int_equal(fi_av_insert(av, &sa, 1, NULL, 0, NULL), 1);
-	refused_in = 1;
+	refuse_one("memory", 1, ENOMEM);
 	assert_int_equal(fi_av_set(av, &attr, &set, NULL), -FI_ENOMEM);
-	assert_int_equal(refused_in, 0);
+	assert_true(refuse_end());
 	assert_null(set);
 	assert_int_equal(fi_av_set(av, &attr, &set, NULL), 0);
 	for (unsigned int i = 1; i <= 2; i++) {
-		refused_in = i;
+		refuse_one("memory", i, ENOMEM);
 		assert_int_equal(fi_av_set_insert(set, 0), -FI_ENOMEM);
-		assert_int_equal(refused_in, 0);
+		assert_true(refuse_end());
 		assert_int_equal(wf_av_set_of(set)->count, 0);
 	}
 	assert_int_equal(fi_av_set_insert(set, 0), 0);
@@ -464,9 +463,9 @@ static void sets(void **state)
 	attr = (struct fi_av_set_attr){ .end_addr = 0, .stride = 1 };
 	set = NULL;
 	for (unsigned int i = 1; i <= 3; i++) {
-		refused_in = i;
+		refuse_one("memory", i, ENOMEM);
 		assert_int_equal(fi_av_set(av, &attr, &set, NULL), -FI_ENOMEM);
-		assert_int_equal(refused_in, 0);
+		assert_true(refuse_end());
 		assert_null(set);
 	}
 	assert_int_equal(fi_close(&av->fid), 0);

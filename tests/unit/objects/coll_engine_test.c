@@ -5,9 +5,10 @@
 #include "../../log_lines.h"
 #include "objects/coll/internal.h"
 #include "objects/lower/find.h"
-#include "refused.h"
+#include "../refuse.h"
 
-REFUSABLE(struct fi_info *, fi_dupinfo, (const struct fi_info *info), (info))
+REFUSE_CALL(struct fi_info *, "memory", fi_dupinfo, NULL, (const struct fi_info *info),
+	(info))
 
 #define VISIBLE __attribute__((visibility("default")))
 
@@ -47,10 +48,10 @@ static void no_engine_is_found(void **state)
 	/* The engines, the hints and their text, and a copy of the answer. */
 	find_err = 0;
 	for (unsigned int i = 1; i <= 4; i++) {
-		refused_in = i;
+		refuse_one("memory", i, ENOMEM);
 		assert_int_equal(
 			wf_coll_query(&f->domain, FI_BARRIER, &attr, 0), -FI_ENOMEM);
-		assert_int_equal(refused_in, 0);
+		assert_true(refuse_end());
 		assert_null(f->domain.coll);
 	}
 	assert_int_equal(finds, 2);

@@ -7,9 +7,10 @@
 #include "objects/info/device.h"
 #include "objects/info/nic.h"
 #include "objects/open/open.h"
-#include "refused.h"
+#include "../refuse.h"
 
-REFUSABLE(struct fi_info *, fi_dupinfo, (const struct fi_info *info), (info))
+REFUSE_CALL(struct fi_info *, "memory", fi_dupinfo, NULL, (const struct fi_info *info),
+	(info))
 
 /*
  * Discovery of devices: two of them, each a domain, with addresses of eight bytes that
@@ -312,11 +313,10 @@ static void no_memory_is_no_answer(void **state)
 	hints->ep_attr->auth_key_size = 4;
 	do {
 		answers = NULL;
-		refused_in = ++number;
+		refuse_one("memory", ++number, ENOMEM);
 		ret = wf_device_getinfo(
 			&prov, LATEST, "0you", NULL, 0, hints, &answers);
-		refused = !refused_in;
-		refused_in = 0;
+		refused = refuse_end();
 		if (!refused)
 			break;
 		if (ret != -FI_ENOMEM)

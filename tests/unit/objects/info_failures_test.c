@@ -9,9 +9,10 @@
 #include "objects/info/engine.h"
 #include "objects/info/nic.h"
 #include "objects/info/rule.h"
-#include "refused.h"
+#include "../refuse.h"
 
-REFUSABLE(struct fi_info *, fi_dupinfo, (const struct fi_info *info), (info))
+REFUSE_CALL(struct fi_info *, "memory", fi_dupinfo, NULL, (const struct fi_info *info),
+	(info))
 
 /* ---- the resolver ---- */
 
@@ -122,14 +123,14 @@ static void cards(void **state)
 	const struct wf_nic_facts facts = { .name = "card" };
 	struct fid_nic *nic = NULL, *copy = NULL;
 
-	refused_in = 1;
+	refuse_one("memory", 1, ENOMEM);
 	assert_int_equal(wf_nic_make(&facts, &nic), -FI_ENOMEM);
-	assert_int_equal(refused_in, 0);
+	assert_true(refuse_end());
 	assert_null(nic);
 	assert_int_equal(wf_nic_make(&facts, &nic), 0);
-	refused_in = 1;
+	refuse_one("memory", 1, ENOMEM);
 	assert_int_equal(fi_control(&nic->fid, FI_DUP, &copy), -FI_ENOMEM);
-	assert_int_equal(refused_in, 0);
+	assert_true(refuse_end());
 	assert_null(copy);
 	assert_int_equal(fi_close(&nic->fid), 0);
 }
@@ -139,9 +140,9 @@ static void engine_hints(void **state)
 	struct fi_info *hints;
 
 	for (unsigned int i = 1; i <= 2; i++) {
-		refused_in = i;
+		refuse_one("memory", i, ENOMEM);
 		assert_null(wf_info_engine_hints("off_x", FI_PEER_TRANSFER, 12));
-		assert_int_equal(refused_in, 0);
+		assert_true(refuse_end());
 	}
 	hints = wf_info_engine_hints("off_x", FI_PEER_TRANSFER, 12);
 	assert_non_null(hints);

@@ -9,9 +9,10 @@
 #include "objects/endpoint/endpoint.h"
 #include "objects/local/domain.h"
 #include "objects/lower/find.h"
-#include "refused.h"
+#include "../refuse.h"
 
-REFUSABLE(struct fi_info *, fi_dupinfo, (const struct fi_info *info), (info))
+REFUSE_CALL(struct fi_info *, "memory", fi_dupinfo, NULL, (const struct fi_info *info),
+	(info))
 
 #define VISIBLE __attribute__((visibility("default")))
 
@@ -232,9 +233,9 @@ static void what_cannot_be_opened_is_tried_again(void **state)
 	sim.is_foreign = false;
 	/* A copy of the answer, and one for the domain. */
 	for (unsigned int i = 1; i <= 2; i++) {
-		refused_in = i;
+		refuse_one("memory", i, ENOMEM);
 		assert_int_equal(wf_local_domain_open(&domain, &ep, &why), -FI_ENOMEM);
-		assert_int_equal(refused_in, 0);
+		assert_true(refuse_end());
 	}
 	assert_int_equal(wf_local_domain_open(&domain, &ep, &why), 0);
 	assert_null(why);
@@ -246,9 +247,9 @@ static void what_cannot_be_opened_is_tried_again(void **state)
 	wf_local_forget();
 	/* The hints need memory, too. */
 	for (unsigned int i = 1; i <= 2; i++) {
-		refused_in = i;
+		refuse_one("memory", i, ENOMEM);
 		assert_int_equal(wf_local_query(), -FI_ENOMEM);
-		assert_int_equal(refused_in, 0);
+		assert_true(refuse_end());
 	}
 	assert_int_equal(sim.finds, 3);
 }

@@ -10,7 +10,7 @@
 
 #include "objects/local/peers.h"
 #include "objects/open/open.h"
-#include "refused.h"
+#include "../refuse.h"
 
 static struct around {
 	struct domain_fixture *above, *below;
@@ -148,17 +148,17 @@ static void no_memory_for_a_peer(void **state)
 
 	open_around(state, NULL);
 	do {
-		refused_in = ++number;
+		refuse_one("memory", ++number, ENOMEM);
 		ret = try_insert(1, &below);
 		if (!ret)
 			break;
 		assert_int_equal(ret, -FI_ENOMEM);
-		assert_int_equal(refused_in, 0);
+		assert_true(refuse_end());
 		/* It is not in the AV below, either. */
 		assert_null(wf_av_addr(wf_av_of(a.av_below), 0));
 		assert_int_equal(a.peers.lost, 0);
 	} while (number < 10);
-	refused_in = 0;
+	(void)refuse_end();
 	assert_true(number > 2 && number < 10);
 	assert_int_equal(below, 0);
 	close_around();

@@ -4,9 +4,10 @@
 
 #include "objects/lower/getinfo.h"
 #include "objects/lower/find.h"
-#include "refused.h"
+#include "../refuse.h"
 
-REFUSABLE(struct fi_info *, fi_dupinfo, (const struct fi_info *info), (info))
+REFUSE_CALL(struct fi_info *, "memory", fi_dupinfo, NULL, (const struct fi_info *info),
+	(info))
 
 #define VISIBLE __attribute__((visibility("default")))
 #define LATEST  FI_VERSION(2, 6)
@@ -261,15 +262,15 @@ static void no_memory_is_told(void **state)
 	for (int i = 0; i < 2; i++) {
 		do {
 			info = NULL;
-			refused_in = ++number[i];
+			refuse_one("memory", ++number[i], ENOMEM);
 			ret = i ? wf_lower_getinfo_below(&kind, above, &info)
 				: wf_lower_getinfo(
 					  &kind, LATEST, NULL, NULL, 0, above, &info);
-			if (!refused_in && ret != -FI_ENOMEM)
+			if (refuse_end() && ret != -FI_ENOMEM)
 				fail_msg("%d, allocation %u: %d", i, number[i], ret);
 			wf_lower_getinfo_done(&kind);
-		} while (!refused_in && number[i] < 100);
-		refused_in = 0;
+		} while (refuse_end() && number[i] < 100);
+		(void)refuse_end();
 		assert_int_equal(ret, 0);
 		fi_freeinfo(info);
 	}
@@ -278,10 +279,10 @@ static void no_memory_is_told(void **state)
 	assert_int_equal(wf_lower_getinfo_below(&kind, above, &info), 0);
 	fi_freeinfo(info);
 	for (unsigned int i = 1; i <= 2; i++) {
-		refused_in = i;
+		refuse_one("memory", i, ENOMEM);
 		assert_int_equal(
 			wf_lower_getinfo_below(&kind, above, &info), -FI_ENOMEM);
-		assert_int_equal(refused_in, 0);
+		assert_true(refuse_end());
 	}
 	fi_freeinfo(above);
 }
