@@ -77,18 +77,6 @@ static const char *new_name(void)
 	return name;
 }
 
-static int try_open(struct av_fixture *f, struct fi_av_attr attr)
-{
-	struct fid_av *av = NULL;
-	int ret = wf_av_open(&f->domain.fid, &attr, &av, NULL);
-
-	if (!ret)
-		assert_int_equal(fi_close(&av->fid), 0);
-	else
-		assert_null(av);
-	return ret;
-}
-
 /* Each allocation of an open fails once. Returns how many there are. */
 static unsigned int refuse_open(struct av_fixture *f, struct fi_av_attr attr)
 {
@@ -99,7 +87,7 @@ static unsigned int refuse_open(struct av_fixture *f, struct fi_av_attr attr)
 		int ret;
 
 		refuse_one("memory", ++number, ENOMEM);
-		ret = try_open(f, attr);
+		ret = av_try_open(f, attr);
 		refused = refuse_end();
 		assert_int_equal(ret, refused ? -FI_ENOMEM : 0);
 		assert_int_equal(atomic_load(&f->domain.refs), 0);
@@ -115,7 +103,7 @@ static void opens(void **state)
 	assert_true(refuse_open(f, (struct fi_av_attr){ .count = 1000 }) >= 9);
 	/* The AV, its name, and what belongs to the shared memory. */
 	assert_true(refuse_open(f, (struct fi_av_attr){ .name = new_name() }) >= 3);
-	assert_int_equal(try_open(f, (struct fi_av_attr){ 0 }), 0);
+	assert_int_equal(av_try_open(f, (struct fi_av_attr){ 0 }), 0);
 }
 
 static void shared_opens(void **state)
@@ -126,22 +114,22 @@ static void shared_opens(void **state)
 	struct fid_av *av;
 
 	resize_err = -FI_ENOSPC;
-	assert_int_equal(try_open(f, attr), -FI_ENOSPC);
+	assert_int_equal(av_try_open(f, attr), -FI_ENOSPC);
 	resize_err = 0;
 	commit_err = -FI_ENOSPC;
-	assert_int_equal(try_open(f, attr), -FI_ENOSPC);
+	assert_int_equal(av_try_open(f, attr), -FI_ENOSPC);
 	/* The three arrays of the first addresses. */
 	for (unsigned int i = 1; i <= 3; i++) {
 		commits = i;
-		assert_int_equal(try_open(f, attr), -FI_ENOMEM);
+		assert_int_equal(av_try_open(f, attr), -FI_ENOMEM);
 		assert_int_equal(commits, 0);
 	}
 	commit_err = 0;
 	/* Nothing is left for those who only read. */
 	attr.flags = FI_READ;
-	assert_int_equal(try_open(f, attr), -FI_ENOENT);
+	assert_int_equal(av_try_open(f, attr), -FI_ENOENT);
 	attr.flags = 0;
-	assert_int_equal(try_open(f, attr), 0);
+	assert_int_equal(av_try_open(f, attr), 0);
 
 	/* Room for as many as are announced. */
 	av = av_fixture_open(f, attr);
@@ -160,7 +148,7 @@ static void shared_opens(void **state)
 	memset(scope, '/', sizeof(scope)); /* three characters each */
 	scope[sizeof(scope) - 1] = '\0';
 	f->domain.name = scope;
-	assert_int_equal(try_open(f, attr), -FI_EINVAL);
+	assert_int_equal(av_try_open(f, attr), -FI_EINVAL);
 	f->domain.name = NULL;
 }
 

@@ -150,4 +150,17 @@ static inline struct sockaddr_in6 in6_addr_of(const char *host, uint16_t port)
 	return in6;
 }
 
+/* Open an AV with @attr and close it: what opening it returned. */
+static inline int av_try_open(struct av_fixture *f, struct fi_av_attr attr)
+{
+	struct fid_av *av = NULL;
+	int ret = wf_av_open(&f->domain.fid, &attr, &av, NULL);
+
+	if (!ret)
+		assert_int_equal(fi_close(&av->fid), 0);
+	else
+		assert_null(av);
+	return ret;
+}
+
 #endif
