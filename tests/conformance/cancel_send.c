@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Cancelling what is to be sent, and sending to an address without an endpoint. */
+#include <rdma/fi_atomic.h>
+
 #include "scalable.h"
 
 enum {
@@ -19,7 +21,8 @@ static void adjust(struct fi_info *hints)
 		hints->tx_attr->size = pending;
 }
 
-static const struct cf_options options = { .caps = FI_MSG | FI_TAGGED | FI_RMA,
+static const struct cf_options options = { .caps = FI_MSG | FI_TAGGED | FI_RMA |
+						   FI_ATOMIC,
 	.cq_format = FI_CQ_FORMAT_TAGGED,
 	.split_cqs = true,
 	.counters = true,
@@ -62,14 +65,16 @@ static fi_addr_t absent_peer(struct cf_env *env)
 
 /* ---- to a peer that is not there ---- */
 
-enum kind { SEND, TSEND, WRITE, READ, KINDS };
+enum kind { SEND, TSEND, WRITE, READ, ATOMIC, FETCH, KINDS };
 
 static const uint64_t kind_flags[] = { FI_SEND | FI_MSG, FI_SEND | FI_TAGGED,
-	FI_WRITE | FI_RMA, FI_READ | FI_RMA };
+	FI_WRITE | FI_RMA, FI_READ | FI_RMA, FI_WRITE | FI_ATOMIC,
+	FI_READ | FI_ATOMIC };
 
 static ssize_t start(struct cf_side *side, enum kind kind, fi_addr_t to, void *context)
 {
-	static uint8_t buf[LEN];
+	static _Alignas(uint64_t) uint8_t buf[LEN];
+	static uint64_t result;
 
 	switch (kind) {
 	case SEND:
@@ -80,6 +85,12 @@ static ssize_t start(struct cf_side *side, enum kind kind, fi_addr_t to, void *c
 		return fi_write(side->ep, buf, LEN, NULL, to, 0, 1, context);
 	case READ:
 		return fi_read(side->ep, buf, LEN, NULL, to, 0, 1, context);
+	case ATOMIC:
+		return fi_atomic(
+			side->ep, buf, 1, NULL, to, 0, 1, FI_UINT64, FI_SUM, context);
+	case FETCH:
+		return fi_fetch_atomic(side->ep, buf, 1, NULL, &result, NULL, to, 0, 1,
+			FI_UINT64, FI_SUM, context);
 	case KINDS:
 		break;
 	}
