@@ -218,3 +218,11 @@ enum shm_reach shm_remote_find(
 	window->is_examined = window == &remote->spare;
 	return reach;
 }
+
+bool shm_remote_has_no_copies(struct shm_conn *conn, uint64_t key)
+{
+	struct shm_window *window;
+
+	return shm_remote_find(conn, key, &window) == SHM_REACH_MEMORY &&
+	       window->no_copies;
+}

@@ -60,6 +60,8 @@ enum shm_reach { SHM_REACH_LANE, SHM_REACH_MEMORY, SHM_REACH_REFUSED };
  * such region. */
 enum shm_reach shm_remote_find(
 	struct shm_conn *conn, uint64_t key, struct shm_window **ret_window);
+/* Can the kernel not copy the memory of @key? False where that was not tried. */
+bool shm_remote_has_no_copies(struct shm_conn *conn, uint64_t key);
 /* The connection ends. */
 void shm_remote_done(struct shm_conn *conn);
 /* Unmap its memory, if it is mapped; and forget the region as well. */

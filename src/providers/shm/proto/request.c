@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "providers/shm/copy/remote.h"
 #include "providers/shm/proto/out.h"
 #include "providers/shm/proto/withdraw.h"
 
@@ -13,6 +14,15 @@ const uint8_t shm_access_kinds[WF_OP_COUNT] = {
 	[WF_OP_FETCH] = SHM_REC_FETCH,
 	[WF_OP_COMPARE] = SHM_REC_COMPARE,
 };
+
+/* A request for memory that cannot be copied stays in the lane: the initiator would
+ * send it again each time, and a target that polls seldom would never find it. */
+static bool request_may_withdraw(
+	struct shm_conn *conn, const struct shm_tx *tx, uint8_t flags)
+{
+	return tx->op <= WF_OP_WRITE && tx->seg_count == 1 && !flags &&
+	       !shm_remote_has_no_copies(conn, tx->seg[0].key);
+}
 
 int shm_request_send(struct shm_conn *conn, struct shm_tx *tx, uint8_t kind,
 	uint8_t flags, size_t payload)
@@ -32,7 +42,7 @@ int shm_request_send(struct shm_conn *conn, struct shm_tx *tx, uint8_t kind,
 	if (payload)
 		to += wf_iov_gather(to, tx->local.iov, tx->local.count);
 	(void)wf_iov_gather(to, tx->compare, tx->atomic.compare_count);
-	if (tx->op <= WF_OP_WRITE && tx->seg_count == 1 && !flags)
+	if (request_may_withdraw(conn, tx, flags))
 		shm_withdraw_begin(conn, tx);
 	shm_blob_end(conn, &blob, kind, flags | shm_request_data_flag(tx),
 		shm_access_word(tx->seg_count, tx->atomic.datatype, tx->atomic.op),
