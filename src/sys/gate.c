@@ -3,11 +3,11 @@
 
 #include <errno.h>
 #include <pthread.h>
-#include <sched.h>
 
 #include "sys/forks.h"
 #include "sys/lock.h"
 #include "sys/membarrier.h"
+#include "sys/pause.h"
 
 enum { SPINS = 128 };
 
@@ -78,7 +78,7 @@ void wf_gate_wait(struct wf_gate *gate)
 			if (i < SPINS)
 				wf_cpu_relax();
 			else
-				(void)sched_yield();
+				wf_pause(i - SPINS);
 		}
 		atomic_store_explicit(&gate->inside, 1, memory_order_relaxed);
 		atomic_signal_fence(memory_order_seq_cst);

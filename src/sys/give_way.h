@@ -28,6 +28,8 @@ struct wf_patience {
 	atomic_uint stamp;         /* @stamp of wf_give_way at the last check */
 	_Atomic uint64_t since_ns; /* wf_now_ns when that stamp was first seen */
 	_Atomic uint64_t check_ns; /* wf_now_ns at the last check */
+	/* Pauses in which other threads used the processor, without progress. */
+	atomic_uint vain;
 };
 
 /* The most polls between two checks; fewer where a poll takes long. */

@@ -3,11 +3,12 @@
 
 #include <errno.h>
 #include <linux/futex.h>
-#include <sched.h>
 #include <stddef.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
+
+#include "sys/pause.h"
 
 enum { SPINS = 128 };
 
@@ -24,12 +25,14 @@ static bool lock_spin(struct wf_lock *lock)
 	return false;
 }
 
-/* The holder may have lost its processor: yield between the attempts. */
-static void lock_yield_until_taken(struct wf_lock *lock)
+/* The holder may have lost its processor: pause between the attempts. */
+static void lock_pause_until_taken(struct wf_lock *lock)
 {
+	unsigned int round = 0;
+
 	do {
 		while (atomic_load_explicit(&lock->held, memory_order_relaxed))
-			(void)sched_yield();
+			wf_pause(round++);
 	} while (!wf_lock_take(lock));
 }
 
@@ -54,7 +57,7 @@ void wf_lock_slow(struct wf_lock *lock)
 	if (lock->kind == WF_LOCK_MUTEX)
 		lock_sleep_until_taken(lock);
 	else
-		lock_yield_until_taken(lock);
+		lock_pause_until_taken(lock);
 	errno = err;
 }
 

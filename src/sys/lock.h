@@ -60,8 +60,8 @@ static inline void wf_lock_set_gate(struct wf_lock *lock, struct wf_gate *gate)
 /* No thread holds the lock or waits for it. */
 void wf_lock_done(struct wf_lock *lock);
 
-/* Take a lock that another thread holds: spin, then sleep (mutex) or yield (spin lock)
- * until it is taken. Keeps errno. */
+/* Take a lock that another thread holds: spin, then sleep (mutex) or pause (spin lock,
+ * pause.h) until it is taken. Keeps errno. */
 void wf_lock_slow(struct wf_lock *lock);
 /* Wake one sleeper of a lock that was just released. The memory of @lock is not
  * accessed, because another thread may have freed it since the release. Keeps errno. */

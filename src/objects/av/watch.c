@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include <sched.h>
-
 #include "objects/av/internal.h"
+#include "sys/pause.h"
 
 /*
  * An endpoint that holds unexpected messages of unknown senders searches for the
@@ -44,8 +43,8 @@ bool wf_av_watch_is_called(struct wf_av_watch *watch)
 
 void wf_av_watch_wait(struct wf_av_watch *watch)
 {
-	while (wf_av_watch_is_called(watch))
-		(void)sched_yield();
+	for (unsigned int round = 0; wf_av_watch_is_called(watch); round++)
+		wf_pause(round);
 }
 
 /* The next watch after @mark, or NULL; moves @mark behind it. watch_lock is held. */

@@ -2,7 +2,6 @@
 #include "providers/coll/group.h"
 
 #include <errno.h>
-#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -12,6 +11,7 @@
 #include "providers/coll/exec.h"
 #include "providers/coll/join.h"
 #include "sys/calls.h"
+#include "sys/pause.h"
 
 /*
  * Groups: finding them and their members, opening and closing.
@@ -212,9 +212,9 @@ static int group_close(struct fid *fid)
 	struct coll_ep *ep = group->ep;
 
 	wf_lock(&ep->ep.lock);
-	while (group_is_reported_elsewhere(group)) {
+	for (unsigned int round = 0; group_is_reported_elsewhere(group); round++) {
 		wf_unlock(&ep->ep.lock);
-		(void)sched_yield();
+		wf_pause(round);
 		wf_lock(&ep->ep.lock);
 	}
 	group_detach(group);

@@ -6,7 +6,9 @@ of the result. {names} in the line and in patterns are those of Place. The first
 option is run with both of its forms.
 """
 
+import contextlib
 import os
+import random
 import re
 import shlex
 import socket
@@ -120,9 +122,12 @@ def read_calls(place):
 
 
 def free_port(family=socket.AF_INET):
-    with socket.socket(family) as s:
-        s.bind(("", 0))
-        return s.getsockname()[1]
+    """Below the ports that the kernel hands out: nobody gets it before the tool does."""
+    while True:
+        with socket.socket(family) as s:
+            with contextlib.suppress(OSError):
+                s.bind(("", random.randrange(20000, 30000)))
+                return s.getsockname()[1]
 
 
 def wait_until(condition, process=None, seconds=10):

@@ -3,7 +3,6 @@
 
 #include <limits.h>
 #include <rdma/providers/fi_prov.h>
-#include <sched.h>
 #include <unistd.h>
 
 #include "objects/endpoint/log.h"
@@ -11,6 +10,7 @@
 #include "objects/notice.h"
 #include "sys/calls.h"
 #include "sys/clock.h"
+#include "sys/pause.h"
 
 /*
  * A flush makes progress with pauses that grow: the transport may wait for space in a
@@ -19,9 +19,6 @@
  */
 enum {
 	TIMEOUT_MS = 5000, /* Default of FI_FLUSH_TIMEOUT. */
-	YIELDS = 32,       /* Number of pauses that are only a sched_yield. */
-	PAUSE_NS = 20000,
-	PAUSE_MAX_NS = 1000000,
 };
 
 /*
@@ -43,19 +40,6 @@ static _Thread_local bool flushing_all;
 static struct wf_ep *flushed_ep;
 static struct wf_list *next_link;
 
-static void flush_pause_for(unsigned int round)
-{
-	struct timespec pause = { 0 };
-	uint64_t ns = (uint64_t)PAUSE_NS << WF_MIN(round / YIELDS, 6u);
-
-	if (round < YIELDS) {
-		(void)sched_yield();
-		return;
-	}
-	pause.tv_nsec = (long)WF_MIN(ns, (uint64_t)PAUSE_MAX_NS);
-	(void)wf_sys_nanosleep(&pause, NULL);
-}
-
 static bool flush_try_hold(int self)
 {
 	int expected = 0;
@@ -73,7 +57,7 @@ static void flush_hold(void)
 	if (flushing_all)
 		return;
 	for (unsigned int round = 0; !flush_try_hold(self); round++)
-		flush_pause_for(round);
+		wf_pause(round);
 }
 
 static void flush_let_go(void)
@@ -205,7 +189,7 @@ static bool flush_pause_without_list(const struct wf_ep *ep, unsigned int round)
 {
 	flushing_all = false;
 	flush_let_go();
-	flush_pause_for(round);
+	wf_pause(round);
 	flush_hold();
 	flushing_all = true;
 	return flushed_ep == ep;
@@ -226,7 +210,7 @@ static void flush_until(struct wf_ep *ep, bool patient, uint64_t *end)
 		}
 		wf_progress_list_run(&ep->domain->items);
 		if (patient)
-			flush_pause_for(round);
+			wf_pause(round);
 		else if (!flush_pause_without_list(ep, round))
 			return;
 	}
@@ -254,9 +238,9 @@ __attribute__((destructor)) static void flush_all(void)
 	if (atomic_load(&known_in) != self)
 		return;
 	for (unsigned int round = 0; !flush_try_hold(self); round++) {
-		if (round > 2 * YIELDS)
+		if (round > 2 * WF_PAUSE_YIELDS)
 			return;
-		flush_pause_for(round);
+		wf_pause(round);
 	}
 	flushing_all = true;
 	for (struct wf_list *link = known.next; link != &known; link = next_link) {

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "providers/shm/conn/await.h"
 
-#include <sched.h>
-
 #include "providers/shm/conn/socket.h"
 #include "sys/clock.h"
+#include "sys/pause.h"
 
 enum {
 	SPINS = 1000, /* polls between two readings of the clock */
@@ -26,7 +25,7 @@ bool shm_await(
 			return true;
 		if (wf_now_ns() > deadline)
 			return false;
-		(void)sched_yield();
+		wf_pause(i / SPINS - 1);
 	}
 	return true;
 }
