@@ -2,6 +2,7 @@
 #ifndef WF_SYS_GATE_H
 #define WF_SYS_GATE_H
 
+#include <assert.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -74,6 +75,7 @@ WF_INLINE void wf_gate_leave(struct wf_gate *gate)
 	if (wf_unlikely(atomic_load_explicit(&gate->closed, memory_order_relaxed)) &&
 		wf_gate_is_mine(gate))
 		return;
+	assert(inside);
 	/* release: pairs with the acquire in wf_gate_close. */
 	atomic_store_explicit(&gate->inside, inside - 1, memory_order_release);
 }
@@ -101,6 +103,7 @@ WF_INLINE void wf_gate_leave_inline(struct wf_gate *gate)
 {
 	uint32_t inside = atomic_load_explicit(&gate->inside, memory_order_relaxed);
 
+	assert(inside);
 	/* release: as in wf_gate_leave. */
 	atomic_store_explicit(&gate->inside, inside - 1, memory_order_release);
 }

@@ -91,6 +91,7 @@ WF_INLINE void wf_unlock(struct wf_lock *lock)
 		wf_gate_leave(lock->gate);
 		return;
 	}
+	assert(atomic_load_explicit(&lock->held, memory_order_relaxed));
 	/* Loaded before the release, because another thread may free the lock after
 	 * it. */
 	sleepers = atomic_load_explicit(&lock->sleepers, memory_order_relaxed);
@@ -130,10 +131,12 @@ WF_INLINE bool wf_trylock_inline(struct wf_lock *lock)
 /* Release a lock that wf_trylock_inline took. */
 WF_INLINE void wf_unlock_inline(struct wf_lock *lock)
 {
-	if (lock->gate)
+	if (lock->gate) {
 		wf_gate_leave_inline(lock->gate);
-	else
-		atomic_store_explicit(&lock->held, 0, memory_order_release);
+		return;
+	}
+	assert(atomic_load_explicit(&lock->held, memory_order_relaxed));
+	atomic_store_explicit(&lock->held, 0, memory_order_release);
 }
 
 #endif
