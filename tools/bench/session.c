@@ -38,6 +38,12 @@ static FILE *session_open_file(const char *name)
 	return file;
 }
 
+static void session_flush(FILE *file, const char *name)
+{
+	if (fflush(file))
+		fb_die(FB_EXIT_FAILED, "%s: %s", name, strerror(errno));
+}
+
 static void session_close_file(FILE *file, const char *name)
 {
 	if (!file)
@@ -99,7 +105,7 @@ static void session_tell(void *arg, const struct fb_row *row)
 	}
 	if (sink->csv) {
 		fb_csv_record(sink->csv, sink->series, &record);
-		fflush(sink->csv);
+		session_flush(sink->csv, sink->options->csv);
 	}
 	if (sink->json)
 		fb_json_row(sink->json, &record, row, sink->last_test < 0);

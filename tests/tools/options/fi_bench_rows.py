@@ -774,6 +774,7 @@ ROWS = [
         "--csv", CSV, lambda r: wrong_unless(csv_has(",latency,8,")(r.out), "no CSV")
     ),
     failed("--csv", f"{LATENCY} --csv {{here}}/none/c.csv", "No such file"),
+    failed("--csv", f"{LATENCY} --csv /dev/full", "/dev/full: No space left on device"),
     latency(
         "--json",
         "--json c.json --label 'a\"b'",
@@ -786,6 +787,7 @@ ROWS = [
         lambda r: wrong_unless(is_json(provider="tcp")(r.out), "no JSON"),
     ),
     failed("--json", f"{LATENCY} --json {{here}}/none/c.json", "No such file"),
+    failed("--json", f"{LATENCY} --json /dev/full", "/dev/full: No space left on device"),
     latency("--plot", "--plot c.svg", table("8"), file_fits("c.svg", curves(1))),
     failed("--plot", f"{LATENCY} --plot {{here}}/none/c.svg", "No such file"),
     With(

@@ -228,6 +228,8 @@ static struct wf_mem_monitor_ops *cache_ops(void)
 	assert_int_equal(fi_open_ops(fid, WF_MEM_MONITOR, 0, (void **)&ops, NULL), 0);
 	assert_int_equal(fi_close(fid), 0);
 	assert_int_equal(ops->size, sizeof(*ops));
+	/* FI_MR_CACHE_MAX_COUNT is not set: fi_mr(3). */
+	assert_int_equal(ops->max_count(), 1024);
 	return ops;
 }
 

@@ -245,14 +245,29 @@ static void test_blocking(void **state)
 	}
 }
 
+static struct wf_cq *fed;
+
+/* Each run adds one entry. */
+static void feed_run(struct wf_progress *item)
+{
+	(void)item;
+	put(fed, 1);
+}
+
 /* CQ-023 */
 static void test_threshold(void **state)
 {
 	struct wf_cq *cq = open_cq(*state, (struct fi_cq_attr){ .wait_obj = FI_WAIT_FD,
 						   .wait_cond = FI_CQ_COND_THRESHOLD });
 	struct fi_cq_entry entry[4];
+	struct wf_progress item = { .run = feed_run };
 	size_t three = 3, nine = 9;
 
+	/* They come one by one. */
+	fed = cq;
+	assert_int_equal(wf_progress_list_add(&cq->progress, &item), 0);
+	assert_int_equal(fi_cq_sread(&cq->fid, entry, 4, &three, -1), 3);
+	wf_progress_list_del(&cq->progress, &item);
 	for (int i = 0; i < 3; i++)
 		put(cq, 1);
 	assert_int_equal(fi_cq_sread(&cq->fid, entry, 4, &three, -1), 3);

@@ -3,6 +3,7 @@
 
 #include <stdalign.h>
 #include <string.h>
+#include <sys/mman.h>
 
 #include "sys/pages.h"
 #include "sys/sizes.h"
@@ -110,7 +111,7 @@ static void test_edges(void **state)
 /* Aligned to their size, whatever lies around. */
 static void test_pages(void **state)
 {
-	char *mem[64];
+	char *mem[64], *between[64];
 
 	for (size_t size = 4096; size <= 1 << 20; size *= 2) {
 		for (size_t i = 0; i < WF_ARRAY_SIZE(mem); i++) {
@@ -119,9 +120,16 @@ static void test_pages(void **state)
 			assert_int_equal((uintptr_t)mem[i] % size, 0);
 			assert_int_equal(mem[i][size - 1], 0);
 			mem[i][0] = mem[i][size - 1] = 1;
+			/* The kernel maps the next one below this page. */
+			between[i] = mmap(mem[i] - 4096, 4096, PROT_NONE,
+				MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1,
+				0);
 		}
 		for (size_t i = 0; i < WF_ARRAY_SIZE(mem); i++)
 			wf_pages_put(mem[i], size);
+		for (size_t i = 0; i < WF_ARRAY_SIZE(mem); i++)
+			if (between[i] != MAP_FAILED)
+				assert_int_equal(munmap(between[i], 4096), 0);
 	}
 	(void)state;
 }
