@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+#include <assert.h>
 #include <sys/epoll.h>
 
 #include "objects/progress/park.h"
@@ -127,13 +128,17 @@ bool wf_progress_park(struct wf_progress_list *list, unsigned int at)
 	return true;
 }
 
+/* If there are more events than were read, as many items are awake now, and the next
+ * run calls epoll_wait again. */
+static_assert((int)EVENTS_MAX >= (int)RUNS_PER_POLL, "events could wait");
+
 static void park_poll_parked(struct wf_progress_list *list)
 {
 	struct epoll_event events[EVENTS_MAX];
 	int n = wf_sys_epoll_wait(list->epfd, events, EVENTS_MAX, 0);
 
 	list->runs = 0;
-	list->poll_next = n == EVENTS_MAX;
+	list->poll_next = false;
 	for (int i = 0; i < n; i++)
 		wf_progress_unpark_item(events[i].data.ptr);
 }
