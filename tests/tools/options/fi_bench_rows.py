@@ -839,6 +839,12 @@ ROWS = [
         exits(0),
         out("^# 5 interleaved rounds; "),
     ),
+    Compared(
+        "--vs",
+        "-p tcp -t latency,rate -s 8,16 -D 0.005 --vs {here}/other --rounds 1",
+        exits(0),
+        out("^# latency, us\n.*\n +8 .*\n +16 .*\n\n# rate, M/s\n.*\n +8 .*\n +16 "),
+    ),
     failed("--vs", "--vs {here}", "{here}/libfabric.so.1: No such file"),
     *wrong_values("--rounds", "--rounds", "0", "1001", *NUMBERS),
     WithUcx(
