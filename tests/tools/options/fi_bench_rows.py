@@ -11,7 +11,7 @@ import re
 import shutil
 import signal
 
-from rows import BUILD, TOLD, Row, err, exits, free_port, listening, out, read_calls
+from rows import BUILD, TOLD, Row, err, exits, free_port, listening, may_listen, out, read_calls
 from rows import refused, silent, usage, wait_until, whole_out, wrong_unless
 
 NAMES = {
@@ -51,7 +51,7 @@ class Served(Bench):
 
     def run_once(self, place, words):
         port = self.port or free_port()
-        if listening(port):
+        if not may_listen(port):
             print(f"skipped: port {port} is in use")
             return None
         place.names["port"] = port

@@ -7,7 +7,7 @@ import shlex
 import socket
 from pathlib import Path
 
-from rows import TOLD, Result, Row, Wrong, err, exits, free_port, limit_s, listening
+from rows import TOLD, Result, Row, Wrong, err, exits, free_port, limit_s, listening, may_listen
 from rows import read_calls, refused, silent, usage, wait_until, wrong_unless
 
 NAMES = {}
@@ -97,7 +97,7 @@ class Listening(Row):
 
     def run_once(self, place, words):
         port = self.port or place.names["free"]
-        if listening(port):
+        if not may_listen(port):
             return Skipped(f"port {port} is in use")
         server = place.start([*map(place.fill, words)], self.env)
         wait_until(lambda: listening(port), server)

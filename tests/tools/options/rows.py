@@ -130,6 +130,18 @@ def free_port(family=socket.AF_INET):
                 return s.getsockname()[1]
 
 
+def may_listen(port):
+    """Nobody listens at the port, and no connection of another program had it of late."""
+    with socket.socket() as s:
+        s.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            s.bind(("", port))
+            s.listen()
+        except OSError:
+            return False
+    return True
+
+
 def wait_until(condition, process=None, seconds=10):
     end = time.monotonic() + limit_s(seconds)
     while not condition():
