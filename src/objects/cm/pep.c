@@ -278,3 +278,10 @@ int wf_pep_take(struct fid *handle, const struct wf_pep_ops *ops, int family,
 	*ret_pep = pep;
 	return 0;
 }
+
+void wf_pep_give_back(struct wf_pep *pep)
+{
+	wf_lock(&pep->lock);
+	pep->taken = false;
+	wf_unlock(&pep->lock);
+}

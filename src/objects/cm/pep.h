@@ -82,6 +82,9 @@ void wf_pep_done(struct wf_pep *pep);
  * it listens. No lock is held. */
 int wf_pep_take(struct fid *handle, const struct wf_pep_ops *ops, int family,
 	struct wf_pep **ret_pep);
+/* The active endpoint could not be opened, and the passive one has its name and state
+ * still: it is as it was before wf_pep_take. No lock is held. */
+void wf_pep_give_back(struct wf_pep *pep);
 
 /* Addresses of both ends and the application's data, as a request brought them. */
 struct wf_cm_arrival {

@@ -81,8 +81,9 @@ static int new_take_name(struct verbs_cm *cm, struct fid *handle)
 	pep = verbs_pep_of(base);
 	cm->own = base->name;
 	err = pep->id ? new_adopt(cm, pep->id) : 0;
-	/* If the identifier could not be moved, the passive endpoint keeps it. */
-	if (!err)
+	if (err)
+		wf_pep_give_back(base);
+	else
 		pep->id = NULL;
 	return err;
 }
