@@ -22,13 +22,17 @@
 #include <sys/types.h>
 #include <unistd.h>
 
-static struct {
-	const char *call;   /* the call, "memory" for all that allocate; NULL: none */
+/* Of this thread. */
+static _Thread_local struct {
+	/* The call; "memory": all that allocate; "resources": these, and those that make
+	 * descriptors for events, threads, and hooks for a fork; NULL: none. */
+	const char *call;
 	unsigned int first; /* the first one that fails; 0: none, they are counted */
 	unsigned int count; /* how many fail */
 	int code;           /* errno of those */
 	unsigned int calls; /* calls so far */
 	const char *path;   /* opened in place of any other; NULL: none */
+	bool paused;        /* calls succeed, and are not counted */
 } refuse;
 
 /* Let @count calls of @call, from the @first one on, fail with @code. */
@@ -54,10 +58,29 @@ static inline bool refuse_end(void)
 	return refuse.first && refuse.calls >= refuse.first;
 }
 
+static inline bool refuse_is_resource(const char *call)
+{
+	static const char *const resources[] = { "memory", "eventfd", "epoll_create1",
+		"pthread_create", "wf_fork_hook_add" };
+
+	for (size_t i = 0; i < sizeof(resources) / sizeof(resources[0]); i++)
+		if (!strcmp(call, resources[i]))
+			return true;
+	return false;
+}
+
+static inline bool refuse_is_meant(const char *call)
+{
+	if (!refuse.call || refuse.paused)
+		return false;
+	return !strcmp(refuse.call, "resources") ? refuse_is_resource(call)
+						 : !strcmp(refuse.call, call);
+}
+
 /* Called by each call that may fail. True: this one fails, with errno set. */
 static inline bool refuse_this(const char *call)
 {
-	if (!refuse.call || strcmp(refuse.call, call) != 0)
+	if (!refuse_is_meant(call))
 		return false;
 	refuse.calls++;
 	if (!refuse.first || refuse.calls < refuse.first ||

@@ -168,13 +168,13 @@ static void test_without_memory(void **state)
 	struct fi_cq_err_entry got = { 0 }, lost = { .err = FI_EIO };
 
 	for (int round = 0; round < 2; round++) {
-		shortage_left = 0;
+		shortage_begin();
 		put(cq, true);
 		log_lines_start();
 		assert_int_equal(wf_cq_write_err(cq, &lost), -FI_ENOMEM);
 		assert_true(
 			log_lines_have("out of memory: an error completion is lost"));
-		shortage_left = SHORTAGE_NONE;
+		(void)refuse_end();
 		got = (struct fi_cq_err_entry){ 0 };
 		assert_int_equal(fi_cq_readerr(&cq->fid, &got, 0), 1);
 		assert_int_equal(got.err, FI_EADDRNOTAVAIL);

@@ -275,15 +275,15 @@ static void results_without_memory(void **state)
 	char mark[4];
 
 	open_peer(0);
-	shortage_left = 0;
+	shortage_begin();
 	assert_int_equal(post(&mark[0], XFER), -FI_ENOMEM);
 	assert_int_equal(post(&mark[0], 0), 0);
-	shortage_left = SHORTAGE_NONE;
+	(void)refuse_end();
 	fk_expect(&around, &mark[0], FI_SEND | FI_TAGGED, 0, 0);
 	fk->sends = false;
 	for (int i = 0; i < 3; i++)
 		assert_int_equal(post(&mark[i], XFER), 0);
-	shortage_left = 0;
+	shortage_begin();
 	wf_ep_tx_done(&fk->ep, WF_CNTR_SEND, &mark[1], XFER | FI_COMPLETION,
 		FI_SEND | FI_TAGGED, 0);
 	fk_expect_none(&around);
@@ -310,7 +310,7 @@ static void results_without_memory(void **state)
 	wf_ep_tx_done(&fk->ep, WF_CNTR_SEND, &mark[1], XFER | FI_COMPLETION,
 		FI_SEND | FI_TAGGED, 0);
 	assert_true(log_lines_have("a completion is lost: Cannot allocate memory"));
-	shortage_left = SHORTAGE_NONE;
+	(void)refuse_end();
 	fk_expect_none(&around);
 	assert_int_equal(peer.failed, 2);
 	assert_ptr_equal(peer.context[2], &mark[2]);
@@ -326,10 +326,10 @@ static void nothing_is_kept_of_a_refused_one(void **state)
 	fk->start_refused = -FI_EAGAIN;
 	assert_int_equal(post(&mark[0], XFER), -FI_EAGAIN);
 	fk->start_refused = 0;
-	shortage_left = 0;
+	shortage_begin();
 	wf_ep_tx_done(&fk->ep, WF_CNTR_SEND, &mark[1], XFER | FI_COMPLETION,
 		FI_SEND | FI_TAGGED, 0);
-	shortage_left = SHORTAGE_NONE;
+	(void)refuse_end();
 	fk_expect_none(&around);
 	assert_int_equal(peer.calls, 0);
 }

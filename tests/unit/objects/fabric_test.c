@@ -366,9 +366,9 @@ static void endpoints_keep_collectives(void **state)
 	info->caps = FI_MSG | FI_COLLECTIVE;
 	assert_int_equal(fi_domain(fabric, info, &domain, NULL), 0);
 	info->caps = FI_MSG;
-	shortage_left = 0;
+	shortage_begin();
 	assert_int_equal(fi_endpoint(domain, info, &ep, NULL), -FI_ENOMEM);
-	shortage_left = SHORTAGE_NONE;
+	(void)refuse_end();
 	assert_int_equal(ep_calls, 0);
 	ep_result = -FI_ENOSPC;
 	assert_int_equal(fi_endpoint(domain, info, &ep, NULL), -FI_ENOSPC);
@@ -475,15 +475,12 @@ static ssize_t open_domain(void *arg)
 {
 	struct fid_fabric *fabric = arg;
 	struct fid_domain *domain = NULL;
-	unsigned int left = shortage_left;
 	struct fi_info *info;
 	ssize_t ret;
 
-	shortage_left = SHORTAGE_NONE;
-	info = fake_info(FI_THREAD_SAFE, FI_PROGRESS_AUTO);
-	shortage_left = left;
+	PREPARE(info = fake_info(FI_THREAD_SAFE, FI_PROGRESS_AUTO));
 	ret = fi_domain(fabric, info, &domain, NULL);
-	shortage_left = SHORTAGE_NONE;
+	(void)refuse_end();
 	fi_freeinfo(info);
 	assert_int_equal(atomic_load(&wf_fabric_of(fabric)->refs), !ret);
 	if (!ret)
@@ -499,7 +496,7 @@ static ssize_t open_fabric(void *arg)
 	struct fid_fabric *fabric = NULL;
 	ssize_t ret = wf_fabric_open(&fake_prov, attr, &fabric, NULL);
 
-	shortage_left = SHORTAGE_NONE;
+	(void)refuse_end();
 	if (!ret)
 		assert_closed(fabric);
 	else

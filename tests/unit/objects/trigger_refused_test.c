@@ -132,17 +132,15 @@ static ssize_t post_without(void *arg)
 {
 	struct test *t = arg;
 	struct fi_triggered_context context = at(t, 1);
-	unsigned int left = shortage_left, items = fixture->domain.items.count;
+	unsigned int items = fixture->domain.items.count;
 	struct fid_cntr *cntr;
 	char buf[8];
 	ssize_t ret;
 
-	shortage_left = SHORTAGE_NONE;
-	cntr = new_cntr(fixture, FI_WAIT_NONE);
-	shortage_left = left;
+	PREPARE(cntr = new_cntr(fixture, FI_WAIT_NONE));
 	context.trigger.threshold.cntr = cntr;
 	ret = post_send(t, &context, buf, 4, FI_INJECT);
-	shortage_left = SHORTAGE_NONE;
+	(void)refuse_end();
 	/* The item is in both lists, or in none; the counter is in use, or not. */
 	assert_int_equal(wf_cntr_of(cntr)->progress.count, !ret);
 	assert_int_equal(wf_cntr_of(cntr)->watched, !ret);
@@ -173,18 +171,15 @@ static void test_without_memory(void **state)
 static ssize_t add_without(void *arg)
 {
 	struct test *t = arg;
-	unsigned int left = shortage_left;
 	struct fi_op_cntr op = { t->done, 3 };
 	struct fid_cntr *cntr;
 	struct fi_deferred_work work = { .op_type = FI_OP_CNTR_ADD, .op.cntr = &op };
 	int ret;
 
-	shortage_left = SHORTAGE_NONE;
-	cntr = new_cntr(fixture, FI_WAIT_NONE);
-	shortage_left = left;
+	PREPARE(cntr = new_cntr(fixture, FI_WAIT_NONE));
 	work.triggering_cntr = cntr;
 	ret = queue(t, &work);
-	shortage_left = SHORTAGE_NONE;
+	(void)refuse_end();
 	assert_int_equal(wf_cntr_of(cntr)->progress.count, !ret);
 	assert_int_equal(fixture->domain.items.count, !ret);
 	assert_int_equal(fi_cntr_read(t->done), ret ? 0 : 3);
