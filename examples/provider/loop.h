@@ -4,8 +4,8 @@
 
 #include <pthread.h>
 
-#include "objects/conn/whole.h"
-#include "objects/op/copy.h"
+#include "message.h"
+#include "copy.h"
 #include "sys/addrstr.h"
 
 /* Endpoints that reach the endpoints of their own process: docs/new-provider.md. */
@@ -18,8 +18,8 @@ struct loop_op {
 	uint64_t from; /* id of the initiator that completes it; 0: it is complete */
 	int err; /* how it ended: 0 or a positive error code; -1: it did not yet */
 	char source[WF_ADDRSTR_MAX]; /* the initiator's name */
-	struct wf_op_copy copy;
-	struct wf_srx_whole msg; /* a message, for the receive context */
+	struct loop_copy copy;
+	struct loop_message msg; /* a message, for the receive context */
 	size_t size;             /* bytes of this struct and its data */
 	uint8_t data[];
 };

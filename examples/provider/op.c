@@ -2,7 +2,7 @@
 #include <string.h>
 
 #include "loop.h"
-#include "objects/endpoint/life/target.h"
+#include "target.h"
 
 /* Operations: started, served at the target, completed at the initiator. */
 
@@ -33,7 +33,7 @@ static int send_to(const char *to, struct loop_op *op)
 
 ssize_t loop_start(struct wf_ep *wf, struct wf_op *what)
 {
-	size_t size = sizeof(struct loop_op) + wf_op_copy_size(what);
+	size_t size = sizeof(struct loop_op) + loop_copy_size(what);
 	const char *to = wf_av_addr(wf->av, what->addr);
 	struct loop_op *op;
 	int ret;
@@ -47,7 +47,7 @@ ssize_t loop_start(struct wf_ep *wf, struct wf_op *what)
 	op->from = ends_at_once(what) ? 0 : loop_ep_of(wf)->id;
 	memcpy(op->source, loop_ep_of(wf)->name, sizeof(op->source));
 	/* The application may reuse its buffers when start() returns. */
-	wf_op_copy(&op->copy, what, op->data);
+	loop_copy_make(&op->copy, what, op->data);
 	pthread_mutex_lock(&loop_lock);
 	ret = send_to(to, op);
 	pthread_mutex_unlock(&loop_lock);
@@ -77,7 +77,7 @@ void loop_end(struct loop_op *op, int err)
 	free(op);
 }
 
-static void message_done(struct wf_srx_whole *msg, int err)
+static void message_done(struct loop_message *msg, int err)
 {
 	loop_end(wf_container_of(msg, struct loop_op, msg), err);
 }
@@ -89,11 +89,11 @@ void loop_serve(struct loop_op *op)
 	fi_addr_t src = wf_av_index(wf->av, op->source, sizeof(op->source));
 
 	if (!is_message(what)) {
-		loop_end(
-			op, -wf_target_serve(wf, &op->copy, wf_av_report(wf->av, src)));
+		loop_end(op,
+			-loop_target_serve(wf, &op->copy, wf_av_report(wf->av, src)));
 		return;
 	}
-	op->msg = (struct wf_srx_whole){ .ep = wf,
+	op->msg = (struct loop_message){ .ep = wf,
 		.flags = what->flags & FI_REMOTE_CQ_DATA,
 		.type = what->kind == WF_OP_TSEND ? FI_TAGGED : FI_MSG,
 		.tag = what->tag,
@@ -103,13 +103,13 @@ void loop_serve(struct loop_op *op)
 		.source = op->source,
 		.source_len = strlen(op->source) + 1,
 		.done = message_done };
-	wf_srx_whole_receive(&op->msg);
+	loop_message_receive(&op->msg);
 }
 
 void loop_complete(struct loop_ep *ep, struct loop_op *op)
 {
 	if (!op->err)
-		wf_op_copy_finish(&op->copy);
+		loop_copy_finish(&op->copy);
 	wf_ep_op_end(&ep->ep, &op->copy.op, op->err);
 	free(op);
 }

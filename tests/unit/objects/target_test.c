@@ -1,46 +1,15 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* What peers ask of local memory: how segments are checked, found, moved and changed. */
-#include "endpoint_fixture.h"
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+#include <cmocka.h>
 
 #include "objects/endpoint/life/target.h"
-#include "objects/mr/map.h"
 
-enum { KEY = 7, BASE = 0x1000 };
-
-static struct wf_mr_map map;
-static struct wf_mr region;
-static struct iovec pieces[6];
-static uint64_t memory[6];
-
-/* A region of six pieces of @size bytes each. */
-static void open_region(size_t size, uint64_t access)
-{
-	assert_int_equal(wf_mr_map_init(&map, WF_LOCK_SPIN), 0);
-	memset(&region, 0, sizeof(region));
-	for (size_t i = 0; i < 6; i++) {
-		memory[i] = i;
-		pieces[i] = (struct iovec){ &memory[i], size };
-	}
-	region.iov = pieces;
-	region.iov_count = 6;
-	region.len = 6 * size;
-	region.base = BASE;
-	region.access = access;
-	region.enabled = true;
-	region.fid.key = KEY;
-	assert_int_equal(wf_mr_map_insert(&map, &region, false, UINT64_MAX), 0);
-}
-
-static void close_region(void)
-{
-	/* No call left the lock taken. */
-	assert_true(wf_trylock(&map.lock));
-	wf_unlock(&map.lock);
-	wf_mr_map_remove(&map, &region);
-	wf_mr_map_done(&map);
-}
-
-#define RW (FI_REMOTE_READ | FI_REMOTE_WRITE)
+#include "region_fixture.h"
 
 static void segments_are_checked(void **state)
 {
@@ -145,51 +114,6 @@ static void which_access_atomics_need(void **state)
 	assert_int_equal(wf_target_atomic_access(WF_OP_COMPARE, FI_CSWAP), RW);
 }
 
-static int serve(struct domain_fixture *f, size_t len, size_t segment_len, bool reads)
-{
-	static uint8_t found[48], src[48];
-	struct wf_op_copy copy;
-	struct wf_ep *ep = &open_fake(f, new_info())->ep;
-	int ret;
-
-	f->domain.reached = &map;
-	memset(&copy, 0, sizeof(copy));
-	for (size_t i = 0; i < sizeof(src); i++)
-		src[i] = (uint8_t)(i + 1);
-	copy.op.kind = reads ? WF_OP_READ : WF_OP_WRITE;
-	copy.op.len = len;
-	copy.op.rma_count = 1;
-	copy.rma[0] = (struct fi_rma_iov){ BASE, segment_len, KEY };
-	copy.src = reads ? NULL : src;
-	copy.found = reads ? found : NULL;
-	ret = wf_target_serve(ep, &copy, FI_ADDR_NOTAVAIL);
-	if (!ret && reads)
-		for (size_t i = 0; i < 6; i++)
-			assert_memory_equal(found + 8 * i, &memory[i], 8);
-	if (!ret && !reads)
-		for (size_t i = 0; i < 6; i++)
-			assert_memory_equal(src + 8 * i, &memory[i], 8);
-	close_ep(&ep->fid);
-	return ret;
-}
-
-static void reads_and_writes(void **state)
-{
-	open_region(8, RW);
-	assert_int_equal(serve(*state, 48, 48, true), 0);
-	assert_int_equal(serve(*state, 48, 48, false), 0);
-	/* The segment has not as many bytes as the operation. */
-	assert_int_equal(serve(*state, 48, 40, true), -FI_EINVAL);
-	assert_int_equal(serve(*state, 48, 40, false), -FI_EINVAL);
-	region.access = FI_REMOTE_READ;
-	assert_int_equal(serve(*state, 48, 48, false), -FI_EACCES);
-	assert_int_equal(serve(*state, 48, 48, true), 0);
-	region.access = FI_REMOTE_WRITE;
-	assert_int_equal(serve(*state, 48, 48, true), -FI_EACCES);
-	assert_int_equal(serve(*state, 48, 48, false), 0);
-	close_region();
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -197,7 +121,6 @@ int main(void)
 		cmocka_unit_test(pieces_are_found),
 		cmocka_unit_test(atomics_change_whole_elements),
 		cmocka_unit_test(which_access_atomics_need),
-		DOMAIN_TEST(reads_and_writes),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -4,7 +4,7 @@
 
 #include "objects/endpoint/endpoint.h"
 #include "objects/mr/mr.h"
-#include "objects/op/copy.h"
+#include "objects/op/op.h"
 
 /*
  * Access of peers to local memory, as the records of a transport request it: segments,
@@ -74,13 +74,5 @@ uint64_t wf_target_atomic_access(enum wf_op_kind kind, enum fi_op op);
 /* Execute an atomic operation. Codes of wf_target_check; -FI_EINVAL also for an element
  * that is split between pieces of a region. Takes the map's lock. */
 int wf_target_atomic(struct wf_mr_map *map, const struct wf_target_atomic *atomic);
-
-/*
- * Serve a peer's read, write or atomic operation for a transport that sends a copy of
- * the operation: check all segments, access them, then call wf_target_done with @src.
- * Results are stored in copy->found. 0, or a code of wf_target_check or
- * wf_target_atomic.
- */
-int wf_target_serve(struct wf_ep *ep, const struct wf_op_copy *copy, fi_addr_t src);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "objects/op/copy.h"
+#include "copy.h"
 
 #include <assert.h>
 
@@ -20,16 +20,16 @@ static size_t copy_len_of(const struct wf_op *op)
 	return op->atomic ? op->atomic->size : op->len;
 }
 
-size_t wf_op_copy_size(const struct wf_op *op)
+size_t loop_copy_size(const struct wf_op *op)
 {
 	return copy_len_of(op) * (copy_has_operands(op) + (op->kind == WF_OP_COMPARE) +
 					 copy_reads(op->kind));
 }
 
 static void copy_keep_results(
-	struct wf_op_copy *copy, const struct iovec *iov, size_t count)
+	struct loop_copy *copy, const struct iovec *iov, size_t count)
 {
-	assert(count <= WF_OP_COPY_IOV);
+	assert(count <= LOOP_COPY_IOV);
 	for (size_t i = 0; i < count; i++)
 		copy->result[i] = iov[i];
 	copy->result_count = count;
@@ -43,12 +43,12 @@ static uint8_t *copy_gather(uint8_t **data, const struct iovec *iov, size_t coun
 	return at;
 }
 
-void wf_op_copy(struct wf_op_copy *copy, const struct wf_op *op, uint8_t *data)
+void loop_copy_make(struct loop_copy *copy, const struct wf_op *op, uint8_t *data)
 {
 	const struct wf_op_atomic *atomic = op->atomic;
 
-	assert(op->rma_count <= WF_OP_COPY_IOV);
-	*copy = (struct wf_op_copy){ .op = *op };
+	assert(op->rma_count <= LOOP_COPY_IOV);
+	*copy = (struct loop_copy){ .op = *op };
 	copy->op.len = copy_len_of(op);
 	copy->op.iov = NULL;
 	copy->op.desc = NULL;
@@ -76,7 +76,7 @@ void wf_op_copy(struct wf_op_copy *copy, const struct wf_op *op, uint8_t *data)
 	copy->op.atomic = &copy->atomic;
 }
 
-void wf_op_copy_finish(const struct wf_op_copy *copy)
+void loop_copy_finish(const struct loop_copy *copy)
 {
 	(void)wf_iov_scatter(
 		copy->result, copy->result_count, copy->found, copy->op.len);

@@ -8,17 +8,17 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "objects/op/copy.h"
+#include "../../../examples/provider/copy.h"
 
 /* Copies of operations, whose originals change and end. The memory for the data is as
  * long as it has to be, for a sanitizer to see. */
 
-static uint8_t *copy_of(struct wf_op *op, struct wf_op_copy *copy)
+static uint8_t *copy_of(struct wf_op *op, struct loop_copy *copy)
 {
-	uint8_t *data = malloc(wf_op_copy_size(op));
+	uint8_t *data = malloc(loop_copy_size(op));
 
 	assert_non_null(data);
-	wf_op_copy(copy, op, data);
+	loop_copy_make(copy, op, data);
 	memset(op, 0xee, sizeof(*op));
 	return data;
 }
@@ -30,7 +30,7 @@ static void message(void **state)
 	struct wf_op op = {
 		.kind = WF_OP_SEND, .iov = iov, .iov_count = 2, .len = 5, .tag = 7
 	};
-	struct wf_op_copy copy;
+	struct loop_copy copy;
 	uint8_t *data = copy_of(&op, &copy);
 
 	memset(text, 'x', 5);
@@ -39,7 +39,7 @@ static void message(void **state)
 	assert_memory_equal(copy.src, "abcde", 5);
 	assert_null(copy.found);
 	assert_null(copy.compare);
-	wf_op_copy_finish(&copy);
+	loop_copy_finish(&copy);
 	assert_string_equal(text, "xxxxx");
 	free(data);
 }
@@ -55,7 +55,7 @@ static void read_into_pieces(void **state)
 		.len = 4,
 		.rma = rma,
 		.rma_count = 2 };
-	struct wf_op_copy copy;
+	struct loop_copy copy;
 	uint8_t *data = copy_of(&op, &copy);
 
 	memset(iov, 0, sizeof(iov));
@@ -65,7 +65,7 @@ static void read_into_pieces(void **state)
 	assert_int_equal(copy.op.rma[1].addr, 16);
 	assert_int_equal(copy.op.rma[1].key, 4);
 	memcpy(copy.found, "1234", 4);
-	wf_op_copy_finish(&copy);
+	loop_copy_finish(&copy);
 	assert_string_equal(text, "1.234");
 	free(data);
 }
@@ -88,14 +88,14 @@ static void compare(void **state)
 		.iov_count = 1,
 		.len = 4,
 		.atomic = &atomic };
-	struct wf_op_copy copy;
+	struct loop_copy copy;
 	uint8_t *data = copy_of(&op, &copy);
 
 	assert_int_equal(copy.op.atomic->op, FI_CSWAP);
 	assert_memory_equal(copy.src, operands, 4);
 	assert_memory_equal(copy.compare, comparands, 4);
 	memcpy(copy.found, operands, 4);
-	wf_op_copy_finish(&copy);
+	loop_copy_finish(&copy);
 	assert_int_equal(results[1], 2);
 	free(data);
 }
@@ -112,15 +112,15 @@ static void fetch_without_operands(void **state)
 		.result = &result,
 		.result_count = 1 };
 	struct wf_op op = { .kind = WF_OP_FETCH, .atomic = &atomic };
-	struct wf_op_copy copy;
+	struct loop_copy copy;
 	uint8_t *data;
 
-	assert_int_equal(wf_op_copy_size(&op), 8);
+	assert_int_equal(loop_copy_size(&op), 8);
 	data = copy_of(&op, &copy);
 	assert_null(copy.src);
 	assert_int_equal(copy.op.len, 8);
 	memset(copy.found, 1, 8);
-	wf_op_copy_finish(&copy);
+	loop_copy_finish(&copy);
 	assert_int_equal(found, UINT64_C(0x0101010101010101));
 	free(data);
 }

@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "objects/conn/whole.h"
+#include "message.h"
 
 #include "objects/conn/recv.h"
 
-static fi_addr_t whole_index_of(const struct wf_srx_whole *msg)
+static fi_addr_t message_index_of(const struct loop_message *msg)
 {
 	return wf_av_index(msg->ep->av, msg->source, msg->source_len);
 }
 
 /* Copy the message into the buffers of @entry and complete the receive. */
-static void whole_receive(struct wf_srx_whole *msg, struct fi_peer_rx_entry *entry)
+static void message_receive(struct loop_message *msg, struct fi_peer_rx_entry *entry)
 {
 	struct wf_recv_wants wants = wf_recv_wants_of(msg->ep);
-	fi_addr_t index = wants.source ? whole_index_of(msg) : FI_ADDR_NOTAVAIL;
+	fi_addr_t index = wants.source ? message_index_of(msg) : FI_ADDR_NOTAVAIL;
 
 	(void)wf_iov_scatter(entry->iov, entry->count, msg->buf, msg->len);
 	if (wants.source_err && index == FI_ADDR_NOTAVAIL)
@@ -25,7 +25,7 @@ static void whole_receive(struct wf_srx_whole *msg, struct fi_peer_rx_entry *ent
 }
 
 /* No posted receive matches: keep the message until one does. */
-static void whole_keep(struct wf_srx_whole *msg, struct fi_peer_rx_entry *entry)
+static void message_keep(struct loop_message *msg, struct fi_peer_rx_entry *entry)
 {
 	entry->flags |= msg->flags;
 	entry->cq_data = msg->data;
@@ -36,11 +36,11 @@ static void whole_keep(struct wf_srx_whole *msg, struct fi_peer_rx_entry *entry)
 	msg->done(msg, FI_ENOMEM);
 }
 
-void wf_srx_whole_receive(struct wf_srx_whole *msg)
+void loop_message_receive(struct loop_message *msg)
 {
 	struct fid_peer_srx *srx = msg->ep->srx;
 	struct fi_peer_match_attr attr = {
-		.addr = wf_ep_srx_source(msg->ep, whole_index_of(msg)),
+		.addr = wf_ep_srx_source(msg->ep, message_index_of(msg)),
 		.msg_size = msg->len,
 		.tag = msg->type == FI_TAGGED ? msg->tag : 0,
 	};
@@ -54,30 +54,30 @@ void wf_srx_whole_receive(struct wf_srx_whole *msg)
 	else
 		ret = wf_srx_get_msg(srx, &attr, &entry);
 	if (!ret)
-		whole_receive(msg, entry);
+		message_receive(msg, entry);
 	else if (ret == -FI_ENOENT)
-		whole_keep(msg, entry);
+		message_keep(msg, entry);
 	else
 		msg->done(msg, -ret);
 }
 
-static struct wf_srx_whole *whole_of(const struct fi_peer_rx_entry *entry)
+static struct loop_message *message_of(const struct fi_peer_rx_entry *entry)
 {
-	return wf_container_of(wf_srx_origin(entry), struct wf_srx_whole, origin);
+	return wf_container_of(wf_srx_origin(entry), struct loop_message, origin);
 }
 
-static int whole_start(struct fi_peer_rx_entry *entry)
+static int message_start(struct fi_peer_rx_entry *entry)
 {
-	struct wf_srx_whole *msg = whole_of(entry);
+	struct loop_message *msg = message_of(entry);
 
 	wf_srx_release(&msg->origin, entry->peer_context);
-	whole_receive(msg, entry);
+	message_receive(msg, entry);
 	return 0;
 }
 
-static int whole_discard(struct fi_peer_rx_entry *entry)
+static int message_discard(struct fi_peer_rx_entry *entry)
 {
-	struct wf_srx_whole *msg = whole_of(entry);
+	struct loop_message *msg = message_of(entry);
 
 	wf_srx_release(&msg->origin, entry->peer_context);
 	wf_srx_free_entry(entry);
@@ -85,11 +85,12 @@ static int whole_discard(struct fi_peer_rx_entry *entry)
 	return 0;
 }
 
-struct fi_ops_srx_peer wf_srx_whole_ops = WF_SRX_PEER_OPS(whole_start, whole_discard);
+struct fi_ops_srx_peer loop_message_ops =
+	WF_SRX_PEER_OPS(message_start, message_discard);
 
-fi_addr_t wf_srx_whole_addr(struct fi_peer_rx_entry *entry)
+fi_addr_t loop_message_addr(struct fi_peer_rx_entry *entry)
 {
-	const struct wf_srx_whole *msg = whole_of(entry);
+	const struct loop_message *msg = message_of(entry);
 
-	return wf_ep_srx_source(msg->ep, whole_index_of(msg));
+	return wf_ep_srx_source(msg->ep, message_index_of(msg));
 }
