@@ -158,6 +158,23 @@ static ssize_t fake_recv(struct fid_ep *fid, void *buf, size_t len, void *desc,
 	return 0;
 }
 
+/* The last one gets the next tagged message. */
+static ssize_t fake_trecv(struct fid_ep *fid, void *buf, size_t len, void *desc,
+	fi_addr_t from, uint64_t tag, uint64_t ignore, void *context)
+{
+	struct fake_ep *ep = fake_ep_of(fid);
+
+	(void)len;
+	(void)desc;
+	(void)from;
+	(void)tag;
+	assert_int_equal(ignore, UINT64_MAX);
+	ep->tagged++;
+	ep->tagged_context = context;
+	ep->tagged_buf = buf;
+	return 0;
+}
+
 static ssize_t fake_sendmsg(struct fid_ep *ep, const struct fi_msg *msg, uint64_t flags)
 {
 	ssize_t ret;
@@ -221,6 +238,8 @@ static struct fi_ops_msg fake_msg_ops = { .size = sizeof(struct fi_ops_msg),
 	.recv = fake_recv,
 	.sendmsg = fake_sendmsg,
 	.inject = fake_inject };
+static struct fi_ops_tagged fake_tagged_ops = { .size = sizeof(struct fi_ops_tagged),
+	.recv = fake_trecv };
 static struct fi_ops_rma fake_rma_ops = { .size = sizeof(struct fi_ops_rma),
 	.readmsg = fake_readmsg,
 	.writemsg = fake_writemsg };
@@ -300,6 +319,7 @@ static int fake_make_ep(struct fid_ep **ret_ep, struct fid *handle)
 	ep->fid.cm = &fake_cm_ops;
 	ep->fid.msg = &fake_msg_ops;
 	ep->fid.rma = &fake_rma_ops;
+	ep->fid.tagged = &fake_tagged_ops;
 	fake.open++;
 	*ret_ep = &ep->fid;
 	return 0;
@@ -483,9 +503,12 @@ static int fake_domain_open(struct fid_fabric *fabric, struct fi_info *info,
 	struct fid_domain **ret_domain, void *context)
 {
 	(void)fabric;
-	(void)info;
 	(void)context;
 	fake.open++;
+	fake.domain_caps = info->caps;
+	fake.tx_caps = info->tx_attr->caps;
+	fake.rx_caps = info->rx_attr->caps;
+	fake.domain_mr_mode = info->domain_attr->mr_mode;
 	*ret_domain = &fake_domain;
 	return 0;
 }
@@ -529,6 +552,7 @@ static inline struct fi_info *fake_info(void)
 	assert_non_null(info);
 	info->caps = fake.says.caps;
 	info->mode = fake.says.mode;
+	info->tx_attr->caps = info->rx_attr->caps = fake.says.caps;
 	info->addr_format = fake.says.addr_format;
 	info->ep_attr->type = FI_EP_MSG;
 	info->ep_attr->protocol = FI_PROTO_RDMA_CM_IB_RC;

@@ -21,6 +21,7 @@
 #include <rdma/fi_eq.h>
 #include <rdma/fi_errno.h>
 #include <rdma/fi_rma.h>
+#include <rdma/fi_tagged.h>
 
 #include "sys/compiler.h"
 #include "sys/iov.h"
@@ -44,6 +45,9 @@ struct fake_ep {
 	struct iovec recv[FAKE_QUEUE];
 	void *recv_context[FAKE_QUEUE];
 	unsigned int posted, used;
+	unsigned int tagged; /* receives of tagged messages */
+	void *tagged_context;
+	void *tagged_buf;
 };
 
 struct fake_mr {
@@ -110,6 +114,9 @@ static struct fake {
 	struct fid_ep *last;                /* the endpoint that was opened last */
 	struct fake_post posts[FAKE_POSTS]; /* all but receives */
 	unsigned int post_count;
+	/* With which the domain was opened. */
+	uint64_t domain_caps, tx_caps, rx_caps;
+	int domain_mr_mode;
 	unsigned int connects, accepts, rejects, listens;
 	uint8_t hello[128]; /* data of the last request, acceptance or rejection */
 	size_t hello_len;
