@@ -357,6 +357,9 @@ static void a_damaged_greeting(void **state)
 	hand_give_rts(&h, hand_rts(true));
 	hand_give_rts(&h, hand_rts(false));
 	assert_true(h.flow.extended);
+	hand_give_rts(&h, hand_rts(true));
+	hand_give_rts(&h, hand_rts(false));
+	assert_true(h.flow.extended);
 	hand_give_rts(&h, hand_rts(false));
 	assert_false(h.flow.extended);
 	hand_done(&h);

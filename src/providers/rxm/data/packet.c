@@ -24,7 +24,7 @@ static bool packet_slab_register(struct rxm_ep *ep, struct slab *slab, size_t si
 	iov.iov_base = slab->memory = malloc(iov.iov_len);
 	if (!slab->memory)
 		return false;
-	if (!rxm_domain_expose(ep->domain, &iov, FI_SEND, &slab->mr))
+	if (!rxm_domain_expose(ep->domain, &iov, FI_SEND | FI_WRITE, &slab->mr))
 		return true;
 	free(slab->memory);
 	return false;
