@@ -361,8 +361,6 @@ bool tcp_peers_owe(struct tcp_ep *ep)
 {
 	struct tcp_peers *peers = ep->peers;
 
-	if (!wf_list_empty(&peers->remotes.busy))
-		return true;
 	wf_list_foreach_safe(link, &peers->unconfirmed)
 	{
 		struct tcp_conn *conn =

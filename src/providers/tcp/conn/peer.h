@@ -131,8 +131,8 @@ void tcp_peers_tick(struct tcp_ep *ep);
 uint64_t tcp_peers_deadline(struct tcp_ep *ep);
 
 /* Does a peer wait for progress of this endpoint, although no operation of the
- * application does: operations wait for a connection, or a peer may be verifying one
- * that this endpoint made? ep.lock held. */
+ * application does: may one be verifying a connection that this endpoint made? ep.lock
+ * held. */
 bool tcp_peers_owe(struct tcp_ep *ep);
 /* The peer has verified @conn. */
 static inline void tcp_conn_confirmed(struct tcp_conn *conn)
