@@ -1,42 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The exchange that begins the connection of an FI_EP_MSG endpoint, from both sides: the
- * test is the other end, with a socket of its own, and moves the clock instead of
- * waiting for a limit.
+ * The exchange that begins the connection of an FI_EP_MSG endpoint, from both sides.
  */
-#include "conn_fixture.h"
-
-#include <arpa/inet.h>
-#include <poll.h>
-#include <time.h>
+#include "exchange_fixture.h"
 
 #include <rdma/fi_eq.h>
 
-#include "../refuse.h"
 #include "providers/tcp/cm/pep.h"
-#include "sys/clock.h"
-
-enum { DATA_MAX = 64, INSTANCE = 0x1234 };
-
-static uint64_t clock_ahead_ns;
-
-__attribute__((visibility("default"))) int __wrap_clock_gettime(
-	clockid_t id, struct timespec *ts);
-int __real_clock_gettime(clockid_t id, struct timespec *ts);
-
-int __wrap_clock_gettime(clockid_t id, struct timespec *ts)
-{
-	int ret = __real_clock_gettime(id, ts);
-
-	if (id == CLOCK_MONOTONIC)
-		ts->tv_sec += (time_t)(clock_ahead_ns / 1000000000);
-	return ret;
-}
-
-static void seconds_pass(unsigned int seconds)
-{
-	clock_ahead_ns += seconds * UINT64_C(1000000000);
-}
 
 /* ---- both ends ---- */
 
@@ -48,8 +18,9 @@ struct world {
 	struct fid_cq *cq;
 	struct fid_pep *pep; /* NULL: none */
 	struct fid_ep *ep;   /* NULL: none */
-	int other;           /* the test's socket; -1: none */
 };
+
+static struct world *the_world;
 
 static struct tcp_pep *pep_of(const struct world *w)
 {
@@ -73,21 +44,13 @@ static int world_setup(void **state)
 		prov = tcp_prov_ini();
 	kernel.takes = SIZE_MAX;
 	kernel.err = 0;
-	w->other = -1;
 	w->info = pair_info(prov);
 	assert_int_equal(prov->fabric(w->info->fabric_attr, &w->fabric, NULL), 0);
 	assert_int_equal(fi_domain(w->fabric, w->info, &w->domain, NULL), 0);
 	assert_int_equal(fi_eq_open(w->fabric, &eq_attr, &w->eq, NULL), 0);
 	assert_int_equal(fi_cq_open(w->domain, &cq_attr, &w->cq, NULL), 0);
-	*state = w;
+	*state = the_world = w;
 	return 0;
-}
-
-static void close_other(struct world *w)
-{
-	if (w->other >= 0)
-		close(w->other);
-	w->other = -1;
 }
 
 static void close_ep(struct world *w)
@@ -108,7 +71,7 @@ static int world_teardown(void **state)
 {
 	struct world *w = *state;
 
-	close_other(w);
+	close_other();
 	close_ep(w);
 	close_pep(w);
 	assert_int_equal(fi_close(&w->cq->fid), 0);
@@ -178,71 +141,28 @@ static void new_ep(struct world *w, struct fi_info *info)
 	assert_int_equal(fi_enable(w->ep), 0);
 }
 
-/* ---- the test's socket ---- */
-
-static void wait_for(int fd, short events)
+static void step(void)
 {
-	struct pollfd pfd = { .fd = fd, .events = events };
+	struct fi_eq_cm_entry entry;
+	uint32_t type;
 
-	assert_int_equal(poll(&pfd, 1, -1), 1);
+	(void)fi_eq_read(the_world->eq, &type, &entry, sizeof(entry), FI_PEEK);
 }
 
-static void put(const struct world *w, const void *data, size_t len)
-{
-	struct iovec iov = { (void *)(uintptr_t)data, len };
-	struct msghdr msg = { .msg_iov = &iov, .msg_iovlen = 1 };
-
-	assert_int_equal(__real_sendmsg(w->other, &msg, MSG_NOSIGNAL), len);
-}
-
-static void put_message(const struct world *w, enum tcp_cm_type type, uint32_t features,
-	const char *data)
+static void put_text(enum tcp_cm_type type, uint32_t features, const char *text)
 {
 	const struct tcp_cm_ext ext = { .features = features, .instance = INSTANCE };
-	uint8_t buf[TCP_CM_MAX];
 
-	put(w, buf,
-		tcp_cm_encode(buf, type, features ? &ext : NULL, data, strlen(data)));
+	put_message(type, features ? &ext : NULL, text, strlen(text));
 }
 
-/* The message that the endpoint has sent, which must be of this type with this data. */
-static struct tcp_cm_msg get_message(
-	struct world *w, enum tcp_cm_type type, const char *data)
+static struct tcp_cm_msg get_text(enum tcp_cm_type type, const char *text)
 {
-	struct tcp_cm_msg msg;
-	uint8_t buf[TCP_CM_MAX];
-	size_t len = 0;
-	int need;
+	char data[TCP_CM_DATA_MAX];
+	struct tcp_cm_msg msg = get_message(type, data, strlen(text));
 
-	while ((need = tcp_cm_decode(buf, len, &msg)) > 0) {
-		ssize_t n = recv(w->other, buf + len, (size_t)need - len, MSG_DONTWAIT);
-		struct fi_eq_cm_entry entry;
-		uint32_t peeked;
-
-		if (n < 0) {
-			(void)fi_eq_read(
-				w->eq, &peeked, &entry, sizeof(entry), FI_PEEK);
-			continue;
-		}
-		assert_true(n > 0);
-		len += (size_t)n;
-	}
-	assert_int_equal(need, 0);
-	assert_int_equal(msg.type, type);
-	assert_int_equal(msg.data_len, strlen(data));
-	assert_memory_equal(buf + TCP_CM_HDR, data, strlen(data));
+	assert_memory_equal(data, text, strlen(text));
 	return msg;
-}
-
-/* The endpoint has closed the connection. */
-static void get_end(struct world *w)
-{
-	uint8_t byte;
-
-	nothing_happens(w);
-	wait_for(w->other, POLLIN);
-	assert_true(recv(w->other, &byte, 1, MSG_DONTWAIT) <= 0);
-	close_other(w);
 }
 
 /* ---- passive endpoints ---- */
@@ -262,8 +182,8 @@ static void call(struct world *w)
 	assert_int_equal(fi_getname(&w->pep->fid, &addr, &len), 0);
 	assert_int_equal(len, sizeof(addr));
 	assert_int_not_equal(addr.sin_port, 0);
-	w->other = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-	assert_int_equal(connect(w->other, (struct sockaddr *)&addr, sizeof(addr)), 0);
+	other = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	assert_int_equal(connect(other, (struct sockaddr *)&addr, sizeof(addr)), 0);
 }
 
 /* Until the endpoint has accepted the test's connection. */
@@ -283,14 +203,14 @@ static struct fi_info *requested(struct world *w, uint32_t features, const char 
 	struct event event;
 
 	call(w);
-	put_message(w, TCP_CM_REQUEST, features, data);
+	put_text(TCP_CM_REQUEST, features, data);
 	next_event(w, &event, FI_CONNREQ);
 	assert_ptr_equal(event.entry->fid, &w->pep->fid);
 	assert_true(event.data_len >= strlen(data));
 	assert_memory_equal(event.entry->data, data, strlen(data));
 	assert_int_equal(pep_of(w)->ask_count, 0);
 	assert_true(wf_list_empty(&pep_of(w)->asks));
-	assert_int_equal(getsockname(w->other, (struct sockaddr *)&own, &len), 0);
+	assert_int_equal(getsockname(other, (struct sockaddr *)&own, &len), 0);
 	assert_int_equal(fi_getname(&w->pep->fid, &name, &name_len), 0);
 	assert_memory_equal(event.entry->info->dest_addr, &own, sizeof(own));
 	assert_memory_equal(event.entry->info->src_addr, &name, sizeof(name));
@@ -306,9 +226,9 @@ static void rejected_by_the_application(void **state)
 	listen_at_any_port(w);
 	info = requested(w, TCP_HAVE_ERROR, "hello");
 	assert_int_equal(fi_reject(w->pep, info->handle, "why", 3), 0);
-	msg = get_message(w, TCP_CM_REJECT, "why");
+	msg = get_text(TCP_CM_REJECT, "why");
 	assert_int_equal(msg.ext.reason, TCP_REASON_REFUSED);
-	get_end(w);
+	get_end();
 	/* It is gone. */
 	assert_int_equal(fi_reject(w->pep, info->handle, NULL, 0), -FI_EINVAL);
 	assert_int_equal(fi_endpoint(w->domain, info, &w->ep, NULL), -FI_EINVAL);
@@ -341,7 +261,7 @@ static void accepted_by_the_application(void **state)
 		new_ep(w, info);
 		fi_freeinfo(info);
 		assert_int_equal(fi_accept(w->ep, "hi", 2), 0);
-		msg = get_message(w, TCP_CM_REPLY, "hi");
+		msg = get_text(TCP_CM_REPLY, "hi");
 		assert_int_equal(msg.ext.instance != 0, rows[i].offer != 0);
 		next_event(w, &event, FI_CONNECTED);
 		assert_ptr_equal(event.entry->fid, &w->ep->fid);
@@ -349,7 +269,7 @@ static void accepted_by_the_application(void **state)
 		assert_non_null(ep_of(w)->cm->conn);
 		assert_int_equal(ep_of(w)->cm->conn->wire.have, rows[i].have);
 		assert_int_equal(ep_of(w)->cm->watch.fd, -1);
-		close_other(w);
+		close_other();
 		while (ep_of(w)->cm->conn)
 			(void)fi_cq_read(w->cq, NULL, 0);
 		next_event(w, &event, FI_SHUTDOWN);
@@ -367,17 +287,17 @@ static void strangers_and_the_impatient(void **state)
 
 	listen_at_any_port(w);
 	call(w);
-	put(w, "GET / HTTP/1.1", 14);
-	get_end(w);
+	put("GET / HTTP/1.1", 14);
+	get_end();
 	assert_int_equal(pep_of(w)->ask_count, 0);
 	call(w);
 	until_accepted(w, 1);
-	close_other(w);
+	close_other();
 	until_accepted(w, 0);
 	/* A reply is no request. */
 	call(w);
-	put_message(w, TCP_CM_REPLY, 0, "");
-	get_end(w);
+	put_text(TCP_CM_REPLY, 0, "");
+	get_end();
 }
 
 /* A request may come in parts, within its limit. */
@@ -392,23 +312,23 @@ static void requests_have_a_limit(void **state)
 	assert_true(pep_of(w)->conf.connect_ms > 0);
 	for (int late = 0; late < 2; late++) {
 		call(w);
-		put(w, buf, 5);
+		put(buf, 5);
 		until_accepted(w, 1);
 		seconds_pass((unsigned int)pep_of(w)->conf.connect_ms / 1000 +
 			     (late ? 1 : -2u));
 		nothing_happens(w);
 		assert_int_equal(pep_of(w)->ask_count, late ? 0 : 1);
 		if (late) {
-			get_end(w);
+			get_end();
 			continue;
 		}
-		put(w, buf + 5, len - 5);
+		put(buf + 5, len - 5);
 		next_event(w, &event, FI_CONNREQ);
 		assert_int_equal(
 			fi_reject(w->pep, event.entry->info->handle, NULL, 0), 0);
 		fi_freeinfo(event.entry->info);
-		(void)get_message(w, TCP_CM_REJECT, "");
-		get_end(w);
+		(void)get_text(TCP_CM_REJECT, "");
+		get_end();
 	}
 }
 
@@ -425,7 +345,7 @@ static void the_silent_give_way(void **state)
 	assert_false(listener->free_descriptor(listener));
 	call(w);
 	until_accepted(w, 1);
-	first = w->other;
+	first = other;
 	assert_false(listener->free_descriptor(listener));
 	assert_int_equal(pep_of(w)->ask_count, 1);
 	seconds_pass(2);
@@ -435,10 +355,10 @@ static void the_silent_give_way(void **state)
 	assert_int_equal(pep_of(w)->ask_count, 1);
 	assert_false(listener->free_descriptor(listener));
 	/* The other one is heard. */
-	put(w, "\x02", 1);
-	get_end(w);
-	w->other = first;
-	get_end(w);
+	put("\x02", 1);
+	get_end();
+	other = first;
+	get_end();
 }
 
 /* Their closing ends what waits: connections without a request, and requests. */
@@ -451,15 +371,15 @@ static void passive_endpoint_closed(void **state)
 
 	listen_at_any_port(w);
 	info = requested(w, TCP_HAVE_ERROR, "");
-	silent = w->other;
+	silent = other;
 	call(w);
 	until_accepted(w, 1);
 	close_pep(w);
-	get_end(w);
-	w->other = silent;
-	msg = get_message(w, TCP_CM_REJECT, "");
+	get_end();
+	other = silent;
+	msg = get_text(TCP_CM_REJECT, "");
 	assert_int_equal(msg.ext.reason, TCP_REASON_REFUSED);
-	get_end(w);
+	get_end();
 	fi_freeinfo(info);
 }
 
@@ -477,38 +397,29 @@ static void no_means_for_a_request(void **state)
 		call(w);
 		until_accepted(w, 1);
 		next = refuse_next_fd();
-		put_message(w, TCP_CM_REQUEST, TCP_HAVE_ERROR, "");
+		put_text(TCP_CM_REQUEST, TCP_HAVE_ERROR, "");
 		refuse_one(calls[i], 1, ENOMEM);
 		nothing_happens(w);
 		assert_true(refuse_end());
-		msg = get_message(w, TCP_CM_REJECT, "");
+		msg = get_text(TCP_CM_REJECT, "");
 		assert_int_equal(msg.ext.reason, TCP_REASON_BUSY);
 		assert_int_equal(pep_of(w)->ask_count, 0);
-		get_end(w);
+		get_end();
 		assert_true(refuse_next_fd() < next);
 	}
 }
 
 /* ---- endpoints that connect ---- */
 
-static int listener;
-
 /* An endpoint of @info connects to the test with @data. */
 static void connect_ep(struct world *w, struct fi_info *info, const char *data)
 {
-	struct sockaddr_in addr = { .sin_family = AF_INET };
-	socklen_t len = sizeof(addr);
+	struct sockaddr_in addr;
+	int listener = listen_at(INADDR_LOOPBACK, 0, &addr);
 
-	addr.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-	listener = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-	assert_int_equal(bind(listener, (struct sockaddr *)&addr, sizeof(addr)), 0);
-	assert_int_equal(listen(listener, 1), 0);
-	assert_int_equal(getsockname(listener, (struct sockaddr *)&addr, &len), 0);
 	new_ep(w, info);
 	assert_int_equal(fi_connect(w->ep, &addr, data, strlen(data)), 0);
-	wait_for(listener, POLLIN);
-	w->other = accept4(listener, NULL, NULL, SOCK_CLOEXEC);
-	assert_true(w->other >= 0);
+	accept_other(listener);
 	close(listener);
 }
 
@@ -521,7 +432,7 @@ static void accepted_by_the_other_end(void **state)
 	uint8_t in[4];
 
 	connect_ep(w, w->info, "hello");
-	msg = get_message(w, TCP_CM_REQUEST, "hello");
+	msg = get_text(TCP_CM_REQUEST, "hello");
 	assert_int_not_equal(msg.ext.instance, 0);
 	assert_int_equal(msg.ext.features,
 		TCP_HAVE_ATOMIC | TCP_HAVE_RDV_MSG | TCP_HAVE_RDV_MANY |
@@ -529,7 +440,7 @@ static void accepted_by_the_other_end(void **state)
 			TCP_HAVE_LDBL_OWN | TCP_HAVE_TAGGED_MSG);
 	/* Messages wait for the connection, or are refused. */
 	assert_int_equal(fi_inject(w->ep, "abcd", 4, 0), -FI_EAGAIN);
-	put_message(w, TCP_CM_REPLY, TCP_HAVE_TAGGED_MSG, "hi");
+	put_text(TCP_CM_REPLY, TCP_HAVE_TAGGED_MSG, "hi");
 	next_event(w, &event, FI_CONNECTED);
 	assert_ptr_equal(event.entry->fid, &w->ep->fid);
 	assert_int_equal(event.data_len, 2);
@@ -545,8 +456,8 @@ static void accepted_by_the_other_end(void **state)
 	assert_null(ep_of(w)->cm->conn);
 	assert_int_equal(fi_shutdown(w->ep, 0), -FI_ENOTCONN);
 	assert_int_equal(fi_inject(w->ep, "abcd", 4, 0), -FI_ENOTCONN);
-	wait_for(w->other, POLLIN);
-	assert_int_equal(recv(w->other, in, 1, MSG_DONTWAIT), 1);
+	wait_for(other, POLLIN);
+	assert_int_equal(recv(other, in, 1, MSG_DONTWAIT), 1);
 	assert_int_equal(fi_cq_readerr(w->cq, &cancelled, 0), 1);
 	assert_int_equal(cancelled.err, FI_ECANCELED);
 	assert_ptr_equal(cancelled.op_context, in);
@@ -558,8 +469,8 @@ static void rejected_by_the_other_end(void **state)
 	struct fi_eq_err_entry err;
 
 	connect_ep(w, w->info, "");
-	(void)get_message(w, TCP_CM_REQUEST, "");
-	put_message(w, TCP_CM_REJECT, TCP_HAVE_ERROR, "why");
+	(void)get_text(TCP_CM_REQUEST, "");
+	put_text(TCP_CM_REJECT, TCP_HAVE_ERROR, "why");
 	err = next_error(w);
 	assert_ptr_equal(err.fid, &w->ep->fid);
 	assert_int_equal(err.err, FI_ECONNREFUSED);
@@ -568,7 +479,7 @@ static void rejected_by_the_other_end(void **state)
 	assert_memory_equal(err.err_data, "why", 3);
 	assert_int_equal(ep_of(w)->cm->watch.fd, -1);
 	assert_int_equal(fi_inject(w->ep, "abcd", 4, 0), -FI_ENOTCONN);
-	get_end(w);
+	get_end();
 }
 
 /* No answer: the other end goes away in the middle of one, or is silent. */
@@ -578,9 +489,9 @@ static void no_answer(void **state)
 	struct fi_eq_err_entry err;
 
 	connect_ep(w, w->info, "");
-	(void)get_message(w, TCP_CM_REQUEST, "");
-	put(w, "\x03\x06\x00\x03", 4);
-	close_other(w);
+	(void)get_text(TCP_CM_REQUEST, "");
+	put("\x03\x06\x00\x03", 4);
+	close_other();
 	err = next_error(w);
 	assert_int_equal(err.err, FI_ECONNRESET);
 	assert_int_equal(err.err_data_size, 0);
@@ -588,7 +499,7 @@ static void no_answer(void **state)
 
 	connect_ep(w, w->info, "");
 	ep_of(w)->conf.reply_ms = 0;
-	(void)get_message(w, TCP_CM_REQUEST, "");
+	(void)get_text(TCP_CM_REQUEST, "");
 	assert_int_equal(tcp_msg_deadline(ep_of(w)), ep_of(w)->cm->cm.deadline_ns);
 	ep_of(w)->cm->cm.deadline_ns = wf_now_ns() + UINT64_C(5000000000);
 	seconds_pass(4);
@@ -604,7 +515,7 @@ static void no_answer(void **state)
 	err = next_error(w);
 	assert_int_equal(err.err, FI_ETIMEDOUT);
 	assert_int_equal(err.prov_errno, FI_ETIMEDOUT);
-	get_end(w);
+	get_end();
 }
 
 /* Without memory for the connection it ends at once. */
@@ -614,8 +525,8 @@ static void no_memory_for_the_connection(void **state)
 	struct fi_eq_err_entry err;
 
 	connect_ep(w, w->info, "");
-	(void)get_message(w, TCP_CM_REQUEST, "");
-	put_message(w, TCP_CM_REPLY, TCP_HAVE_ERROR, "data");
+	(void)get_text(TCP_CM_REQUEST, "");
+	put_text(TCP_CM_REPLY, TCP_HAVE_ERROR, "data");
 	refuse_one("memory", 1, ENOMEM);
 	err = next_error(w);
 	assert_true(refuse_end());
@@ -623,7 +534,7 @@ static void no_memory_for_the_connection(void **state)
 	assert_int_equal(err.prov_errno, FI_ENOMEM);
 	assert_int_equal(err.err_data_size, 0);
 	assert_null(ep_of(w)->cm->conn);
-	get_end(w);
+	get_end();
 }
 
 /* An endpoint that is opened for a passive endpoint connects from its address. */
@@ -642,9 +553,9 @@ static void connects_from_a_passive_endpoint(void **state)
 	assert_int_equal(fi_setname(&w->pep->fid, &name, sizeof(name)), 0);
 	info->handle = &w->pep->fid;
 	connect_ep(w, info, "");
-	assert_int_equal(getpeername(w->other, (struct sockaddr *)&from, &len), 0);
+	assert_int_equal(getpeername(other, (struct sockaddr *)&from, &len), 0);
 	assert_memory_equal(&from, &name, sizeof(name));
-	(void)get_message(w, TCP_CM_REQUEST, "");
+	(void)get_text(TCP_CM_REQUEST, "");
 	info->handle = NULL;
 	fi_freeinfo(info);
 }
