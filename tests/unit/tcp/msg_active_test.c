@@ -22,6 +22,7 @@ static void accepted_by_the_other_end(void **state)
 {
 	struct world *w = *state;
 	struct tcp_cm_msg msg;
+	const struct tcp_record behind = { .kind = TCP_REC_TAGGED, .payload_len = 4 };
 	struct fi_cq_err_entry cancelled = { 0 };
 	uint8_t in[4], got[64];
 	struct event event;
@@ -48,7 +49,12 @@ static void accepted_by_the_other_end(void **state)
 	kernel.takes = SIZE_MAX;
 	/* Bytes that the endpoint has not read when it ends the connection would let
 	 * the kernel reset it. */
-	put("\x03", 1);
+	ep_of(w)->unexp.budget.limit = ep_of(w)->unexp.budget.share = 0;
+	for (int i = 0; i < 4; i++) {
+		put(got, tcp_record_encode(got, &ep_of(w)->cm->conn->wire, &behind));
+		put("abcd", 4);
+		nothing_happens(w);
+	}
 	/* The endpoint ends it: what it sent arrives, and its receive is cancelled. */
 	assert_int_equal(fi_shutdown(w->ep, 0), 0);
 	next_event(w, &event, FI_SHUTDOWN);

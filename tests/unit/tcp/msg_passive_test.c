@@ -259,10 +259,13 @@ static void no_means_for_a_request(void **state)
 
 	listen_at_any_port(w);
 	for (size_t i = 0; i < WF_ARRAY_SIZE(calls); i++) {
-		int next;
+		int next, copy;
 
 		call(w);
+		copy = refuse_next_fd();
 		until_accepted(w, 1);
+		/* It is shut down, so that no copy in a forked child matters. */
+		copy = dup(copy);
 		next = refuse_next_fd();
 		put_text(TCP_CM_REQUEST, TCP_HAVE_ERROR, "");
 		refuse_one(calls[i], 1, ENOMEM);
@@ -273,6 +276,7 @@ static void no_means_for_a_request(void **state)
 		assert_int_equal(pep_of(w)->ask_count, 0);
 		get_end();
 		assert_true(refuse_next_fd() < next);
+		close(copy);
 	}
 }
 
