@@ -152,8 +152,8 @@ void tcp_verify_begin(struct tcp_ep *ep, struct tcp_peer *peer, struct tcp_conn 
  * success). True: the attempt has verified @peer->unverified, which is used now. */
 bool tcp_verify_answered(struct tcp_attempt *attempt, int err);
 
-/* attempt.c. tcp_attempt_start: connect to @peer. 0 or a negative fi_errno. */
-int tcp_attempt_start(struct tcp_ep *ep, struct tcp_peer *peer);
+/* attempt.c. tcp_attempt_start: connect to @peer. */
+void tcp_attempt_start(struct tcp_ep *ep, struct tcp_peer *peer);
 void tcp_attempt_drop(struct tcp_attempt *attempt);
 /* Continue this endpoint's attempt, if it is waiting for an event that has happened. */
 void tcp_attempt_progress(struct tcp_attempt *attempt);
