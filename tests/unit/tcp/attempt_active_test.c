@@ -8,15 +8,18 @@ static void connects(void **state)
 {
 	for (int speaks = 0; speaks < 2; speaks++) {
 		struct pair *p = &the_side->pair;
+		uint32_t refs = peer()->ip.remote.refs;
 
 		post_word();
 		called(TCP_REASON_NONE);
 		assert_int_equal(p->ended_count, 0);
 		assert_non_null(peer()->attempt);
+		assert_int_equal(peer()->ip.remote.refs, refs + 1);
 		reply_with(&known, own_port());
 		get_word();
 		assert_one_ended(p, word, 0);
 		assert_null(peer()->attempt);
+		assert_int_equal(peer()->ip.remote.refs, refs + 1);
 		assert_null(peer()->unverified);
 		assert_int_equal(peer()->remote_id, ID);
 		assert_int_equal(peer()->remote_instance, INSTANCE);
@@ -153,6 +156,47 @@ static void no_memory_for_an_attempt(void **state)
 	assert_int_equal(peer()->ip.remote.err, FI_ENOMEM);
 }
 
+/* An operation that waits for the connection is cancelled, another one goes on. */
+static void cancelled_while_it_waits(void **state)
+{
+	struct pair *p = &the_side->pair;
+	uint8_t kept[4] = "abcd";
+
+	(void)state;
+	post_word();
+	assert_int_equal(
+		fi_send(p->ep, kept, sizeof(kept), NULL, the_side->far, kept), 0);
+	called(TCP_REASON_NONE);
+	assert_int_equal(fi_cancel(&p->ep->fid, kept + 1), 0);
+	assert_int_equal(fi_cancel(&p->ep->fid, word), 0);
+	settle();
+	assert_one_ended(p, word, FI_ECANCELED);
+	reply_with(&known, own_port());
+	get_word();
+	settle();
+	assert_one_ended(p, kept, 0);
+	p->peer = other;
+	peer_expect_nothing(p);
+	p->peer = -1;
+}
+
+/* The address is removed: the connection ends. */
+static void the_address_is_removed(void **state)
+{
+	struct side *s = the_side;
+
+	(void)state;
+	post_word();
+	called(TCP_REASON_NONE);
+	reply_with(&known, own_port());
+	get_word();
+	remove_address();
+	get_end();
+	settle();
+	assert_true(wf_list_empty(&s->pair.tcp->conns));
+	assert_int_equal(s->pair.tcp->conn_count, 0);
+}
+
 static void no_memory_for_the_connection(void **state)
 {
 	(void)state;
@@ -197,6 +241,8 @@ int main(void)
 		SIDE_TEST(no_answer),
 		SIDE_TEST(no_memory_for_an_attempt),
 		SIDE_TEST(refused_by_the_host),
+		SIDE_TEST(cancelled_while_it_waits),
+		SIDE_TEST(the_address_is_removed),
 		SIDE_TEST(no_memory_for_the_connection),
 	};
 

@@ -110,6 +110,17 @@ static inline void no_longer_listen(void)
 	the_side->listener = -1;
 }
 
+/* As with FI_AV_REMOVE_CLEANUP. */
+static inline void remove_address(void)
+{
+	struct wf_ep *ep = &the_side->pair.tcp->ep;
+
+	wf_lock(&ep->lock);
+	ep->xfer->addr_removed(ep, the_side->far);
+	wf_unlock(&ep->lock);
+	assert_int_equal(fi_av_remove(the_side->av, &the_side->far, 1, 0), 0);
+}
+
 /* ---- messages ---- */
 
 static const struct tcp_cm_ext known = { .features = TCP_HAVE_ERROR | TCP_HAVE_MATCH,

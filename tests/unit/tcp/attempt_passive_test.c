@@ -9,6 +9,7 @@
 /* The test's request is accepted, and not verified yet. */
 static int accepted(const struct tcp_cm_ext *ext)
 {
+	uint32_t refs = peer()->ip.remote.refs;
 	int ret;
 
 	call();
@@ -19,6 +20,7 @@ static int accepted(const struct tcp_cm_ext *ext)
 	assert_int_equal(peer()->remote_id, ID);
 	assert_int_equal(peer()->remote_instance, ext ? INSTANCE : 0);
 	assert_int_equal(peers()->callers, 0);
+	assert_in_range(peer()->ip.remote.refs, refs + 1, refs + 2);
 	ret = other;
 	other = -1;
 	return ret;
@@ -82,6 +84,24 @@ static void verified(void **state)
 		}
 		side_again(state);
 	}
+}
+
+/* The address is removed before the connection is verified. */
+static void the_address_is_removed(void **state)
+{
+	struct side *s = the_side;
+	int first = accepted(&known);
+
+	(void)state;
+	called(TCP_REASON_CONNECTED);
+	/* It is found by the index in the AV. */
+	post_word();
+	remove_address();
+	close_other();
+	other = first;
+	get_end();
+	settle();
+	assert_true(wf_list_empty(&s->pair.tcp->conns));
 }
 
 /* No socket listens at the address: only the caller can be meant. */
@@ -412,6 +432,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		SIDE_TEST(verified),
+		SIDE_TEST(the_address_is_removed),
 		SIDE_TEST(nobody_else_listens),
 		SIDE_TEST(beside_a_connection),
 		SIDE_TEST(beside_a_connection_that_is_probed),
