@@ -30,6 +30,29 @@ static const struct tcp_cm_own other = {
 	.instance = 0xaabbccddeeff0011,
 };
 
+/* What the kernel does with bytes that are sent to it: the next call fails with an
+ * errno, or takes a few of them. */
+static struct {
+	int err;      /* of one call; 0: none fails */
+	size_t takes; /* at most so many in one call; 0: all */
+} kernel;
+
+/* Visible, because the library of a sanitizer has a function with this name as well. */
+__attribute__((visibility("default"))) ssize_t __wrap_send(
+	int fd, const void *buf, size_t len, int flags);
+ssize_t __real_send(int fd, const void *buf, size_t len, int flags);
+
+ssize_t __wrap_send(int fd, const void *buf, size_t len, int flags)
+{
+	if (kernel.err) {
+		errno = kernel.err;
+		kernel.err = 0;
+		return -1;
+	}
+	return __real_send(
+		fd, buf, kernel.takes ? WF_MIN(len, kernel.takes) : len, flags);
+}
+
 /* sv[0] is ours, sv[1] the other end. */
 struct pair {
 	int sv[2];
@@ -468,6 +491,33 @@ static void answers_when_there_is_room(void **state)
 	assert_int_equal(take(pair->sv[1]).len, 32);
 }
 
+/* The kernel takes a few bytes in each call, and a signal arrives. */
+static void sends_in_pieces(void **state)
+{
+	struct pair *pair = *state;
+	struct bytes got;
+
+	kernel.takes = 7;
+	kernel.err = EINTR;
+	start_active(pair, "data");
+	kernel.takes = 0;
+	assert_int_equal(kernel.err, 0);
+	got = take(pair->sv[1]);
+	assert_bytes(&got, "03 00 0004 5765663f 01 00 0000 00000013"
+			   "1122334455667788" LITTLE "64617461");
+}
+
+static void sends_no_more(void **state)
+{
+	struct pair *pair = *state;
+
+	tcp_cm_start_active(&pair->cm, pair->sv[0], &own, NULL, 0);
+	kernel.err = EPIPE;
+	assert_int_equal(tcp_cm_progress(&pair->cm), -EPIPE);
+	assert_int_equal(pair->cm.state, TCP_CM_FAILED);
+	assert_int_equal(take(pair->sv[1]).len, 0);
+}
+
 static void rdm_data_of_others(void **state)
 {
 	struct bytes request = hex("01 00 9535 0000318a");
@@ -595,6 +645,8 @@ int main(void)
 		WITH_PAIR(silence_has_an_end),
 		WITH_PAIR(replies_have_their_own_limit),
 		WITH_PAIR(answers_when_there_is_room),
+		WITH_PAIR(sends_in_pieces),
+		WITH_PAIR(sends_no_more),
 		cmocka_unit_test(rdm_data_of_others),
 		cmocka_unit_test(rdm_data_of_strangers),
 		cmocka_unit_test(rdm_answers),

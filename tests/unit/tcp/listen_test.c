@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <netinet/tcp.h>
 #include <poll.h>
 #include <sys/resource.h>
@@ -10,6 +11,7 @@
 
 #include "providers/tcp/cm/cm.h"
 #include "providers/tcp/cm/listen.h"
+#include "sys/compiler.h"
 #include "sys/fds.h"
 
 struct fi_provider tcp_fi = { .name = "tcp" };
@@ -288,6 +290,64 @@ static void bulk_data_may_be_delayed(void **state)
 	tcp_sock_setup(fd, AF_INET, &conf, fi_tc_dscp_set(10));
 	assert_int_equal(get_int(fd, IPPROTO_IP, IP_TOS), 40);
 	close(fd);
+	fd = socket(AF_INET6, SOCK_STREAM, 0);
+	if (fd < 0)
+		return;
+	tcp_sock_setup(fd, AF_INET6, &conf, fi_tc_dscp_set(10));
+	assert_int_equal(get_int(fd, IPPROTO_IPV6, IPV6_TCLASS), 40);
+	close(fd);
+}
+
+static void probes_of_silent_peers(void **state)
+{
+	static const struct {
+		int keepalive_ms, idle, interval;
+	} rows[] = {
+		{ 1, 1, 1 },
+		{ 2000, 1, 1 },
+		{ 7999, 3, 1 },
+		{ 16000, 8, 2 },
+		{ 60000, 30, 7 },
+		/* The most that the kernel takes. */
+		{ 65536000, 32767, 8192 },
+		{ INT_MAX, 32767, 32767 },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < WF_ARRAY_SIZE(rows); i++) {
+		const struct tcp_netconf conf = { .nodelay = 0,
+			.keepalive_ms = rows[i].keepalive_ms };
+		int fd = socket(AF_INET, SOCK_STREAM, 0);
+
+		tcp_sock_setup(fd, AF_INET, &conf, 0);
+		assert_int_equal(get_int(fd, SOL_SOCKET, SO_KEEPALIVE), 1);
+		assert_int_equal(get_int(fd, IPPROTO_TCP, TCP_KEEPIDLE), rows[i].idle);
+		assert_int_equal(
+			get_int(fd, IPPROTO_TCP, TCP_KEEPINTVL), rows[i].interval);
+		assert_int_equal(get_int(fd, IPPROTO_TCP, TCP_KEEPCNT), 4);
+		assert_int_equal(get_int(fd, IPPROTO_TCP, TCP_NODELAY), 0);
+		assert_int_equal(get_int(fd, IPPROTO_IP, IP_TOS), 0);
+		close(fd);
+	}
+}
+
+static void no_probes_of_silent_peers(void **state)
+{
+	const struct tcp_netconf conf = { .nodelay = 0 };
+	int fd = socket(AF_INET, SOCK_STREAM, 0), idle;
+
+	(void)state;
+	idle = get_int(fd, IPPROTO_TCP, TCP_KEEPIDLE);
+	tcp_sock_setup(fd, AF_INET, &conf, 0);
+	assert_int_equal(get_int(fd, SOL_SOCKET, SO_KEEPALIVE), 0);
+	assert_int_equal(get_int(fd, IPPROTO_TCP, TCP_KEEPIDLE), idle);
+	close(fd);
+}
+
+static bool set_algorithm(int fd, const char *name)
+{
+	return !setsockopt(
+		fd, IPPROTO_TCP, TCP_CONGESTION, name, (socklen_t)strlen(name));
 }
 
 static void expect_algorithm(int fd, const char *want)
@@ -317,15 +377,28 @@ static void one_machine_is_no_network(void **state)
 		0);
 	assert_false(tcp_sock_connected(lone));
 	expect_algorithm(lone, system_algorithm);
+	tcp_sock_before_connect(lone,
+		&(union wf_sockaddr){ .in = { .sin_family = AF_INET,
+					      .sin_addr.s_addr = htonl(0xc0000201) } });
+	expect_algorithm(lone, system_algorithm);
 	/* It is unknown which host will connect. */
 	tcp_sock_before_listen(lone, &(union wf_sockaddr){ .sa.sa_family = AF_INET });
 	expect_algorithm(lone, system_algorithm);
 
+	tcp_sock_before_connect(lone, &addr);
+	expect_algorithm(lone, "reno");
 	assert_int_equal(tcp_listen(&listener, &addr, &any), 0);
+	expect_algorithm(listener.fd, "reno");
 	assert_int_equal(tcp_connect(NULL, &listener.name, &any, 0, &from), 0);
+	expect_algorithm(from, "reno");
 	to = accept_one(&listener, &peer);
 	expect_algorithm(from, "reno");
 	expect_algorithm(to, "reno");
+	/* As after a listener that did not know who would connect. */
+	if (set_algorithm(from, "cubic")) {
+		assert_true(tcp_sock_connected(from));
+		expect_algorithm(from, "reno");
+	}
 	assert_true(tcp_sock_connected(from));
 	assert_true(tcp_sock_connected(to));
 	assert_true(get_int(to, SOL_SOCKET, SO_RCVBUF) <= KERNEL_DOUBLES * (448 << 10));
@@ -350,6 +423,8 @@ int main(void)
 		cmocka_unit_test(connects_from_the_range),
 		cmocka_unit_test(refuses_when_no_descriptor_is_left),
 		cmocka_unit_test(bulk_data_may_be_delayed),
+		cmocka_unit_test(probes_of_silent_peers),
+		cmocka_unit_test(no_probes_of_silent_peers),
 		cmocka_unit_test(one_machine_is_no_network),
 	};
 

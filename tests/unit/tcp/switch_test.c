@@ -2,6 +2,8 @@
 /* When operations of this end go by memory instead of the connection. */
 #include "switch_fixture.h"
 
+#include "../../log_lines.h"
+
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -71,7 +73,9 @@ static void the_connection_below_takes_too_long(void **state)
 	pair_progress(&far->pair);
 	assert_int_equal(local->out, TCP_OUT_WAITS);
 	local->reach_ns -= 5 * second_ns;
+	log_lines_start();
 	pair_progress(&far->pair);
+	assert_true(log_lines_have(fi_strerror(FI_ETIMEDOUT)));
 	assert_int_equal(local->out, TCP_OUT_SOCKET);
 	expect_no_marker(far);
 }

@@ -6,6 +6,8 @@
  */
 #include "conn_fixture.h"
 
+#include "../refuse.h"
+
 enum { SMALL_STAGE = 1024, LARGE = 2 * TCP_COPY_MAX };
 
 /* A message with its number as payload, @len bytes long. */
@@ -168,6 +170,90 @@ static void fits_to_the_last_byte(void **state)
 		}
 		assert_int_equal(p->conn->staged, p->conn->flushed);
 		assert_int_equal(p->tcp->own.pending, 0);
+	}
+}
+
+/* Acknowledgements for which the stage has no space go before a message that was posted
+ * after them. */
+static void acknowledgements_go_first(void **state)
+{
+	enum { ACKS = 200 };
+	static uint8_t bytes[1 << 16], got[1 << 16];
+	const struct tcp_record write = { .kind = TCP_REC_WRITE,
+		.flags = TCP_FLAG_ACK,
+		.seg_count = 1,
+		.payload_len = 1,
+		.seg = { { 0, 1, KEY } } };
+	struct pair *p = *state;
+	unsigned int messages = 0;
+	uint32_t number = 5;
+
+	kernel.takes = 0;
+	p->tcp->manual = true;
+	while (!messages || p->conn->stage->size == SMALL_STAGE ||
+		p->conn->stage->size - p->conn->stage->tail > 3 * TCP_WIRE_BASE + 64) {
+		assert_int_equal(fi_inject(p->ep, bytes, 64, 0), 0);
+		messages++;
+	}
+	for (int i = 0; i < ACKS; i++)
+		peer_record(p, &write, "w");
+	pair_progress(p);
+	assert_int_equal(post(p, &number, sizeof(number), FI_TRANSMIT_COMPLETE), 0);
+	pair_progress(p);
+	assert_in_range(p->conn->acks_due, 1, ACKS - 1);
+	assert_null(p->conn->cur);
+	kernel.takes = SIZE_MAX;
+	pair_progress(p);
+	assert_int_equal(p->conn->acks_due, 0);
+	for (unsigned int i = 0; i < messages; i++)
+		(void)peer_expect(p, TCP_REC_MSG, got);
+	for (int i = 0; i < ACKS; i++)
+		(void)peer_expect(p, TCP_REC_ACK, NULL);
+	take(p, 5, sizeof(number));
+}
+
+/* Without memory for a larger stage the small one is used until its bytes or its marks
+ * are; without any stage, nothing is taken. */
+static void no_memory_for_a_stage(void **state)
+{
+	static const struct {
+		size_t len;
+		unsigned int fit;
+	} rows[] = { { 60, SMALL_STAGE / (TCP_WIRE_BASE + 60) }, { 4, 16 } };
+	static uint32_t numbers[40][16];
+	struct pair *p = *state;
+
+	for (size_t i = 0; i < WF_ARRAY_SIZE(rows); i++) {
+		unsigned int posted = 0;
+		ssize_t ret = 0;
+
+		p->ended_count = 0;
+		free(p->tcp->spare_stage);
+		p->tcp->spare_stage = NULL;
+		kernel.takes = 0;
+		refuse_from("memory", 1, 100, ENOMEM);
+		assert_int_equal(post(p, numbers[0], rows[i].len, 0), -FI_ENOMEM);
+		assert_null(p->conn->stage);
+		assert_true(refuse_end());
+		assert_int_equal(post(p, numbers[posted++], rows[i].len, 0), 0);
+		refuse_from("memory", 1, 100, ENOMEM);
+		while (posted < WF_ARRAY_SIZE(numbers)) {
+			numbers[posted][0] = posted;
+			ret = post(p, numbers[posted], rows[i].len, 0);
+			if (ret)
+				break;
+			posted++;
+		}
+		assert_true(refuse_end());
+		assert_int_equal(ret, -FI_ENOMEM);
+		assert_int_equal(posted, rows[i].fit);
+		assert_int_equal(p->conn->stage->size, SMALL_STAGE);
+		kernel.takes = SIZE_MAX;
+		pair_progress(p);
+		for (unsigned int k = 0; k < posted; k++)
+			take(p, k, rows[i].len);
+		peer_expect_nothing(p);
+		assert_int_equal(p->ended_count, posted);
 	}
 }
 
@@ -338,6 +424,24 @@ static void closed_before_the_response(void **state)
 	take(p, 3, sizeof(number));
 }
 
+/* A peer that knows no errors as answers: the connection ends, and nothing is sent. */
+static void closed_before_the_response_to_an_old_peer(void **state)
+{
+	static uint8_t large[LARGE], got[LARGE];
+	struct pair *p = *state;
+
+	p->conn->wire.have &= ~(uint32_t)TCP_HAVE_ERROR;
+	kernel.takes = 10;
+	assert_int_equal(fi_send(p->ep, large, sizeof(large), NULL, 0, large), 0);
+	ask_to_read(p, 100);
+	pair_close_mr(p);
+	kernel.takes = SIZE_MAX;
+	pair_progress(p);
+	(void)peer_expect(p, TCP_REC_MSG, got);
+	assert_int_equal(recv(p->peer, got, sizeof(got), MSG_DONTWAIT), 0);
+	assert_null(p->tcp->cm->conn);
+}
+
 /* Closed when some bytes of a response have left, which nothing else can end than the
  * connection: no byte is read from the region afterwards. */
 static void closed_in_the_response(void **state)
@@ -479,9 +583,12 @@ int main(void)
 		PAIR_TEST(one_spare_stage),
 		PAIR_TEST(grows_when_a_part_was_sent),
 		PAIR_TEST(fits_to_the_last_byte),
+		PAIR_TEST(acknowledgements_go_first),
+		PAIR_TEST(no_memory_for_a_stage),
 		PAIR_TEST(taken_back),
 		PAIR_TEST(fenced),
 		PAIR_TEST(closed_before_the_response),
+		PAIR_TEST(closed_before_the_response_to_an_old_peer),
 		PAIR_TEST(closed_in_the_response),
 		PAIR_TEST(an_index_is_in_use_until_the_payload_is_sent),
 		PAIR_TEST(a_second_clear_to_send_is_refused),

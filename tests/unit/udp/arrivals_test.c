@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "kernel.h"
 
+#include "../../log_lines.h"
+
 /* Datagrams that arrive: errors of each receive call, sizes in buffers of each shape,
  * and how many one progress call takes from which socket. */
 
@@ -70,6 +72,22 @@ static void errors(void **state)
 			check_bytes(buf, 3, 0, LEN);
 			host_close(&h);
 		}
+}
+
+/* Errors are told, but not that nothing is there, which every poll finds. */
+static void errors_are_told(void **state)
+{
+	static const struct {
+		int err;
+		bool told;
+	} rows[] = { { EAGAIN, false }, { EINTR, false }, { ENOMEM, true } };
+
+	(void)state;
+	for (size_t i = 0; i < WF_ARRAY_SIZE(rows); i++) {
+		log_lines_start();
+		udp_receive_failed(rows[i].err);
+		assert_int_equal(log_lines_have("socket error ignored"), rows[i].told);
+	}
 }
 
 /* Lengths around that of the buffer. */
@@ -307,6 +325,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(errors),
+		cmocka_unit_test(errors_are_told),
 		cmocka_unit_test(lengths),
 		cmocka_unit_test(strangers),
 		cmocka_unit_test(bursts),

@@ -3,6 +3,7 @@
 
 #include <arpa/inet.h>
 #include <dirent.h>
+#include <unistd.h>
 
 #include <rdma/fi_eq.h>
 
@@ -180,6 +181,29 @@ static void every_step_fails(void **state)
 	}
 }
 
+/* A group's socket may get the descriptor of the standard input, if that is closed. */
+static void lowest_descriptor(void **state)
+{
+	int input = dup(STDIN_FILENO);
+	struct sockaddr_in addr = group();
+	struct fid_mc *mc = NULL;
+	struct host h;
+	char byte;
+
+	assert_true(input > STDIN_FILENO);
+	open_host(&h, FI_MULTICAST);
+	(void)close(STDIN_FILENO);
+	assert_int_equal(fi_join(h.fid, &addr, 0, &mc, NULL), 0);
+	assert_int_equal(h.udp->socks[1].fd, STDIN_FILENO);
+	assert_int_equal(fi_close(&mc->fid), 0);
+	assert_int_equal(h.udp->sock_count, 1);
+	assert_int_equal(read(STDIN_FILENO, &byte, 1), -1);
+	assert_int_equal(errno, EBADF);
+	assert_int_equal(dup2(input, STDIN_FILENO), STDIN_FILENO);
+	(void)close(input);
+	close_host(&h);
+}
+
 /* What a join may ask for. */
 static void refused(void **state)
 {
@@ -208,6 +232,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(every_step_fails),
+		cmocka_unit_test(lowest_descriptor),
 		cmocka_unit_test(refused),
 	};
 

@@ -56,7 +56,7 @@ static void ask_go_on(struct tcp_pep *pep, struct ask *ask, int ret)
 {
 	struct epoll_event event = { .data.ptr = ask };
 
-	if (ret > 0 && ask->cm.state == TCP_CM_ASKED) {
+	if (ret > 0) {
 		ask_hand_over(pep, ask);
 	} else if (ret) {
 		(void)shutdown(ask->fd, SHUT_RDWR);

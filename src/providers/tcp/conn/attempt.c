@@ -350,11 +350,9 @@ static void attempt_passive_finish(struct tcp_attempt *attempt, int ret)
 		tcp_attempt_drop(attempt);
 		return;
 	}
-	if (tcp_rdm_decode_request(
-		    tcp_cm_data(&attempt->cm), attempt->cm.msg.data_len, &hello)) {
-		tcp_attempt_drop(attempt);
-		return;
-	}
+	/* It was decoded before it was accepted. */
+	(void)tcp_rdm_decode_request(
+		tcp_cm_data(&attempt->cm), attempt->cm.msg.data_len, &hello);
 	tcp_rdm_answer(&hello, &attempt->cm.msg, ep->peers->id, &answer);
 	attempt_become_conn(
 		attempt, tcp_rdm_have(&answer), attempt_identity_of(attempt));
@@ -477,7 +475,7 @@ static int attempt_connect_to(
 	return ret;
 }
 
-int tcp_attempt_start(struct tcp_ep *ep, struct tcp_peer *peer)
+void tcp_attempt_start(struct tcp_ep *ep, struct tcp_peer *peer)
 {
 	struct tcp_rdm_hello hello = {
 		.version = TCP_RDM_VERSION,
@@ -494,17 +492,16 @@ int tcp_attempt_start(struct tcp_ep *ep, struct tcp_peer *peer)
 	if (own.accepted_yours && (!own.timeout_ms || own.timeout_ms > VERIFY_MS))
 		own.timeout_ms = VERIFY_MS;
 	ret = attempt_connect_to(ep, peer, &fd);
-	if (ret && wf_verify_unreachable(&ep->peers->remotes, &peer->ip.remote, -ret))
-		return 0;
 	if (ret) {
-		tcp_attempt_failed(ep, peer, -ret, ret == -ECONNREFUSED);
-		return ret;
+		if (!wf_verify_unreachable(&ep->peers->remotes, &peer->ip.remote, -ret))
+			tcp_attempt_failed(ep, peer, -ret, ret == -ECONNREFUSED);
+		return;
 	}
 	attempt = attempt_new(ep, fd);
 	if (!attempt) {
 		(void)wf_sys_close(fd);
 		tcp_attempt_failed(ep, peer, FI_ENOMEM, false);
-		return -FI_ENOMEM;
+		return;
 	}
 	attempt->peer = peer;
 	attempt->verifies = own.accepted_yours;
@@ -513,12 +510,10 @@ int tcp_attempt_start(struct tcp_ep *ep, struct tcp_peer *peer)
 	tcp_rdm_encode(data, &hello);
 	tcp_cm_start_active(&attempt->cm, fd, &own, data, sizeof(data));
 	ret = attempt_await_event(attempt);
-	if (ret) {
+	if (ret)
 		tcp_attempt_active_failed(attempt, -ret);
-		return ret;
-	}
-	wf_watches_expect(&ep->watches, attempt->base.deadline_ns);
-	return 0;
+	else
+		wf_watches_expect(&ep->watches, attempt->base.deadline_ns);
 }
 
 void tcp_attempt_accept_ready(struct wf_watch *watch, uint32_t events)

@@ -39,7 +39,7 @@ static enum wf_remote_state tcp_conn_peer_state(const struct wf_remote *remote)
 
 static void tcp_peer_connect(struct wf_remotes *remotes, struct wf_remote *remote)
 {
-	(void)tcp_attempt_start(tcp_peers_of(remotes)->ep, tcp_peer_of(remote));
+	tcp_attempt_start(tcp_peers_of(remotes)->ep, tcp_peer_of(remote));
 }
 
 /* Messages that a process left unread wait for the next process at its address as long
@@ -361,8 +361,6 @@ bool tcp_peers_owe(struct tcp_ep *ep)
 {
 	struct tcp_peers *peers = ep->peers;
 
-	if (!wf_list_empty(&peers->remotes.busy))
-		return true;
 	wf_list_foreach_safe(link, &peers->unconfirmed)
 	{
 		struct tcp_conn *conn =

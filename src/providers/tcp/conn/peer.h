@@ -131,8 +131,8 @@ void tcp_peers_tick(struct tcp_ep *ep);
 uint64_t tcp_peers_deadline(struct tcp_ep *ep);
 
 /* Does a peer wait for progress of this endpoint, although no operation of the
- * application does: operations wait for a connection, or a peer may be verifying one
- * that this endpoint made? ep.lock held. */
+ * application does: may one be verifying a connection that this endpoint made? ep.lock
+ * held. */
 bool tcp_peers_owe(struct tcp_ep *ep);
 /* The peer has verified @conn. */
 static inline void tcp_conn_confirmed(struct tcp_conn *conn)
@@ -152,8 +152,8 @@ void tcp_verify_begin(struct tcp_ep *ep, struct tcp_peer *peer, struct tcp_conn 
  * success). True: the attempt has verified @peer->unverified, which is used now. */
 bool tcp_verify_answered(struct tcp_attempt *attempt, int err);
 
-/* attempt.c. tcp_attempt_start: connect to @peer. 0 or a negative fi_errno. */
-int tcp_attempt_start(struct tcp_ep *ep, struct tcp_peer *peer);
+/* attempt.c. tcp_attempt_start: connect to @peer. */
+void tcp_attempt_start(struct tcp_ep *ep, struct tcp_peer *peer);
 void tcp_attempt_drop(struct tcp_attempt *attempt);
 /* Continue this endpoint's attempt, if it is waiting for an event that has happened. */
 void tcp_attempt_progress(struct tcp_attempt *attempt);
