@@ -260,7 +260,7 @@ static bool engine_read_tiny(const struct coll_call *call, struct coll_node_tiny
 	*ret = (struct coll_node_tiny){ 0 };
 	if (call->kind == FI_BARRIER)
 		return true;
-	if (call->kind != FI_ALLREDUCE || call->bufv || call->resultv)
+	if (call->kind != FI_ALLREDUCE)
 		return false;
 	size = coll_type_size(call->datatype);
 	ret->reduce = coll_reduce(call->datatype, call->op);
@@ -268,6 +268,7 @@ static bool engine_read_tiny(const struct coll_call *call, struct coll_node_tiny
 	ret->out = call->result;
 	ret->count = call->count;
 	ret->len = call->count * size;
+	/* A call with vectors has no buffers. */
 	return size && ret->reduce && call->buf && call->result && call->count &&
 	       call->count <= COLL_NODE_TINY / size;
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "objects/av/set.h"
+#include "providers/coll/xfer.h"
 
 #include "members.h"
 
@@ -14,6 +15,8 @@
 /* ---- a set that is changed while its members are read ---- */
 
 static bool shrinks;
+static size_t claimed; /* number of members that a set claims to have */
+static bool claims;
 
 int __wrap_wf_av_set_members(struct wf_av_set *set, fi_addr_t *addr, size_t *count);
 int __real_wf_av_set_members(struct wf_av_set *set, fi_addr_t *addr, size_t *count);
@@ -24,6 +27,8 @@ int __wrap_wf_av_set_members(struct wf_av_set *set, fi_addr_t *addr, size_t *cou
 
 	if (addr && shrinks)
 		--*count;
+	if (!addr && claims)
+		*count = claimed;
 	return ret;
 }
 
@@ -34,6 +39,117 @@ static void a_set_changes_meanwhile(void **state)
 	assert_int_equal(open_all(), -FI_EAGAIN);
 	assert_null(members[0].mc);
 	shrinks = false;
+	close_all();
+}
+
+/* A set has members, and no more than there are ranks. */
+static void a_set_has_members(void **state)
+{
+	static const struct {
+		size_t count;
+		int ret;
+	} rows[] = {
+		{ 0, -FI_EINVAL },
+		{ COLL_MEMBERS_MAX + 1, -FI_EINVAL },
+		/* It has fewer when they are read. */
+		{ COLL_MEMBERS_MAX, -FI_EAGAIN },
+	};
+
+	claims = true;
+	for (size_t i = 0; i < WF_ARRAY_SIZE(rows); i++) {
+		claimed = rows[i].count;
+		assert_int_equal(open_all(), rows[i].ret);
+		close_all();
+	}
+	claims = false;
+}
+
+/* ---- what a main provider asks for ---- */
+
+static bool checks_join;
+
+int __wrap_coll_join(struct wf_ep *wf, const void *addr, uint64_t flags,
+	struct fid_mc **ret_mc, void *context);
+int __real_coll_join(struct wf_ep *wf, const void *addr, uint64_t flags,
+	struct fid_mc **ret_mc, void *context);
+
+static void check_refused(struct wf_ep *wf, const struct fi_collective_addr *addr,
+	uint64_t flags, struct fi_peer_mc_context *context)
+{
+	struct fid_mc *mc = NULL;
+
+	assert_int_equal(__real_coll_join(wf, addr, flags, &mc, context), -FI_EINVAL);
+	assert_null(mc);
+}
+
+int __wrap_coll_join(struct wf_ep *wf, const void *addr, uint64_t flags,
+	struct fid_mc **ret_mc, void *context)
+{
+	const struct fi_collective_addr *where = addr;
+	struct fi_peer_mc_context *given = context, bad = *given;
+	struct fi_collective_addr elsewhere = *where;
+	uint32_t refs = atomic_load(&wf->refs);
+	int ret;
+
+	if (!checks_join)
+		return __real_coll_join(wf, addr, flags, ret_mc, context);
+	check_refused(wf, where, flags & ~FI_PEER, given);
+	check_refused(wf, where, flags & ~FI_COLLECTIVE, given);
+	check_refused(wf, where, flags | FI_MULTICAST, given);
+	check_refused(wf, where, flags, NULL);
+	bad.size--;
+	check_refused(wf, where, flags, &bad);
+	bad = *given;
+	bad.mc = NULL;
+	check_refused(wf, where, flags, &bad);
+	check_refused(wf, NULL, flags, given);
+	elsewhere.set = NULL;
+	check_refused(wf, &elsewhere, flags, given);
+	/* A set of the main provider. */
+	elsewhere.set = members[0].set;
+	check_refused(wf, &elsewhere, flags, given);
+	assert_int_equal(atomic_load(&wf->refs), refs);
+	/* A later version may have a longer context. */
+	given->size++;
+	ret = __real_coll_join(wf, addr, flags | FI_COMPLETION, ret_mc, context);
+	given->size--;
+	assert_int_equal(atomic_load(&wf->refs), refs + 1);
+	return ret;
+}
+
+static void joins_are_checked(void **state)
+{
+	checks_join = true;
+	assert_int_equal(run_all(), 0);
+	checks_join = false;
+	close_all();
+}
+
+/* ---- a record of a wrong length ---- */
+
+static unsigned int posts_left; /* sends until the one that is changed */
+static int longer;              /* bytes that it has more */
+
+int __wrap_coll_xfer_post(struct coll_xfer *xfer);
+int __real_coll_xfer_post(struct coll_xfer *xfer);
+
+int __wrap_coll_xfer_post(struct coll_xfer *xfer)
+{
+	if (!xfer->is_recv && posts_left && !--posts_left)
+		xfer->len += (size_t)longer;
+	return __real_coll_xfer_post(xfer);
+}
+
+/* The member that gets it has an error, and leaves nothing. */
+static void a_record_is_cut_short(void **state)
+{
+	assert_int_equal(setenv("FI_OFF_COLL_ENGINE", "p2p", 1), 0);
+	coll = coll_prov_ini();
+	longer = -1;
+	posts_left = 1;
+	assert_int_equal(open_all(), 0);
+	assert_int_equal(wait_joined(), -FI_EINVAL);
+	assert_int_equal(posts_left, 0);
 	close_all();
 }
 
@@ -129,6 +245,9 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_set_changes_meanwhile),
+		cmocka_unit_test(a_set_has_members),
+		cmocka_unit_test(joins_are_checked),
+		cmocka_unit_test(a_record_is_cut_short),
 		cmocka_unit_test(messages),
 		cmocka_unit_test(shared_memory),
 		cmocka_unit_test(without_random_numbers),

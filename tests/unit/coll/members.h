@@ -220,6 +220,9 @@ static int start_op(struct member *m, enum fi_collective_op kind, size_t count)
 	case FI_ALLREDUCE:
 		return (int)fi_allreduce(m->ep, m->in, count, NULL, m->out, NULL, group,
 			FI_INT64, FI_SUM, 0, m);
+	case FI_REDUCE_SCATTER:
+		return (int)fi_reduce_scatter(m->ep, m->in, count, NULL, m->out, NULL,
+			group, FI_INT64, FI_SUM, 0, m);
 	case FI_ALLTOALL:
 		return (int)fi_alltoall(
 			m->ep, m->in, count, NULL, m->out, NULL, group, FI_INT64, 0, m);
@@ -323,7 +326,7 @@ static void close_all(void)
 	memset(members, 0, sizeof(members));
 }
 
-static unsigned int descriptors(void)
+static inline unsigned int descriptors(void)
 {
 	DIR *dir = opendir("/proc/self/fd");
 	unsigned int count = 0;

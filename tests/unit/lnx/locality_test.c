@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "unit.h"
 
+#include <errno.h>
 #include <sched.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -31,6 +33,53 @@ static void a_locality_is_always_the_same(void **state)
 	assert_false(lnx_locality_is_local(&far));
 	assert_true(lnx_locality_is_memory(&near));
 	assert_false(lnx_locality_is_memory(&lo));
+}
+
+/* ---- a machine that tells nothing ---- */
+
+static enum { TELLS, NO_FILE, SHORT_FILE, NO_STATUS } machine;
+
+#define VISIBLE __attribute__((visibility("default")))
+
+VISIBLE int __wrap_wf_sys_open(const char *path, int flags);
+VISIBLE ssize_t __wrap_wf_sys_read(int fd, void *buf, size_t len);
+VISIBLE int __wrap_stat64(const char *path, struct stat64 *ret);
+int __real_wf_sys_open(const char *path, int flags);
+ssize_t __real_wf_sys_read(int fd, void *buf, size_t len);
+int __real_stat64(const char *path, struct stat64 *ret);
+
+int __wrap_wf_sys_open(const char *path, int flags)
+{
+	errno = ENOENT;
+	return machine == NO_FILE ? -1 : __real_wf_sys_open(path, flags);
+}
+
+ssize_t __wrap_wf_sys_read(int fd, void *buf, size_t len)
+{
+	return machine == SHORT_FILE ? 15 : __real_wf_sys_read(fd, buf, len);
+}
+
+int __wrap_stat64(const char *path, struct stat64 *ret)
+{
+	errno = ENOENT;
+	return machine == NO_STATUS ? -1 : __real_stat64(path, ret);
+}
+
+/* Then a locality is a random number, which is not twice the same. */
+static void the_machine_is_not_known(void **state)
+{
+	struct fi_info near = info_of(FI_LOCAL_COMM, FI_ADDR_STR);
+	struct fi_info lo = info_of(FI_LOCAL_COMM, FI_SOCKADDR_IN);
+	struct fi_info far = info_of(FI_LOCAL_COMM | FI_REMOTE_COMM, FI_SOCKADDR_IN);
+
+	for (machine = NO_FILE; machine <= NO_STATUS; machine++) {
+		assert_true(lnx_locality_of(&near) != lnx_locality_of(&near));
+		assert_true(lnx_locality_of(&lo) != lnx_locality_of(&lo));
+		/* The fabric tells which one this is. */
+		assert_true(lnx_locality_of(&far) == lnx_locality_of(&far));
+	}
+	machine = TELLS;
+	assert_true(lnx_locality_of(&near) == lnx_locality_of(&near));
 }
 
 static void the_fabric_counts(void **state)
@@ -91,6 +140,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_locality_is_always_the_same),
+		cmocka_unit_test(the_machine_is_not_known),
 		cmocka_unit_test(the_fabric_counts),
 		cmocka_unit_test(a_namespace_of_its_own_is_another_locality),
 		cmocka_unit_test(a_name_of_its_own_is_not),

@@ -286,6 +286,10 @@ static void names_are_left_out(void **state)
 	first->addr_format = FI_SOCKADDR_IN;
 	first->src_addr = calloc(1, 16);
 	first->src_addrlen = 16;
+	first->ep_attr->auth_key = calloc(1, 5);
+	first->ep_attr->auth_key_size = 5;
+	first->domain_attr->auth_key = calloc(1, 5);
+	first->domain_attr->auth_key_size = 5;
 	first->fabric_attr->name = strdup("f");
 	first->fabric_attr->prov_name = strdup("p");
 	first->domain_attr->name = strdup("d");
@@ -305,6 +309,10 @@ static void names_are_left_out(void **state)
 	assert_null(info->src_addr);
 	assert_int_equal(info->src_addrlen, 0);
 	assert_null(info->nic);
+	assert_null(info->ep_attr->auth_key);
+	assert_int_equal(info->ep_attr->auth_key_size, 0);
+	assert_null(info->domain_attr->auth_key);
+	assert_int_equal(info->domain_attr->auth_key_size, 0);
 	assert_null(info->fabric_attr->name);
 	assert_null(info->fabric_attr->prov_name);
 	assert_null(info->domain_attr->name);

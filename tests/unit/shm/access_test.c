@@ -90,6 +90,93 @@ static void refused(void **state)
 	assert_false(peer_has_record(p));
 }
 
+/* ---- rights ---- */
+
+enum { RIGHT_READ = KEY + 2, RIGHT_WRITE, ID = 5 };
+
+/* Requests that need one right, or both, and how they are answered with it. */
+static const struct right_row {
+	uint8_t kind, flags, op, datatype;
+	size_t len, payload;
+	uint64_t needs;
+	uint8_t answer;
+} right_rows[] = {
+	{ SHM_REC_WRITE, 0, 0, 0, 8, 8, FI_REMOTE_WRITE, SHM_REC_ACK },
+	{ SHM_REC_WRITE, SHM_FLAG_DATA, 0, 0, 8, 8, FI_REMOTE_WRITE, SHM_REC_ACK },
+	/* No bytes need no right. */
+	{ SHM_REC_WRITE, 0, 0, 0, 0, 0, 0, SHM_REC_ACK },
+	{ SHM_REC_READ, 0, 0, 0, 8, 0, FI_REMOTE_READ, SHM_REC_DATA },
+	{ SHM_REC_READ, 0, 0, 0, 0, 0, 0, SHM_REC_ACK },
+	{ SHM_REC_READ, 0, 0, 0, SHM_INLINE_MAX + 8, 0, FI_REMOTE_READ, SHM_REC_DATA },
+	{ SHM_REC_ATOMIC, 0, FI_SUM, FI_UINT64, 8, 8, FI_REMOTE_WRITE, SHM_REC_ACK },
+	{ SHM_REC_FETCH, 0, FI_ATOMIC_READ, FI_UINT64, 8, 0, FI_REMOTE_READ,
+		SHM_REC_RESP },
+	{ SHM_REC_FETCH, 0, FI_SUM, FI_UINT64, 8, 8, FI_REMOTE_READ | FI_REMOTE_WRITE,
+		SHM_REC_RESP },
+	{ SHM_REC_COMPARE, 0, FI_CSWAP, FI_UINT64, 8, 16,
+		FI_REMOTE_READ | FI_REMOTE_WRITE, SHM_REC_RESP },
+	{ SHM_REC_DONE, 0, SHM_DONE_WRITE, 0, 8, 0, FI_REMOTE_WRITE, SHM_REC_ACK },
+	{ SHM_REC_DONE, 0, SHM_DONE_READ, 0, 8, 0, FI_REMOTE_READ, SHM_REC_ACK },
+};
+
+static void ask_with(
+	struct pair *p, const struct right_row *row, uint64_t key, uint64_t has)
+{
+	bool sums =
+		row->op == FI_SUM && row->datatype && (row->needs & has) == row->needs;
+	uint64_t before, operand, after;
+	struct shm_record rec;
+
+	fill((uint8_t *)&operand, sizeof(operand), 1);
+	memcpy(&before, p->region, sizeof(before));
+	request(p, row->kind, row->flags, shm_access_word(1, row->datatype, row->op),
+		ID, (struct fi_rma_iov){ 0, row->len, key }, row->payload);
+	pair_progress(p);
+	if ((row->needs & has) != row->needs) {
+		expect_error(p, ID, FI_EACCES);
+		assert_int_equal(p->ended_count, 0);
+	} else if (row->answer == SHM_REC_ACK) {
+		peer_expect_ack(p, ID);
+	} else {
+		rec = peer_expect(p, row->answer);
+		assert_int_equal(rec.word, ID);
+		assert_int_equal(rec.len, row->len);
+		assert_memory_equal(rec.blob, &before, sizeof(before));
+	}
+	memcpy(&after, p->region, sizeof(after));
+	if (row->datatype)
+		assert_int_equal(after, sums ? before + operand : before);
+	/* The event of a write with data, and no other one. */
+	if (p->ended_count) {
+		assert_true(row->flags & SHM_FLAG_DATA);
+		assert_int_equal(p->ended_count, 1);
+		assert_int_equal(p->ended[0].flags,
+			FI_RMA | FI_REMOTE_WRITE | FI_REMOTE_CQ_DATA);
+		assert_int_equal(p->ended[0].len, row->len);
+	}
+	p->ended_count = 0;
+	assert_false(peer_has_record(p));
+}
+
+static void memory_has_rights(void **state)
+{
+	static const uint64_t rights[] = { FI_REMOTE_READ, FI_REMOTE_WRITE };
+	struct fid_mr *mr[2];
+	struct pair *p = *state;
+
+	for (size_t k = 0; k < 2; k++)
+		assert_int_equal(fi_mr_reg(p->domain, p->region, sizeof(p->region),
+					 rights[k], 0, RIGHT_READ + k, 0, &mr[k], NULL),
+			0);
+	for (size_t i = 0; i < WF_ARRAY_SIZE(right_rows); i++) {
+		ask_with(p, &right_rows[i], KEY, FI_REMOTE_READ | FI_REMOTE_WRITE);
+		for (size_t k = 0; k < 2; k++)
+			ask_with(p, &right_rows[i], RIGHT_READ + k, rights[k]);
+	}
+	for (size_t k = 0; k < 2; k++)
+		assert_int_equal(fi_close(&mr[k]->fid), 0);
+}
+
 /* Requests that are none: each ends the connection, and memory is as it was. */
 static void malformed(void **state)
 {
@@ -227,7 +314,9 @@ static void refused_in_a_stream(void **state)
 		} else {
 			peer_expect_ack(p, 5);
 			assert_int_equal(p->ended_count, 1);
-			assert_true(p->ended[0].flags & FI_REMOTE_CQ_DATA);
+			assert_int_equal(p->ended[0].flags,
+				FI_RMA | FI_REMOTE_WRITE | FI_REMOTE_CQ_DATA);
+			assert_int_equal(p->ended[0].len, STREAM);
 		}
 		assert_false(peer_has_record(p));
 		assert_null(p->conn->arriving.writing);
@@ -369,6 +458,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		PAIR_TEST(refused),
+		PAIR_TEST(memory_has_rights),
 		PAIR_TEST(malformed),
 		PAIR_TEST(segments),
 		PAIR_TEST(refused_in_a_stream),

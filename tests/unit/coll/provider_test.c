@@ -1,0 +1,624 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "providers/coll/coll.h"
+#include "providers/coll/group.h"
+#include "providers/coll/node/node.h"
+#include "providers/coll/query.h"
+#include "providers/coll/tag.h"
+#include "providers/coll/xfer.h"
+
+#include "members.h"
+
+/*
+ * The provider as a whole, with two members over shm: what it refuses to open, what it
+ * says of operations, control messages that a member may get from another one, and
+ * which operations take the fast path.
+ */
+
+/* ---- the groups of the members ---- */
+
+static struct coll_ep *eps[MEMBERS];
+static struct coll_group *groups[MEMBERS];
+static unsigned int opened, joins;
+
+int __wrap_coll_join(struct wf_ep *wf, const void *addr, uint64_t flags,
+	struct fid_mc **ret_mc, void *context);
+int __real_coll_join(struct wf_ep *wf, const void *addr, uint64_t flags,
+	struct fid_mc **ret_mc, void *context);
+
+int __wrap_coll_join(struct wf_ep *wf, const void *addr, uint64_t flags,
+	struct fid_mc **ret_mc, void *context)
+{
+	int ret = __real_coll_join(wf, addr, flags, ret_mc, context);
+
+	if (!ret)
+		groups[joins++ % MEMBERS] =
+			wf_container_of(*ret_mc, struct coll_group, mc);
+	return ret;
+}
+
+static void use_engine(const char *engine)
+{
+	assert_int_equal(setenv("FI_OFF_COLL_ENGINE", engine, 1), 0);
+	coll = coll_prov_ini();
+	opened = joins = 0;
+}
+
+static void open_joined(const char *engine)
+{
+	use_engine(engine);
+	assert_int_equal(open_all(), 0);
+	assert_int_equal(wait_joined(), 0);
+}
+
+static void poll_on(void)
+{
+	for (int i = 0; i < 100; i++)
+		poll_members();
+}
+
+/* ---- control messages ---- */
+
+enum { PROBE = 1, ABORT, NO_KIND };
+
+/* Little-endian. */
+struct message {
+	uint16_t kind, err;
+	uint32_t members, from, to;
+	uint64_t secret, from_secret;
+};
+
+static void control_sent(struct coll_xfer *xfer, int err, size_t len, fi_addr_t src)
+{
+	assert_int_equal(err, 0);
+	coll_xfer_free(xfer);
+}
+
+/* From member 1 to member 0. */
+static void send_control(struct message *message, size_t len)
+{
+	struct coll_ep *ep = eps[1];
+	struct coll_xfer *xfer;
+
+	wf_lock(&ep->ep.lock);
+	xfer = coll_xfer_new(ep, control_sent, NULL);
+	assert_non_null(xfer);
+	xfer->addr = 0;
+	xfer->tag = COLL_TAG_PEER | UINT64_C(2) << 61;
+	xfer->buf = message;
+	xfer->len = len;
+	assert_int_equal(coll_xfer_post(xfer), 0);
+	wf_unlock(&ep->ep.lock);
+	poll_on();
+}
+
+static struct message message_of(uint16_t kind, uint16_t err)
+{
+	return (struct message){
+		.kind = kind,
+		.err = err,
+		.members = MEMBERS,
+		.from = 1,
+		.secret = groups[0]->secret,
+		.from_secret = groups[1] ? groups[1]->secret : 0,
+	};
+}
+
+/* The negative codes with which the groups have failed; 0: they have not. */
+static void check_failed(int err0, int err1)
+{
+	assert_int_equal(groups[0]->state, err0 ? COLL_FAILED : COLL_OPEN);
+	assert_int_equal(groups[0]->err, err0);
+	assert_int_equal(groups[1]->state, err1 ? COLL_FAILED : COLL_OPEN);
+	assert_int_equal(groups[1]->err, err1);
+}
+
+/* Each in a group of its own. @failed: member 0 has failed before, unknown to
+ * member 1. */
+static const struct control_row {
+	struct message message; /* XOR the one of a member */
+	size_t less;            /* bytes that it is shorter */
+	int failed, err0, err1;
+} control_rows[] = {
+	{ { ABORT, FI_EIO }, 0, 0, -FI_EIO, -FI_EIO },
+	{ { ABORT, 0 }, 0, 0, -FI_ECONNRESET, -FI_ECONNRESET },
+	{ { ABORT, FI_ERRNO_MAX }, 0, 0, -FI_ECONNRESET, -FI_ECONNRESET },
+	{ { ABORT, FI_ERRNO_MAX - 1 }, 0, 0, 1 - FI_ERRNO_MAX, 1 - FI_ERRNO_MAX },
+	/* Not of this group, or of no other member. */
+	{ { ABORT, FI_EIO, .secret = 1 }, 0, 0, 0, 0 },
+	{ { ABORT, FI_EIO, .to = 1 }, 0, 0, 0, 0 },
+	{ { ABORT, FI_EIO, .from = 1 }, 0, 0, 0, 0 },
+	{ { ABORT, FI_EIO }, 1, 0, 0, 0 },
+	{ { NO_KIND, FI_EIO }, 0, 0, 0, 0 },
+	/* The group is there; or it is not, and member 1 is told. */
+	{ { PROBE }, 0, 0, 0, 0 },
+	{ { PROBE, .secret = 1 }, 0, 0, -FI_ECONNRESET, -FI_ECONNRESET },
+	{ { PROBE }, 0, -FI_ETIMEDOUT, -FI_ETIMEDOUT, -FI_ETIMEDOUT },
+	/* The answer is for another member. */
+	{ { PROBE, .from = 1 }, 0, -FI_ETIMEDOUT, -FI_ETIMEDOUT, 0 },
+};
+
+static void members_send_control_messages(void **state)
+{
+	for (size_t i = 0; i < WF_ARRAY_SIZE(control_rows); i++) {
+		const struct control_row *row = &control_rows[i];
+		struct message message;
+
+		open_joined("p2p");
+		message = message_of(row->message.kind, row->message.err);
+		message.from ^= row->message.from;
+		message.to ^= row->message.to;
+		message.secret ^= row->message.secret;
+		if (row->failed) {
+			groups[0]->state = COLL_FAILED;
+			groups[0]->err = row->failed;
+		}
+		send_control(&message, sizeof(message) - row->less);
+		check_failed(row->err0, row->err1);
+		close_all();
+	}
+}
+
+/* A member that has not got the secret yet names the group by ranks. */
+static void groups_are_found_by_ranks(void **state)
+{
+	static const struct {
+		uint16_t kind;
+		uint32_t members, to;
+		bool failed, answered;
+	} rows[] = {
+		{ PROBE, MEMBERS, 0, true, true },
+		{ PROBE, MEMBERS, 0, false, false },
+		{ PROBE, MEMBERS + 1, 0, true, false },
+		{ PROBE, MEMBERS, 1, true, false },
+		/* Whether it can be joined is not the question any more. */
+		{ ABORT, MEMBERS, 0, false, false },
+	};
+
+	for (size_t i = 0; i < WF_ARRAY_SIZE(rows); i++) {
+		struct message message;
+
+		open_joined("p2p");
+		message = message_of(rows[i].kind, FI_EIO);
+		message.secret = 0;
+		message.members = rows[i].members;
+		message.to = rows[i].to;
+		if (rows[i].failed) {
+			groups[0]->state = COLL_FAILED;
+			groups[0]->err = -FI_ETIMEDOUT;
+		}
+		send_control(&message, sizeof(message));
+		check_failed(rows[i].failed ? -FI_ETIMEDOUT : 0,
+			rows[i].answered ? -FI_ETIMEDOUT : 0);
+		close_all();
+	}
+}
+
+/* Open all, and do not begin to join. */
+static void open_apart(void)
+{
+	use_engine("p2p");
+	assert_int_equal(shm->fabric(info->fabric_attr, &fabric, NULL), 0);
+	assert_int_equal(fi_domain(fabric, info, &domain, NULL), 0);
+	for (int i = 0; i < MEMBERS; i++)
+		assert_int_equal(open_objects(&members[i]), 0);
+}
+
+/* Messages are in order in a group if they are at all of its members. */
+static void all_members_have_order_or_none(void **state)
+{
+	for (int bits = 0; bits < 4; bits++) {
+		open_apart();
+		for (int i = 0; i < MEMBERS; i++) {
+			assert_true(eps[i]->is_ordered);
+			eps[i]->is_ordered = bits >> i & 1;
+		}
+		for (int i = 0; i < MEMBERS; i++)
+			assert_int_equal(join(&members[i]), 0);
+		assert_int_equal(wait_joined(), 0);
+		for (int i = 0; i < MEMBERS; i++)
+			assert_int_equal(groups[i]->is_ordered, bits == 3);
+		assert_int_equal(run_op(FI_ALLREDUCE, COUNT), 0);
+		check_sums(COUNT);
+		close_all();
+	}
+}
+
+/* The other member gives up while this one joins. */
+static void a_join_is_aborted(void **state)
+{
+	for (uint16_t kind = PROBE; kind <= ABORT; kind++) {
+		struct message message;
+
+		open_apart();
+		for (int i = 0; i < MEMBERS; i++)
+			assert_int_equal(fi_av_insert(members[1].av, members[i].name, 1,
+						 NULL, 0, NULL),
+				1);
+		groups[1] = NULL;
+		assert_int_equal(join(&members[0]), 0);
+		message = message_of(kind, FI_EIO);
+		message.secret = 0;
+		send_control(&message, sizeof(message));
+		assert_int_equal(members[0].joined, kind == ABORT ? -FI_EIO : 0);
+		close_all();
+	}
+}
+
+/* ---- ranks ---- */
+
+static void ranks_are_found(void **state)
+{
+	enum { COUNT_MAX = 9 };
+	struct coll_member member[COUNT_MAX];
+	uint32_t by_addr[COUNT_MAX];
+
+	for (uint32_t n = 1; n <= COUNT_MAX; n++) {
+		struct coll_group group = { .members = n, .member = member };
+
+		/* Without an index each rank is its address. */
+		for (uint32_t i = 0; i < n; i++)
+			assert_int_equal(coll_group_rank(&group, i), i);
+		assert_int_equal(coll_group_rank(&group, n), n);
+		/* The last rank has the least address. */
+		group.by_addr = by_addr;
+		for (uint32_t i = 0; i < n; i++) {
+			member[i].addr = 10 + 2 * (fi_addr_t)(n - 1 - i);
+			by_addr[i] = n - 1 - i;
+		}
+		for (uint32_t i = 0; i < n; i++) {
+			fi_addr_t addr = member[i].addr;
+
+			assert_int_equal(coll_group_rank(&group, addr), i);
+			assert_int_equal(coll_group_rank(&group, addr + 1), n);
+			assert_int_equal(coll_group_rank(&group, addr - 1), n);
+		}
+	}
+}
+
+/* ---- the fast path ---- */
+
+static unsigned int fast, tried;
+
+bool __wrap_coll_node_fast_path(
+	struct coll_node *node, const struct coll_node_tiny *tiny);
+bool __real_coll_node_fast_path(
+	struct coll_node *node, const struct coll_node_tiny *tiny);
+
+bool __wrap_coll_node_fast_path(
+	struct coll_node *node, const struct coll_node_tiny *tiny)
+{
+	bool ret = __real_coll_node_fast_path(node, tiny);
+
+	tried++;
+	fast += ret;
+	return ret;
+}
+
+/* Operations that are tried there, after the first one of each kind. */
+static const struct {
+	enum fi_collective_op kind;
+	size_t count;
+	bool is_tiny;
+} tiny_rows[] = {
+	{ FI_BARRIER, 0, true },
+	{ FI_ALLREDUCE, 1, true },
+	{ FI_ALLREDUCE, COLL_NODE_TINY / 8, true },
+	{ FI_ALLREDUCE, COLL_NODE_TINY / 8 + 1, false },
+	{ FI_ALLTOALL, 1, false },
+	{ FI_ALLGATHER, 1, false },
+	{ FI_REDUCE_SCATTER, 1, false },
+};
+
+static void check_results(enum fi_collective_op kind, size_t count)
+{
+	if (kind == FI_ALLREDUCE)
+		check_sums(count);
+	for (int i = 0; i < MEMBERS && kind == FI_REDUCE_SCATTER; i++)
+		assert_int_equal(members[i].out[0], 3 * i);
+	if (kind != FI_ALLTOALL && kind != FI_ALLGATHER)
+		return;
+	for (int i = 0; i < MEMBERS; i++)
+		for (int k = 0; k < MEMBERS; k++)
+			assert_int_equal(members[i].out[k],
+				members[k].in[kind == FI_ALLTOALL ? i : 0]);
+}
+
+static void some_operations_are_fast(void **state)
+{
+	open_joined("node");
+	for (size_t i = 0; i < WF_ARRAY_SIZE(tiny_rows); i++) {
+		/* The first one of the kind is logged. */
+		groups[0]->logged = groups[1]->logged = 0;
+		tried = fast = 0;
+		assert_int_equal(run_op(tiny_rows[i].kind, tiny_rows[i].count), 0);
+		check_results(tiny_rows[i].kind, tiny_rows[i].count);
+		assert_int_equal(tried, 0);
+		assert_int_equal(groups[0]->logged, 1u << tiny_rows[i].kind);
+		assert_int_equal(run_op(tiny_rows[i].kind, tiny_rows[i].count), 0);
+		check_results(tiny_rows[i].kind, tiny_rows[i].count);
+		assert_int_equal(tried, tiny_rows[i].is_tiny ? MEMBERS : 0);
+		/* The last member has the data of all. */
+		assert_int_equal(fast, tiny_rows[i].is_tiny);
+	}
+	close_all();
+	/* Not with the other engine. */
+	open_joined("p2p");
+	tried = 0;
+	for (int i = 0; i < 2; i++)
+		assert_int_equal(run_op(FI_BARRIER, 0), 0);
+	assert_int_equal(tried, 0);
+	close_all();
+}
+
+static int start_msg(struct member *m, size_t pieces, size_t result_pieces)
+{
+	struct fi_ioc in[2] = { { m->in, 2 }, { m->in + 2, 1 } };
+	struct fi_ioc out[2] = { { m->out, 2 }, { m->out + 2, 1 } };
+	struct fi_msg_collective msg = {
+		.msg_iov = in,
+		.iov_count = pieces,
+		.coll_addr = fi_mc_addr(m->mc),
+		.coll = FI_ALLREDUCE,
+		.datatype = FI_INT64,
+		.op = FI_SUM,
+		.context = m,
+	};
+
+	if (pieces == 1)
+		in[0].count = 3;
+	if (result_pieces == 1)
+		out[0].count = 3;
+	return (int)m->ep->collective->msg(m->ep, &msg, out, NULL, result_pieces, 0);
+}
+
+/* Vectors are not: the fast path takes one buffer. */
+static void vectors_are_not_fast(void **state)
+{
+	open_joined("node");
+	assert_int_equal(run_op(FI_ALLREDUCE, 3), 0);
+	for (size_t i = 0; i < 4; i++) {
+		tried = 0;
+		for (int k = 0; k < MEMBERS; k++) {
+			members[k].ended = members[k].op_err = 0;
+			memset(members[k].out, 0, sizeof(members[k].out));
+			assert_int_equal(
+				start_msg(&members[k], 1 + i % 2, 1 + i / 2), 0);
+		}
+		poll_on();
+		for (int k = 0; k < MEMBERS; k++)
+			assert_int_equal(members[k].ended, 1);
+		check_sums(3);
+		assert_int_equal(tried, 0);
+	}
+	assert_int_equal(start_msg(&members[0], COLL_IOV_MAX + 1, 1), -FI_EINVAL);
+	assert_int_equal(start_msg(&members[0], 1, COLL_IOV_MAX + 1), -FI_EINVAL);
+	close_all();
+}
+
+/* ---- endpoints ---- */
+
+static bool checks_endpoint;
+
+int __wrap_coll_endpoint(struct wf_domain *at, struct fi_info *with,
+	struct fid_ep **ret_ep, uint64_t flags, void *context);
+int __real_coll_endpoint(struct wf_domain *at, struct fi_info *with,
+	struct fid_ep **ret_ep, uint64_t flags, void *context);
+
+/* What an owner with such attributes can do. NULL: it does not say. */
+static void check_owner(struct wf_domain *at, struct fi_info *with,
+	const struct fi_peer_transfer_context *context, const struct fi_info *owner,
+	int ret)
+{
+	struct fi_peer_transfer_context own = *context;
+	struct fid_ep *fid = NULL;
+	struct coll_ep *ep;
+	bool names =
+		owner && owner->caps & (FI_DIRECTED_RECV | FI_TAGGED_DIRECTED_RECV);
+
+	own.info = (struct fi_info *)owner;
+	own.peer_ops = NULL;
+	assert_int_equal(__real_coll_endpoint(at, with, &fid, 0, &own), ret);
+	if (ret) {
+		assert_null(fid);
+		assert_null(own.peer_ops);
+		return;
+	}
+	ep = coll_ep_of(wf_container_of(fid, struct wf_ep, fid));
+	assert_ptr_equal(ep->owner, context->ep);
+	assert_non_null(own.peer_ops);
+	assert_int_equal(ep->max_msg_size,
+		owner && owner->ep_attr && owner->ep_attr->max_msg_size
+			? owner->ep_attr->max_msg_size
+			: SIZE_MAX);
+	assert_int_equal(ep->has_sources,
+		names && owner->caps & FI_SOURCE && !(owner->caps & FI_AV_USER_ID));
+	assert_int_equal(
+		ep->is_ordered, owner && owner->tx_attr && owner->rx_attr &&
+					owner->tx_attr->msg_order & FI_ORDER_SAS &&
+					owner->rx_attr->msg_order & FI_ORDER_SAS);
+	assert_int_equal(ep->probe_flags,
+		owner && owner->tx_attr &&
+				owner->tx_attr->op_flags & FI_DELIVERY_COMPLETE
+			? FI_DELIVERY_COMPLETE
+			: 0);
+	/* Nothing is bound to it. */
+	assert_int_equal(fi_enable(fid), -FI_ENOCQ);
+	assert_int_equal(fi_close(&fid->fid), 0);
+}
+
+static void check_owners(struct wf_domain *at, struct fi_info *with,
+	const struct fi_peer_transfer_context *context)
+{
+	struct fi_tx_attr tx = { .msg_order = FI_ORDER_SAS };
+	struct fi_rx_attr rx = { .msg_order = FI_ORDER_SAS };
+	struct fi_ep_attr ep = { .max_msg_size = 1000 };
+	struct fi_domain_attr local = { .mr_mode = FI_MR_LOCAL };
+	struct fi_info owner = { .caps = FI_TAGGED };
+
+	check_owner(at, with, context, NULL, 0);
+	check_owner(at, with, context, &owner, 0);
+	owner.caps |= FI_SOURCE;
+	check_owner(at, with, context, &owner, 0);
+	owner.caps |= FI_DIRECTED_RECV;
+	check_owner(at, with, context, &owner, 0);
+	owner.caps ^= FI_DIRECTED_RECV | FI_TAGGED_DIRECTED_RECV;
+	check_owner(at, with, context, &owner, 0);
+	owner.caps |= FI_AV_USER_ID;
+	check_owner(at, with, context, &owner, 0);
+	owner.tx_attr = &tx;
+	owner.ep_attr = &ep;
+	check_owner(at, with, context, &owner, 0);
+	owner.rx_attr = &rx;
+	check_owner(at, with, context, &owner, 0);
+	tx.op_flags = FI_DELIVERY_COMPLETE;
+	rx.msg_order = FI_ORDER_RAW;
+	ep.max_msg_size = 0;
+	check_owner(at, with, context, &owner, 0);
+	owner.domain_attr = &local;
+	check_owner(at, with, context, &owner, -FI_EINVAL);
+	owner.domain_attr = NULL;
+	owner.caps &= ~FI_TAGGED;
+	check_owner(at, with, context, &owner, -FI_EINVAL);
+}
+
+int __wrap_coll_endpoint(struct wf_domain *at, struct fi_info *with,
+	struct fid_ep **ret_ep, uint64_t flags, void *arg)
+{
+	struct fi_peer_transfer_context *context = arg, bad = *context;
+	struct fid_ep *none = NULL;
+
+	if (!checks_endpoint) {
+		assert_int_equal(__real_coll_endpoint(at, with, ret_ep, flags, arg), 0);
+		eps[opened++ % MEMBERS] =
+			coll_ep_of(wf_container_of(*ret_ep, struct wf_ep, fid));
+		return 0;
+	}
+	checks_endpoint = false;
+	check_owners(at, with, context);
+	assert_int_equal(
+		__real_coll_endpoint(at, with, &none, flags, NULL), -FI_EINVAL);
+	bad.size--;
+	assert_int_equal(
+		__real_coll_endpoint(at, with, &none, flags, &bad), -FI_EINVAL);
+	bad = *context;
+	bad.ep = NULL;
+	assert_int_equal(
+		__real_coll_endpoint(at, with, &none, flags, &bad), -FI_EINVAL);
+	with->mode &= ~FI_PEER_TRANSFER;
+	assert_int_equal(__real_coll_endpoint(at, with, &none, flags, arg), -FI_EINVAL);
+	with->mode |= FI_PEER_TRANSFER;
+	assert_null(none);
+	/* A later version may have a longer context. */
+	bad = *context;
+	bad.size++;
+	assert_int_equal(__real_coll_endpoint(at, with, ret_ep, flags, &bad), 0);
+	context->peer_ops = bad.peer_ops;
+	return 0;
+}
+
+static void endpoints_are_checked(void **state)
+{
+	checks_endpoint = true;
+	use_engine("p2p");
+	assert_int_equal(run_all(), 0);
+	assert_false(checks_endpoint);
+	close_all();
+}
+
+/* ---- sleeping ---- */
+
+/* A thread may sleep unless an operation is under way: its members are probed. */
+static void threads_may_sleep(void **state)
+{
+	struct fid *fids[1];
+
+	open_joined("p2p");
+	fids[0] = &members[0].cq->fid;
+	poll_on();
+	assert_int_equal(fi_trywait(fabric, fids, 1), 0);
+	members[0].ended = members[1].ended = 0;
+	assert_int_equal(start_op(&members[0], FI_BARRIER, 0), 0);
+	poll_on();
+	assert_int_equal(fi_trywait(fabric, fids, 1), -FI_EAGAIN);
+	assert_int_equal(start_op(&members[1], FI_BARRIER, 0), 0);
+	poll_on();
+	assert_int_equal(members[0].ended, 1);
+	assert_int_equal(members[1].ended, 1);
+	assert_int_equal(fi_trywait(fabric, fids, 1), 0);
+	close_all();
+}
+
+/* ---- questions ---- */
+
+static int query(enum fi_collective_op kind, enum fi_datatype datatype, enum fi_op op,
+	size_t size)
+{
+	struct fi_collective_attr attr = { .datatype = datatype, .op = op };
+	int ret = coll_query(NULL, kind, &attr, 0);
+
+	assert_int_equal(attr.max_members, ret ? 0 : COLL_MEMBERS_MAX);
+	assert_int_equal(attr.datatype_attr.size, ret ? 0 : size);
+	assert_int_equal(attr.datatype_attr.count, ret || !size ? 0 : SIZE_MAX / size);
+	return ret;
+}
+
+static void questions_are_answered(void **state)
+{
+	struct fi_collective_attr attr = { .datatype = FI_INT32, .op = FI_SUM };
+
+	assert_int_equal(query(FI_ALLREDUCE, FI_INT32, FI_SUM, 4), 0);
+	assert_int_equal(query(FI_GATHER, FI_INT64, FI_NOOP, 8), 0);
+	assert_int_equal(query(FI_BARRIER, FI_INT64, FI_NOOP, 0), 0);
+	assert_int_equal(query(FI_ALLREDUCE, FI_FLOAT, FI_BOR, 0), -FI_ENOSYS);
+	assert_int_equal(query(FI_REDUCE, FI_INT32, FI_NOOP, 0), -FI_ENOSYS);
+	assert_int_equal(query(FI_BROADCAST, FI_VOID, FI_NOOP, 0), -FI_ENOSYS);
+	assert_int_equal(query(FI_GATHER + 1, FI_INT32, FI_SUM, 0), -FI_ENOSYS);
+	assert_int_equal(coll_query(NULL, FI_ALLREDUCE, NULL, 0), -FI_EINVAL);
+	assert_int_equal(coll_query(NULL, FI_ALLREDUCE, &attr, 1), -FI_EINVAL);
+	attr.mode = 1;
+	assert_int_equal(coll_query(NULL, FI_ALLREDUCE, &attr, 0), -FI_EINVAL);
+}
+
+/* Only a main provider gets an answer of fi_getinfo. */
+static void offers_are_for_main_providers(void **state)
+{
+	struct fi_info *hints = fi_allocinfo(), *found = NULL;
+
+	assert_non_null(hints);
+	assert_int_equal(coll->getinfo(FI_VERSION(2, 6), NULL, NULL, 0, NULL, &found),
+		-FI_ENODATA);
+	assert_int_equal(coll->getinfo(FI_VERSION(2, 6), NULL, NULL, 0, hints, &found),
+		-FI_ENODATA);
+	assert_null(found);
+	hints->mode = FI_PEER_TRANSFER;
+	assert_int_equal(
+		coll->getinfo(FI_VERSION(2, 6), NULL, NULL, 0, hints, &found), 0);
+	assert_int_equal(found->mode, FI_PEER_TRANSFER);
+	assert_null(found->next);
+	fi_freeinfo(found);
+	hints->caps = FI_COLLECTIVE | FI_PEER;
+	assert_int_equal(
+		coll->getinfo(FI_VERSION(2, 6), NULL, NULL, 0, hints, &found), 0);
+	assert_int_equal(found->caps, FI_COLLECTIVE | FI_PEER);
+	fi_freeinfo(found);
+	fi_freeinfo(hints);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(members_send_control_messages),
+		cmocka_unit_test(groups_are_found_by_ranks),
+		cmocka_unit_test(all_members_have_order_or_none),
+		cmocka_unit_test(a_join_is_aborted),
+		cmocka_unit_test(ranks_are_found),
+		cmocka_unit_test(some_operations_are_fast),
+		cmocka_unit_test(vectors_are_not_fast),
+		cmocka_unit_test(endpoints_are_checked),
+		cmocka_unit_test(threads_may_sleep),
+		cmocka_unit_test(questions_are_answered),
+		cmocka_unit_test(offers_are_for_main_providers),
+	};
+
+	return cmocka_run_group_tests(tests, find, forget);
+}
