@@ -9,7 +9,7 @@
 
 enum { INTERVAL = 32, AGAIN = 16, AWAKE_CALLS = 256 };
 
-static unsigned int polls, timers;
+static unsigned int polls, timers, woken;
 static uint64_t timer_ns; /* the last one that was set */
 
 int __wrap_wf_watches_poll(struct wf_watches *watches);
@@ -26,6 +26,7 @@ int __wrap_wf_watches_poll(struct wf_watches *watches)
 void __wrap_wf_watches_set_timer(struct wf_watches *watches, uint64_t deadline_ns)
 {
 	timers++;
+	woken += !deadline_ns;
 	timer_ns = deadline_ns;
 	__real_wf_watches_set_timer(watches, deadline_ns);
 }
@@ -156,6 +157,32 @@ static void before_and_after_a_sleep(void **state)
 	step();
 	assert_false(p->tcp->watches.sleepers);
 	assert_int_equal(p->conn->watch.events, 0);
+	/* With automatic progress a thread of the library sleeps. */
+	p->tcp->manual = false;
+	assert_true(arm());
+	for (int i = 0; i < 2 * AWAKE_CALLS; i++)
+		step();
+	assert_true(p->tcp->watches.sleepers);
+	assert_int_equal(p->conn->watch.events, EPOLLIN);
+}
+
+/* What a progress call has to send itself wakes nobody. */
+static void answers_wake_nobody(void **state)
+{
+	const struct tcp_record write = { .kind = TCP_REC_WRITE,
+		.flags = TCP_FLAG_ACK,
+		.seg_count = 1,
+		.payload_len = 1,
+		.seg = { { 0, 1, KEY } } };
+	struct pair *p = the_pair = *state;
+
+	assert_true(arm());
+	woken = 0;
+	peer_record(p, &write, "w");
+	step();
+	(void)peer_expect(p, TCP_REC_ACK, NULL);
+	assert_int_equal(woken, 0);
+	assert_false(p->tcp->running);
 }
 
 /* A message that the kernel does not take: sleepers wake when it does, and are woken
@@ -243,6 +270,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		PAIR_TEST(polls_of_the_set),
 		PAIR_TEST(before_and_after_a_sleep),
+		PAIR_TEST(answers_wake_nobody),
 		PAIR_TEST(blocked_before_a_sleep),
 		PAIR_TEST(no_sleep),
 		PAIR_TEST(quiet_reads),
