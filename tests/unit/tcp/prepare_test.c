@@ -101,6 +101,8 @@ static const struct row rows[] = {
 		TCP_FLAG_ACK, false },
 	{ TCP_HAVE_ERROR, WF_OP_WRITE, SMALL, FI_REMOTE_CQ_DATA, 0, TCP_REC_WRITE,
 		TCP_FLAG_DATA, true },
+	{ TCP_HAVE_ERROR, WF_OP_WRITE, SMALL, FI_MATCH_COMPLETE, 0, TCP_REC_WRITE,
+		TCP_FLAG_ACK, false },
 	{ 0, WF_OP_READ, SMALL, 0, 0, TCP_REC_READ, 0, false },
 };
 
