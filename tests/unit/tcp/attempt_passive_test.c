@@ -150,6 +150,12 @@ static void beside_a_connection_that_is_probed(void **state)
 	p->conn = peer()->conn;
 	assert_int_equal(peer_expect(p, TCP_REC_PROBE, NULL).id, 1);
 	peer_expect_nothing(p);
+	assert_true(p->conn->probing);
+	peer_record(
+		p, &(struct tcp_record){ .kind = TCP_REC_PROBE_RESP, .id = 1 }, NULL);
+	while (p->conn->probing)
+		step();
+	assert_int_equal(p->conn->err, 0);
 	p->peer = -1;
 }
 

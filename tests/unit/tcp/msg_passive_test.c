@@ -64,7 +64,9 @@ static void rejected_by_the_application(void **state)
 	get_end();
 	/* It is gone. */
 	assert_int_equal(fi_reject(w->pep, info->handle, NULL, 0), -FI_EINVAL);
+	info->handle = &w->domain->fid;
 	assert_int_equal(fi_endpoint(w->domain, info, &w->ep, NULL), -FI_EINVAL);
+	info->handle = NULL;
 	fi_freeinfo(info);
 }
 

@@ -173,6 +173,35 @@ static void fits_to_the_last_byte(void **state)
 	}
 }
 
+/* When its bytes or its marks do not suffice, a message goes to the stage that replaces
+ * it: no record waits beside that, and nothing is sent to make room. */
+static void grows_for_the_next_message(void **state)
+{
+	static const size_t lens[] = { 60, 4 };
+	static uint32_t numbers[40][16];
+	struct pair *p = *state;
+
+	for (size_t i = 0; i < WF_ARRAY_SIZE(lens); i++) {
+		size_t len = TCP_WIRE_BASE + lens[i];
+
+		free(p->tcp->spare_stage);
+		p->tcp->spare_stage = NULL;
+		kernel.takes = 0;
+		for (uint32_t k = 0; k < WF_ARRAY_SIZE(numbers); k++) {
+			numbers[k][0] = k;
+			assert_int_equal(post(p, numbers[k], lens[i], 0), 0);
+			kernel.takes = SIZE_MAX;
+			assert_null(p->conn->cur);
+			assert_true(wf_list_empty(&p->conn->txq));
+			assert_int_equal(p->conn->stage->tail, (k + 1) * len);
+		}
+		assert_true(p->conn->stage->size > SMALL_STAGE);
+		pair_progress(p);
+		for (uint32_t k = 0; k < WF_ARRAY_SIZE(numbers); k++)
+			take(p, k, lens[i]);
+	}
+}
+
 /* Acknowledgements for which the stage has no space go before a message that was posted
  * after them. */
 static void acknowledgements_go_first(void **state)
@@ -428,6 +457,7 @@ static void closed_before_the_response(void **state)
 static void closed_before_the_response_to_an_old_peer(void **state)
 {
 	static uint8_t large[LARGE], got[LARGE];
+	static struct tcp_conn gone;
 	struct pair *p = *state;
 	size_t n = 0, more;
 
@@ -436,6 +466,9 @@ static void closed_before_the_response_to_an_old_peer(void **state)
 	assert_int_equal(fi_send(p->ep, large, sizeof(large), NULL, 0, large), 0);
 	ask_to_read(p, 100);
 	pair_close_mr(p);
+	/* What peer_expect reads outlives the connection. */
+	gone = *p->conn;
+	p->conn = &gone;
 	kernel.takes = SIZE_MAX;
 	pair_progress(p);
 	/* The message is all that comes, its header in front. */
@@ -587,6 +620,7 @@ int main(void)
 		PAIR_TEST(one_spare_stage),
 		PAIR_TEST(grows_when_a_part_was_sent),
 		PAIR_TEST(fits_to_the_last_byte),
+		PAIR_TEST(grows_for_the_next_message),
 		PAIR_TEST(acknowledgements_go_first),
 		PAIR_TEST(no_memory_for_a_stage),
 		PAIR_TEST(taken_back),

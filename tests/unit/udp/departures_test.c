@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "kernel.h"
 
+#include "../../log_lines.h"
+
 /*
  * Messages that leave: what each errno of a send means, for each way that a message can
  * take, and which messages and datagrams leave together as one train.
@@ -387,17 +389,21 @@ static void trains_of_several_sizes(void **state)
 		{ 3, { 0, 10, 10 }, 2, { 0, 20 }, { 0, 10 } },
 		{ 5, { 10, 10, 1, 1, 1 }, 2, { 21, 2 }, { 10, 1 } },
 		{ 2, { 1, 1 }, 1, { 2 }, { 1 } },
+		/* 65467 bytes */
+		{ 2, { 32734, 32733 }, 1, { 65467 }, { 32734 } },
+		{ 2, { 32735, 32733 }, 2, { 32735, 32733 }, { 0 } },
 	};
 	struct host h;
 
 	(void)state;
 	host_open(&h, (struct host_options){ .caps = FI_MSG });
 	for (size_t i = 0; i < WF_ARRAY_SIZE(rows); i++) {
+		static uint8_t large[40000];
 		struct iovec iov[5];
 
 		kernel_reset();
 		for (size_t k = 0; k < rows[i].count; k++) {
-			iov[k] = (struct iovec){ bytes, rows[i].lens[k] };
+			iov[k] = (struct iovec){ large, rows[i].lens[k] };
 			datagrams[k] =
 				(struct wf_datagram){ &iov[k], 1, rows[i].lens[k] };
 		}
@@ -452,11 +458,14 @@ static void trains_are_given_up(void **state)
 	for (unsigned int round = 0; round < 2; round++) {
 		for (unsigned int i = 0; i < 7 + round; i++) {
 			kernel_reset();
+			log_lines_start();
 			fail_sends(EIO, 1);
 			assert_int_equal(
 				udp_send_many(&h.udp->ep, h.a, datagrams, 3), 3);
 			assert_int_equal(kernel.call_count, 3);
 			assert_int_equal(kernel.calls[0].segment, 0);
+			/* It is told once. */
+			assert_int_equal(log_lines_have("leave one by one"), i == 7);
 		}
 		kernel_reset();
 		assert_int_equal(udp_send_many(&h.udp->ep, h.a, datagrams, 3), 3);
