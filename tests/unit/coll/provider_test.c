@@ -275,6 +275,82 @@ static void ranks_are_found(void **state)
 	}
 }
 
+/* All ids but 0, which there is not, are those of some group. */
+static void open_groups_of(struct coll_ep *ep)
+{
+	static struct coll_group some;
+
+	ep->ids = calloc(COLL_GROUPS_MAX, sizeof(struct coll_group *));
+	assert_non_null(ep->ids);
+	for (uint32_t i = 1; i < COLL_GROUPS_MAX; i++)
+		ep->ids[i] = &some;
+}
+
+static void close_groups_of(struct coll_ep *ep)
+{
+	free(ep->ids);
+	ep->ids = NULL;
+}
+
+static int join_set(struct member *m, fi_addr_t first, fi_addr_t last)
+{
+	struct fi_av_set_attr attr = { .start_addr = FI_ADDR_NOTAVAIL,
+		.end_addr = FI_ADDR_NOTAVAIL };
+	int ret;
+
+	for (int i = 0; i < MEMBERS; i++)
+		assert_int_equal(
+			fi_av_insert(m->av, members[i].name, 1, NULL, 0, NULL), 1);
+	assert_int_equal(fi_av_set(m->av, &attr, &m->set, NULL), 0);
+	assert_int_equal(fi_av_set_insert(m->set, first), 0);
+	if (last != first)
+		assert_int_equal(fi_av_set_insert(m->set, last), 0);
+	ret = fi_join_collective(m->ep, FI_ADDR_NOTAVAIL, m->set, 0, &m->mc, m);
+	if (ret)
+		assert_null(m->mc);
+	return ret;
+}
+
+/* The ranks are in the order of the set, whatever the addresses are. */
+static void ranks_are_those_of_the_set(void **state)
+{
+	open_apart();
+	for (int i = 0; i < MEMBERS; i++)
+		assert_int_equal(join_set(&members[i], 1, 0), 0);
+	assert_int_equal(wait_joined(), 0);
+	for (uint32_t i = 0; i < MEMBERS; i++) {
+		assert_int_equal(groups[i]->rank, 1 - i);
+		assert_int_equal(groups[i]->member[i].addr, 1 - i);
+		assert_int_equal(groups[i]->by_addr[i], 1 - i);
+	}
+	assert_int_equal(run_op(FI_ALLREDUCE, COUNT), 0);
+	check_sums(COUNT);
+	assert_int_equal(run_op(FI_REDUCE_SCATTER, 1), 0);
+	for (int i = 0; i < MEMBERS; i++)
+		assert_int_equal(members[i].out[0], 3 * (1 - i));
+	close_all();
+}
+
+/* An endpoint joins groups that it is a member of, as long as there are ids. */
+static void joins_are_refused(void **state)
+{
+	open_apart();
+	assert_int_equal(join_set(&members[0], 1, 1), -FI_EINVAL);
+	CLOSE(members[0].set);
+	members[0].set = NULL;
+	assert_int_equal(eps[0]->last_id, 0);
+	open_groups_of(eps[0]);
+	assert_int_equal(join_set(&members[0], 0, 1), -FI_EAGAIN);
+	CLOSE(members[0].set);
+	members[0].set = NULL;
+	close_groups_of(eps[0]);
+	for (int i = 0; i < MEMBERS; i++)
+		assert_int_equal(join_set(&members[i], 0, 1), 0);
+	assert_int_equal(wait_joined(), 0);
+	assert_int_equal(groups[0]->id, 1);
+	close_all();
+}
+
 /* ---- the fast path ---- */
 
 static unsigned int fast, tried;
@@ -350,6 +426,8 @@ static void some_operations_are_fast(void **state)
 	close_all();
 }
 
+static enum fi_collective_op kind_of_msg = FI_ALLREDUCE;
+
 static int start_msg(struct member *m, size_t pieces, size_t result_pieces)
 {
 	struct fi_ioc in[2] = { { m->in, 2 }, { m->in + 2, 1 } };
@@ -358,7 +436,7 @@ static int start_msg(struct member *m, size_t pieces, size_t result_pieces)
 		.msg_iov = in,
 		.iov_count = pieces,
 		.coll_addr = fi_mc_addr(m->mc),
-		.coll = FI_ALLREDUCE,
+		.coll = kind_of_msg,
 		.datatype = FI_INT64,
 		.op = FI_SUM,
 		.context = m,
@@ -390,6 +468,23 @@ static void vectors_are_not_fast(void **state)
 		check_sums(3);
 		assert_int_equal(tried, 0);
 	}
+	/* The last kind, and what is none. */
+	members[0].ended = members[1].ended = 0;
+	kind_of_msg = FI_GATHER;
+	assert_int_equal(start_msg(&members[1], 2, 1), 0);
+	assert_int_equal(
+		fi_gather(members[0].ep, members[0].in, 3, NULL, members[0].out, NULL,
+			fi_mc_addr(members[0].mc), 0, FI_INT64, 0, NULL),
+		0);
+	poll_on();
+	assert_int_equal(members[0].ended + members[1].ended, MEMBERS);
+	assert_memory_equal(members[0].out + 3, members[1].in, 3 * sizeof(int64_t));
+	kind_of_msg = FI_GATHER + 1;
+	assert_int_equal(start_msg(&members[0], 1, 1), -FI_EINVAL);
+	kind_of_msg = FI_ALLREDUCE;
+	assert_int_equal(
+		members[0].ep->collective->msg(members[0].ep, NULL, NULL, NULL, 0, 0),
+		-FI_EINVAL);
 	assert_int_equal(start_msg(&members[0], COLL_IOV_MAX + 1, 1), -FI_EINVAL);
 	assert_int_equal(start_msg(&members[0], 1, COLL_IOV_MAX + 1), -FI_EINVAL);
 	close_all();
@@ -612,6 +707,8 @@ int main(void)
 		cmocka_unit_test(all_members_have_order_or_none),
 		cmocka_unit_test(a_join_is_aborted),
 		cmocka_unit_test(ranks_are_found),
+		cmocka_unit_test(ranks_are_those_of_the_set),
+		cmocka_unit_test(joins_are_refused),
 		cmocka_unit_test(some_operations_are_fast),
 		cmocka_unit_test(vectors_are_not_fast),
 		cmocka_unit_test(endpoints_are_checked),
