@@ -284,12 +284,14 @@ static void open_groups_of(struct coll_ep *ep)
 	assert_non_null(ep->ids);
 	for (uint32_t i = 1; i < COLL_GROUPS_MAX; i++)
 		ep->ids[i] = &some;
+	ep->last_id = 5;
 }
 
 static void close_groups_of(struct coll_ep *ep)
 {
 	free(ep->ids);
 	ep->ids = NULL;
+	ep->last_id = COLL_GROUPS_MAX - 1;
 }
 
 static int join_set(struct member *m, fi_addr_t first, fi_addr_t last)
