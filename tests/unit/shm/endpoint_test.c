@@ -60,6 +60,51 @@ static void queued_operations(void **state)
 	assert_true(wf_list_empty(&p->conn->queue.txq));
 }
 
+/* Of several with one context, one call cancels one, wherever they are. */
+static void one_at_a_time(void **state)
+{
+	struct pair *p = *state;
+	fi_addr_t absent;
+	char name[64];
+
+	(void)snprintf(name, sizeof(name), "fi_ns://absent-%d", (int)getpid());
+	assert_int_equal(fi_av_insert(p->av, name, 1, &absent, 0, NULL), 1);
+	for (int i = 0; i < SHM_SLOTS; i++)
+		assert_int_equal(fi_inject(p->ep, local, 4, p->addr), 0);
+	assert_int_equal(fi_send(p->ep, local, 8, NULL, p->addr, &first), 0);
+	assert_int_equal(fi_send(p->ep, local, 8, NULL, absent, &first), 0);
+	assert_int_equal(fi_recv(p->ep, in, 8, NULL, p->addr, &first), 0);
+	for (int i = 0; i < 3; i++) {
+		cancel(p, &first);
+		assert_one_ended(p, &first, FI_ECANCELED);
+	}
+	cancel(p, &first);
+	assert_int_equal(p->ended_count, 0);
+}
+
+/* A provider over this one is told whether there was one. */
+static void it_is_told(void **state)
+{
+	const struct wf_cancel which = { .context = &first };
+	struct pair *p = *state;
+	struct wf_ep *ep = &p->shm->ep;
+	fi_addr_t absent;
+	char name[64];
+
+	(void)snprintf(name, sizeof(name), "fi_ns://absent-%d", (int)getpid());
+	assert_int_equal(fi_av_insert(p->av, name, 1, &absent, 0, NULL), 1);
+	for (int i = 0; i < SHM_SLOTS; i++)
+		assert_int_equal(fi_inject(p->ep, local, 4, p->addr), 0);
+	assert_int_equal(fi_send(p->ep, local, 8, NULL, p->addr, &first), 0);
+	assert_int_equal(fi_send(p->ep, local, 8, NULL, absent, &first), 0);
+	wf_lock(&ep->lock);
+	for (int i = 0; i < 3; i++)
+		assert_int_equal(ep->xfer->cancel_tx(ep, &which), i < 2);
+	wf_unlock(&ep->lock);
+	pair_progress(p);
+	assert_int_equal(p->ended_count, 2);
+}
+
 /* What the peer has is not cancelled. */
 static void sent_operations(void **state)
 {
@@ -152,6 +197,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		PAIR_TEST(waiting_operations),
 		PAIR_TEST(queued_operations),
+		PAIR_TEST(one_at_a_time),
+		PAIR_TEST(it_is_told),
 		PAIR_TEST(sent_operations),
 		PAIR_TEST(peers_are_removed),
 		PAIR_TEST(names_are_set),
