@@ -451,6 +451,25 @@ static int start_msg(struct member *m, size_t pieces, size_t result_pieces)
 	return (int)m->ep->collective->msg(m->ep, &msg, out, NULL, result_pieces, 0);
 }
 
+/* An allreduce of no elements, of one vector that is missing. */
+static void check_vectors(struct member *m, size_t pieces, bool lacks_result,
+	size_t result_pieces, int ret)
+{
+	static struct fi_ioc none[COLL_IOV_MAX + 1];
+	struct fi_msg_collective msg = {
+		.msg_iov = lacks_result ? none : NULL,
+		.iov_count = pieces,
+		.coll_addr = fi_mc_addr(m->mc),
+		.coll = FI_ALLREDUCE,
+		.datatype = FI_INT64,
+		.op = FI_SUM,
+	};
+
+	assert_int_equal(m->ep->collective->msg(m->ep, &msg, lacks_result ? NULL : none,
+				 NULL, result_pieces, 0),
+		ret);
+}
+
 /* Vectors are not: the fast path takes one buffer. */
 static void vectors_are_not_fast(void **state)
 {
@@ -487,6 +506,8 @@ static void vectors_are_not_fast(void **state)
 	assert_int_equal(
 		members[0].ep->collective->msg(members[0].ep, NULL, NULL, NULL, 0, 0),
 		-FI_EINVAL);
+	check_vectors(&members[0], 1, true, 1, -FI_EINVAL);
+	check_vectors(&members[0], 1, false, 1, -FI_EINVAL);
 	assert_int_equal(start_msg(&members[0], COLL_IOV_MAX + 1, 1), -FI_EINVAL);
 	assert_int_equal(start_msg(&members[0], 1, COLL_IOV_MAX + 1), -FI_EINVAL);
 	close_all();
@@ -622,6 +643,17 @@ static void endpoints_are_checked(void **state)
 	close_all();
 }
 
+/* They have collectives only. */
+static void endpoints_send_nothing(void **state)
+{
+	open_joined("p2p");
+	assert_int_equal(
+		fi_send(&eps[0]->ep.fid, members[0].in, 8, NULL, 1, NULL), -FI_ENOSYS);
+	assert_int_equal(fi_tsend(&eps[0]->ep.fid, members[0].in, 8, NULL, 1, 5, NULL),
+		-FI_ENOSYS);
+	close_all();
+}
+
 /* ---- sleeping ---- */
 
 /* A thread may sleep unless an operation is under way: its members are probed. */
@@ -714,6 +746,7 @@ int main(void)
 		cmocka_unit_test(some_operations_are_fast),
 		cmocka_unit_test(vectors_are_not_fast),
 		cmocka_unit_test(endpoints_are_checked),
+		cmocka_unit_test(endpoints_send_nothing),
 		cmocka_unit_test(threads_may_sleep),
 		cmocka_unit_test(questions_are_answered),
 		cmocka_unit_test(offers_are_for_main_providers),
