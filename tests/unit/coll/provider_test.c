@@ -8,6 +8,10 @@
 
 #include "members.h"
 
+#include <poll.h>
+
+#include "../../time_limits.h"
+
 /*
  * The provider as a whole, with two members over shm: what it refuses to open, what it
  * says of operations, control messages that a member may get from another one, and
@@ -677,6 +681,49 @@ static void threads_may_sleep(void **state)
 	close_all();
 }
 
+static bool is_readable(int fd, int timeout_ms)
+{
+	struct pollfd poll_fd = { .fd = fd, .events = POLLIN };
+
+	return poll(&poll_fd, 1, timeout_ms) == 1;
+}
+
+/* A thread that sleeps on the endpoint's descriptor is woken by the first operation. */
+static void sleepers_are_woken(void **state)
+{
+	const struct wf_progress *item;
+	struct wf_progress *own;
+	int fd;
+
+	open_joined("p2p");
+	poll_on();
+	item = eps[0]->ep.xfer->item;
+	own = &eps[0]->ep.progress;
+	/* Without a descriptor nothing is set. */
+	assert_true(item->arm(own));
+	assert_false(eps[0]->is_armed);
+	fd = item->wait_fd(own);
+	assert_true(fd >= 0);
+	assert_int_equal(item->wait_fd(own), fd);
+	assert_true(item->arm(own));
+	assert_true(eps[0]->is_armed);
+	assert_false(is_readable(fd, 0));
+	members[0].ended = members[1].ended = 0;
+	assert_int_equal(start_op(&members[0], FI_BARRIER, 0), 0);
+	assert_true(is_readable(fd, (int)limit_ms(10000)));
+	assert_false(eps[0]->is_armed);
+	assert_false(item->arm(own));
+	assert_false(eps[0]->is_armed);
+	poll_members();
+	assert_false(is_readable(fd, 0));
+	assert_int_equal(start_op(&members[1], FI_BARRIER, 0), 0);
+	poll_on();
+	assert_int_equal(members[0].ended + members[1].ended, MEMBERS);
+	assert_true(item->arm(own));
+	assert_true(eps[0]->is_armed);
+	close_all();
+}
+
 /* ---- questions ---- */
 
 static int query(enum fi_collective_op kind, enum fi_datatype datatype, enum fi_op op,
@@ -748,6 +795,7 @@ int main(void)
 		cmocka_unit_test(endpoints_are_checked),
 		cmocka_unit_test(endpoints_send_nothing),
 		cmocka_unit_test(threads_may_sleep),
+		cmocka_unit_test(sleepers_are_woken),
 		cmocka_unit_test(questions_are_answered),
 		cmocka_unit_test(offers_are_for_main_providers),
 	};
