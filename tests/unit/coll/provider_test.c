@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "providers/coll/coll.h"
+#include "providers/coll/control.h"
 #include "providers/coll/group.h"
 #include "providers/coll/node/node.h"
 #include "providers/coll/query.h"
@@ -160,6 +161,60 @@ static void members_send_control_messages(void **state)
 		check_failed(row->err0, row->err1);
 		close_all();
 	}
+}
+
+static struct coll_control *probe(uint32_t rank)
+{
+	wf_lock(&eps[0]->ep.lock);
+	coll_control_probe(groups[0], rank);
+	wf_unlock(&eps[0]->ep.lock);
+	return groups[0]->probe;
+}
+
+static void close_group(int i)
+{
+	CLOSE(members[i].mc);
+	members[i].mc = NULL;
+}
+
+/* One at a time. A member that has closed the group says so. */
+static void members_are_probed(void **state)
+{
+	struct coll_control *first;
+
+	open_joined("p2p");
+	assert_null(probe(MEMBERS));
+	first = probe(1);
+	assert_non_null(first);
+	assert_ptr_equal(probe(1), first);
+	assert_ptr_equal(eps[0]->controls.next->next, &eps[0]->controls);
+	poll_on();
+	assert_null(groups[0]->probe);
+	assert_true(wf_list_empty(&eps[0]->controls));
+	check_failed(0, 0);
+	close_group(1);
+	assert_non_null(probe(1));
+	poll_on();
+	assert_int_equal(groups[0]->state, COLL_FAILED);
+	assert_int_equal(groups[0]->err, -FI_ECONNRESET);
+	close_all();
+}
+
+/* The group is closed while its probe is under way. */
+static void probes_outlive_groups(void **state)
+{
+	open_joined("p2p");
+	assert_non_null(probe(1));
+	close_group(0);
+	assert_false(wf_list_empty(&eps[0]->controls));
+	poll_on();
+	assert_true(wf_list_empty(&eps[0]->controls));
+	assert_int_equal(groups[1]->err, 0);
+	close_all();
+	/* And the endpoint. */
+	open_joined("p2p");
+	assert_non_null(probe(1));
+	close_all();
 }
 
 /* A member that has not got the secret yet names the group by ranks. */
@@ -784,6 +839,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(members_send_control_messages),
+		cmocka_unit_test(members_are_probed),
+		cmocka_unit_test(probes_outlive_groups),
 		cmocka_unit_test(groups_are_found_by_ranks),
 		cmocka_unit_test(all_members_have_order_or_none),
 		cmocka_unit_test(a_join_is_aborted),
