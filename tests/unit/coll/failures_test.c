@@ -129,14 +129,18 @@ static void joins_are_checked(void **state)
 
 static unsigned int posts_left; /* sends until the one that is changed */
 static int longer;              /* bytes that it has more */
+static size_t changed_at;       /* position of the byte that is changed */
+static uint8_t changed;         /* its bits that are changed */
 
 int __wrap_coll_xfer_post(struct coll_xfer *xfer);
 int __real_coll_xfer_post(struct coll_xfer *xfer);
 
 int __wrap_coll_xfer_post(struct coll_xfer *xfer)
 {
-	if (!xfer->is_recv && posts_left && !--posts_left)
+	if (!xfer->is_recv && posts_left && !--posts_left) {
 		xfer->len += (size_t)longer;
+		((uint8_t *)xfer->buf)[changed_at] ^= changed;
+	}
 	return __real_coll_xfer_post(xfer);
 }
 
@@ -146,11 +150,41 @@ static void a_record_is_cut_short(void **state)
 	assert_int_equal(setenv("FI_OFF_COLL_ENGINE", "p2p", 1), 0);
 	coll = coll_prov_ini();
 	longer = -1;
+	changed = 0;
 	posts_left = 1;
 	assert_int_equal(open_all(), 0);
 	assert_int_equal(wait_joined(), -FI_EINVAL);
 	assert_int_equal(posts_left, 0);
 	close_all();
+}
+
+/* A member of another version, and one that says that it cannot join. */
+static void a_record_is_refused(void **state)
+{
+	enum { MAGIC = 0, ERR = 4, SECRET = 8 };
+	static const struct {
+		size_t at;
+		uint8_t bits;
+		int ret;
+	} rows[] = {
+		{ MAGIC, 1, -FI_EINVAL },
+		{ MAGIC + 3, 128, -FI_EINVAL },
+		{ ERR, 1, -FI_ECONNREFUSED },
+		{ ERR + 3, 1, -FI_ECONNREFUSED },
+		/* Any secret is one. */
+		{ SECRET, 1, 0 },
+	};
+
+	longer = 0;
+	for (size_t i = 0; i < WF_ARRAY_SIZE(rows); i++) {
+		changed_at = rows[i].at;
+		changed = rows[i].bits;
+		posts_left = 1;
+		assert_int_equal(open_all(), 0);
+		assert_int_equal(wait_joined(), rows[i].ret);
+		close_all();
+	}
+	changed = 0;
 }
 
 /* Each allocation fails once, with the engine @engine. */
@@ -248,6 +282,7 @@ int main(void)
 		cmocka_unit_test(a_set_has_members),
 		cmocka_unit_test(joins_are_checked),
 		cmocka_unit_test(a_record_is_cut_short),
+		cmocka_unit_test(a_record_is_refused),
 		cmocka_unit_test(messages),
 		cmocka_unit_test(shared_memory),
 		cmocka_unit_test(without_random_numbers),

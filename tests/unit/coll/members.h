@@ -282,7 +282,7 @@ static int open_all(void)
 	return ret;
 }
 
-static int run_all(void)
+static inline int run_all(void)
 {
 	int ret = open_all();
 

@@ -1,279 +1,15 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "providers/coll/coll.h"
-#include "providers/coll/group.h"
-#include "providers/coll/node/node.h"
 #include "providers/coll/query.h"
-#include "providers/coll/tag.h"
-#include "providers/coll/xfer.h"
 
-#include "members.h"
+#include "provider_fixture.h"
 
-/*
- * The provider as a whole, with two members over shm: what it refuses to open, what it
- * says of operations, control messages that a member may get from another one, and
- * which operations take the fast path.
- */
+#include <poll.h>
 
-/* ---- the groups of the members ---- */
+#include "../../time_limits.h"
+#include "providers/coll/node/node.h"
 
-static struct coll_ep *eps[MEMBERS];
-static struct coll_group *groups[MEMBERS];
-static unsigned int opened, joins;
-
-int __wrap_coll_join(struct wf_ep *wf, const void *addr, uint64_t flags,
-	struct fid_mc **ret_mc, void *context);
-int __real_coll_join(struct wf_ep *wf, const void *addr, uint64_t flags,
-	struct fid_mc **ret_mc, void *context);
-
-int __wrap_coll_join(struct wf_ep *wf, const void *addr, uint64_t flags,
-	struct fid_mc **ret_mc, void *context)
-{
-	int ret = __real_coll_join(wf, addr, flags, ret_mc, context);
-
-	if (!ret)
-		groups[joins++ % MEMBERS] =
-			wf_container_of(*ret_mc, struct coll_group, mc);
-	return ret;
-}
-
-static void use_engine(const char *engine)
-{
-	assert_int_equal(setenv("FI_OFF_COLL_ENGINE", engine, 1), 0);
-	coll = coll_prov_ini();
-	opened = joins = 0;
-}
-
-static void open_joined(const char *engine)
-{
-	use_engine(engine);
-	assert_int_equal(open_all(), 0);
-	assert_int_equal(wait_joined(), 0);
-}
-
-static void poll_on(void)
-{
-	for (int i = 0; i < 100; i++)
-		poll_members();
-}
-
-/* ---- control messages ---- */
-
-enum { PROBE = 1, ABORT, NO_KIND };
-
-/* Little-endian. */
-struct message {
-	uint16_t kind, err;
-	uint32_t members, from, to;
-	uint64_t secret, from_secret;
-};
-
-static void control_sent(struct coll_xfer *xfer, int err, size_t len, fi_addr_t src)
-{
-	assert_int_equal(err, 0);
-	coll_xfer_free(xfer);
-}
-
-/* From member 1 to member 0. */
-static void send_control(struct message *message, size_t len)
-{
-	struct coll_ep *ep = eps[1];
-	struct coll_xfer *xfer;
-
-	wf_lock(&ep->ep.lock);
-	xfer = coll_xfer_new(ep, control_sent, NULL);
-	assert_non_null(xfer);
-	xfer->addr = 0;
-	xfer->tag = COLL_TAG_PEER | UINT64_C(2) << 61;
-	xfer->buf = message;
-	xfer->len = len;
-	assert_int_equal(coll_xfer_post(xfer), 0);
-	wf_unlock(&ep->ep.lock);
-	poll_on();
-}
-
-static struct message message_of(uint16_t kind, uint16_t err)
-{
-	return (struct message){
-		.kind = kind,
-		.err = err,
-		.members = MEMBERS,
-		.from = 1,
-		.secret = groups[0]->secret,
-		.from_secret = groups[1] ? groups[1]->secret : 0,
-	};
-}
-
-/* The negative codes with which the groups have failed; 0: they have not. */
-static void check_failed(int err0, int err1)
-{
-	assert_int_equal(groups[0]->state, err0 ? COLL_FAILED : COLL_OPEN);
-	assert_int_equal(groups[0]->err, err0);
-	assert_int_equal(groups[1]->state, err1 ? COLL_FAILED : COLL_OPEN);
-	assert_int_equal(groups[1]->err, err1);
-}
-
-/* Each in a group of its own. @failed: member 0 has failed before, unknown to
- * member 1. */
-static const struct control_row {
-	struct message message; /* XOR the one of a member */
-	size_t less;            /* bytes that it is shorter */
-	int failed, err0, err1;
-} control_rows[] = {
-	{ { ABORT, FI_EIO }, 0, 0, -FI_EIO, -FI_EIO },
-	{ { ABORT, 0 }, 0, 0, -FI_ECONNRESET, -FI_ECONNRESET },
-	{ { ABORT, FI_ERRNO_MAX }, 0, 0, -FI_ECONNRESET, -FI_ECONNRESET },
-	{ { ABORT, FI_ERRNO_MAX - 1 }, 0, 0, 1 - FI_ERRNO_MAX, 1 - FI_ERRNO_MAX },
-	/* Not of this group, or of no other member. */
-	{ { ABORT, FI_EIO, .secret = 1 }, 0, 0, 0, 0 },
-	{ { ABORT, FI_EIO, .to = 1 }, 0, 0, 0, 0 },
-	{ { ABORT, FI_EIO, .from = 1 }, 0, 0, 0, 0 },
-	{ { ABORT, FI_EIO }, 1, 0, 0, 0 },
-	{ { NO_KIND, FI_EIO }, 0, 0, 0, 0 },
-	/* The group is there; or it is not, and member 1 is told. */
-	{ { PROBE }, 0, 0, 0, 0 },
-	{ { PROBE, .secret = 1 }, 0, 0, -FI_ECONNRESET, -FI_ECONNRESET },
-	{ { PROBE }, 0, -FI_ETIMEDOUT, -FI_ETIMEDOUT, -FI_ETIMEDOUT },
-	/* The answer is for another member. */
-	{ { PROBE, .from = 1 }, 0, -FI_ETIMEDOUT, -FI_ETIMEDOUT, 0 },
-};
-
-static void members_send_control_messages(void **state)
-{
-	for (size_t i = 0; i < WF_ARRAY_SIZE(control_rows); i++) {
-		const struct control_row *row = &control_rows[i];
-		struct message message;
-
-		open_joined("p2p");
-		message = message_of(row->message.kind, row->message.err);
-		message.from ^= row->message.from;
-		message.to ^= row->message.to;
-		message.secret ^= row->message.secret;
-		if (row->failed) {
-			groups[0]->state = COLL_FAILED;
-			groups[0]->err = row->failed;
-		}
-		send_control(&message, sizeof(message) - row->less);
-		check_failed(row->err0, row->err1);
-		close_all();
-	}
-}
-
-/* A member that has not got the secret yet names the group by ranks. */
-static void groups_are_found_by_ranks(void **state)
-{
-	static const struct {
-		uint16_t kind;
-		uint32_t members, to;
-		bool failed, answered;
-	} rows[] = {
-		{ PROBE, MEMBERS, 0, true, true },
-		{ PROBE, MEMBERS, 0, false, false },
-		{ PROBE, MEMBERS + 1, 0, true, false },
-		{ PROBE, MEMBERS, 1, true, false },
-		/* Whether it can be joined is not the question any more. */
-		{ ABORT, MEMBERS, 0, false, false },
-	};
-
-	for (size_t i = 0; i < WF_ARRAY_SIZE(rows); i++) {
-		struct message message;
-
-		open_joined("p2p");
-		message = message_of(rows[i].kind, FI_EIO);
-		message.secret = 0;
-		message.members = rows[i].members;
-		message.to = rows[i].to;
-		if (rows[i].failed) {
-			groups[0]->state = COLL_FAILED;
-			groups[0]->err = -FI_ETIMEDOUT;
-		}
-		send_control(&message, sizeof(message));
-		check_failed(rows[i].failed ? -FI_ETIMEDOUT : 0,
-			rows[i].answered ? -FI_ETIMEDOUT : 0);
-		close_all();
-	}
-}
-
-/* Open all, and do not begin to join. */
-static void open_apart(void)
-{
-	use_engine("p2p");
-	assert_int_equal(shm->fabric(info->fabric_attr, &fabric, NULL), 0);
-	assert_int_equal(fi_domain(fabric, info, &domain, NULL), 0);
-	for (int i = 0; i < MEMBERS; i++)
-		assert_int_equal(open_objects(&members[i]), 0);
-}
-
-/* Messages are in order in a group if they are at all of its members. */
-static void all_members_have_order_or_none(void **state)
-{
-	for (int bits = 0; bits < 4; bits++) {
-		open_apart();
-		for (int i = 0; i < MEMBERS; i++) {
-			assert_true(eps[i]->is_ordered);
-			eps[i]->is_ordered = bits >> i & 1;
-		}
-		for (int i = 0; i < MEMBERS; i++)
-			assert_int_equal(join(&members[i]), 0);
-		assert_int_equal(wait_joined(), 0);
-		for (int i = 0; i < MEMBERS; i++)
-			assert_int_equal(groups[i]->is_ordered, bits == 3);
-		assert_int_equal(run_op(FI_ALLREDUCE, COUNT), 0);
-		check_sums(COUNT);
-		close_all();
-	}
-}
-
-/* The other member gives up while this one joins. */
-static void a_join_is_aborted(void **state)
-{
-	for (uint16_t kind = PROBE; kind <= ABORT; kind++) {
-		struct message message;
-
-		open_apart();
-		for (int i = 0; i < MEMBERS; i++)
-			assert_int_equal(fi_av_insert(members[1].av, members[i].name, 1,
-						 NULL, 0, NULL),
-				1);
-		groups[1] = NULL;
-		assert_int_equal(join(&members[0]), 0);
-		message = message_of(kind, FI_EIO);
-		message.secret = 0;
-		send_control(&message, sizeof(message));
-		assert_int_equal(members[0].joined, kind == ABORT ? -FI_EIO : 0);
-		close_all();
-	}
-}
-
-/* ---- ranks ---- */
-
-static void ranks_are_found(void **state)
-{
-	enum { COUNT_MAX = 9 };
-	struct coll_member member[COUNT_MAX];
-	uint32_t by_addr[COUNT_MAX];
-
-	for (uint32_t n = 1; n <= COUNT_MAX; n++) {
-		struct coll_group group = { .members = n, .member = member };
-
-		/* Without an index each rank is its address. */
-		for (uint32_t i = 0; i < n; i++)
-			assert_int_equal(coll_group_rank(&group, i), i);
-		assert_int_equal(coll_group_rank(&group, n), n);
-		/* The last rank has the least address. */
-		group.by_addr = by_addr;
-		for (uint32_t i = 0; i < n; i++) {
-			member[i].addr = 10 + 2 * (fi_addr_t)(n - 1 - i);
-			by_addr[i] = n - 1 - i;
-		}
-		for (uint32_t i = 0; i < n; i++) {
-			fi_addr_t addr = member[i].addr;
-
-			assert_int_equal(coll_group_rank(&group, addr), i);
-			assert_int_equal(coll_group_rank(&group, addr + 1), n);
-			assert_int_equal(coll_group_rank(&group, addr - 1), n);
-		}
-	}
-}
+/* What the provider refuses to open, what it says of operations, which of them take the
+ * fast path, and when a thread may sleep. */
 
 /* ---- the fast path ---- */
 
@@ -350,6 +86,8 @@ static void some_operations_are_fast(void **state)
 	close_all();
 }
 
+static enum fi_collective_op kind_of_msg = FI_ALLREDUCE;
+
 static int start_msg(struct member *m, size_t pieces, size_t result_pieces)
 {
 	struct fi_ioc in[2] = { { m->in, 2 }, { m->in + 2, 1 } };
@@ -358,7 +96,7 @@ static int start_msg(struct member *m, size_t pieces, size_t result_pieces)
 		.msg_iov = in,
 		.iov_count = pieces,
 		.coll_addr = fi_mc_addr(m->mc),
-		.coll = FI_ALLREDUCE,
+		.coll = kind_of_msg,
 		.datatype = FI_INT64,
 		.op = FI_SUM,
 		.context = m,
@@ -369,6 +107,25 @@ static int start_msg(struct member *m, size_t pieces, size_t result_pieces)
 	if (result_pieces == 1)
 		out[0].count = 3;
 	return (int)m->ep->collective->msg(m->ep, &msg, out, NULL, result_pieces, 0);
+}
+
+/* An allreduce of no elements, of one vector that is missing. */
+static void check_vectors(struct member *m, size_t pieces, bool lacks_result,
+	size_t result_pieces, int ret)
+{
+	static struct fi_ioc none[COLL_IOV_MAX + 1];
+	struct fi_msg_collective msg = {
+		.msg_iov = lacks_result ? none : NULL,
+		.iov_count = pieces,
+		.coll_addr = fi_mc_addr(m->mc),
+		.coll = FI_ALLREDUCE,
+		.datatype = FI_INT64,
+		.op = FI_SUM,
+	};
+
+	assert_int_equal(m->ep->collective->msg(m->ep, &msg, lacks_result ? NULL : none,
+				 NULL, result_pieces, 0),
+		ret);
 }
 
 /* Vectors are not: the fast path takes one buffer. */
@@ -390,19 +147,31 @@ static void vectors_are_not_fast(void **state)
 		check_sums(3);
 		assert_int_equal(tried, 0);
 	}
+	/* The last kind, and what is none. */
+	members[0].ended = members[1].ended = 0;
+	kind_of_msg = FI_GATHER;
+	assert_int_equal(start_msg(&members[1], 2, 1), 0);
+	assert_int_equal(
+		fi_gather(members[0].ep, members[0].in, 3, NULL, members[0].out, NULL,
+			fi_mc_addr(members[0].mc), 0, FI_INT64, 0, NULL),
+		0);
+	poll_on();
+	assert_int_equal(members[0].ended + members[1].ended, MEMBERS);
+	assert_memory_equal(members[0].out + 3, members[1].in, 3 * sizeof(int64_t));
+	kind_of_msg = FI_GATHER + 1;
+	assert_int_equal(start_msg(&members[0], 1, 1), -FI_EINVAL);
+	kind_of_msg = FI_ALLREDUCE;
+	assert_int_equal(
+		members[0].ep->collective->msg(members[0].ep, NULL, NULL, NULL, 0, 0),
+		-FI_EINVAL);
+	check_vectors(&members[0], 1, true, 1, -FI_EINVAL);
+	check_vectors(&members[0], 1, false, 1, -FI_EINVAL);
 	assert_int_equal(start_msg(&members[0], COLL_IOV_MAX + 1, 1), -FI_EINVAL);
 	assert_int_equal(start_msg(&members[0], 1, COLL_IOV_MAX + 1), -FI_EINVAL);
 	close_all();
 }
 
 /* ---- endpoints ---- */
-
-static bool checks_endpoint;
-
-int __wrap_coll_endpoint(struct wf_domain *at, struct fi_info *with,
-	struct fid_ep **ret_ep, uint64_t flags, void *context);
-int __real_coll_endpoint(struct wf_domain *at, struct fi_info *with,
-	struct fid_ep **ret_ep, uint64_t flags, void *context);
 
 /* What an owner with such attributes can do. NULL: it does not say. */
 static void check_owner(struct wf_domain *at, struct fi_info *with,
@@ -481,19 +250,13 @@ static void check_owners(struct wf_domain *at, struct fi_info *with,
 	check_owner(at, with, context, &owner, -FI_EINVAL);
 }
 
-int __wrap_coll_endpoint(struct wf_domain *at, struct fi_info *with,
+static int check_endpoint(struct wf_domain *at, struct fi_info *with,
 	struct fid_ep **ret_ep, uint64_t flags, void *arg)
 {
 	struct fi_peer_transfer_context *context = arg, bad = *context;
 	struct fid_ep *none = NULL;
 
-	if (!checks_endpoint) {
-		assert_int_equal(__real_coll_endpoint(at, with, ret_ep, flags, arg), 0);
-		eps[opened++ % MEMBERS] =
-			coll_ep_of(wf_container_of(*ret_ep, struct wf_ep, fid));
-		return 0;
-	}
-	checks_endpoint = false;
+	opens_endpoint = NULL;
 	check_owners(at, with, context);
 	assert_int_equal(
 		__real_coll_endpoint(at, with, &none, flags, NULL), -FI_EINVAL);
@@ -518,10 +281,21 @@ int __wrap_coll_endpoint(struct wf_domain *at, struct fi_info *with,
 
 static void endpoints_are_checked(void **state)
 {
-	checks_endpoint = true;
+	opens_endpoint = check_endpoint;
 	use_engine("p2p");
 	assert_int_equal(run_all(), 0);
-	assert_false(checks_endpoint);
+	assert_null(opens_endpoint);
+	close_all();
+}
+
+/* They have collectives only. */
+static void endpoints_send_nothing(void **state)
+{
+	open_joined("p2p");
+	assert_int_equal(
+		fi_send(&eps[0]->ep.fid, members[0].in, 8, NULL, 1, NULL), -FI_ENOSYS);
+	assert_int_equal(fi_tsend(&eps[0]->ep.fid, members[0].in, 8, NULL, 1, 5, NULL),
+		-FI_ENOSYS);
 	close_all();
 }
 
@@ -545,6 +319,49 @@ static void threads_may_sleep(void **state)
 	assert_int_equal(members[0].ended, 1);
 	assert_int_equal(members[1].ended, 1);
 	assert_int_equal(fi_trywait(fabric, fids, 1), 0);
+	close_all();
+}
+
+static bool is_readable(int fd, int timeout_ms)
+{
+	struct pollfd poll_fd = { .fd = fd, .events = POLLIN };
+
+	return poll(&poll_fd, 1, timeout_ms) == 1;
+}
+
+/* A thread that sleeps on the endpoint's descriptor is woken by the first operation. */
+static void sleepers_are_woken(void **state)
+{
+	const struct wf_progress *item;
+	struct wf_progress *own;
+	int fd;
+
+	open_joined("p2p");
+	poll_on();
+	item = eps[0]->ep.xfer->item;
+	own = &eps[0]->ep.progress;
+	/* Without a descriptor nothing is set. */
+	assert_true(item->arm(own));
+	assert_false(eps[0]->is_armed);
+	fd = item->wait_fd(own);
+	assert_true(fd >= 0);
+	assert_int_equal(item->wait_fd(own), fd);
+	assert_true(item->arm(own));
+	assert_true(eps[0]->is_armed);
+	assert_false(is_readable(fd, 0));
+	members[0].ended = members[1].ended = 0;
+	assert_int_equal(start_op(&members[0], FI_BARRIER, 0), 0);
+	assert_true(is_readable(fd, (int)limit_ms(10000)));
+	assert_false(eps[0]->is_armed);
+	assert_false(item->arm(own));
+	assert_false(eps[0]->is_armed);
+	poll_members();
+	assert_false(is_readable(fd, 0));
+	assert_int_equal(start_op(&members[1], FI_BARRIER, 0), 0);
+	poll_on();
+	assert_int_equal(members[0].ended + members[1].ended, MEMBERS);
+	assert_true(item->arm(own));
+	assert_true(eps[0]->is_armed);
 	close_all();
 }
 
@@ -607,15 +424,12 @@ static void offers_are_for_main_providers(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(members_send_control_messages),
-		cmocka_unit_test(groups_are_found_by_ranks),
-		cmocka_unit_test(all_members_have_order_or_none),
-		cmocka_unit_test(a_join_is_aborted),
-		cmocka_unit_test(ranks_are_found),
 		cmocka_unit_test(some_operations_are_fast),
 		cmocka_unit_test(vectors_are_not_fast),
 		cmocka_unit_test(endpoints_are_checked),
+		cmocka_unit_test(endpoints_send_nothing),
 		cmocka_unit_test(threads_may_sleep),
+		cmocka_unit_test(sleepers_are_woken),
 		cmocka_unit_test(questions_are_answered),
 		cmocka_unit_test(offers_are_for_main_providers),
 	};

@@ -1,41 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "sim.h"
+#include "sched_cases.h"
 #include "../../time_limits.h"
 #include "providers/coll/sched/choose.h"
 
 /* Every algorithm against the model of collectives, by the simulator of sim.h. */
-
-static bool has_in_place(enum fi_collective_op kind)
-{
-	return kind != FI_BARRIER && kind != FI_BROADCAST && kind != FI_SCATTER;
-}
-
-/* With each algorithm of the kind of sim.call, in place and not. */
-static void each_algorithm(void)
-{
-	for (int algo = 0; algo < COLL_ALGO_COUNT; algo++) {
-		if (!coll_algo_fits(sim.call.kind, algo))
-			continue;
-		sim.algo = algo;
-		for (int place = 0; place <= has_in_place(sim.call.kind); place++) {
-			sim.in_place = place;
-			sim_run_and_check();
-		}
-	}
-}
-
-static void each_kind_and_root(void)
-{
-	for (int kind = FI_BARRIER; kind <= FI_GATHER; kind++) {
-		uint32_t members = sim.call.members;
-
-		sim.call.kind = kind;
-		for (uint32_t i = 0; i < (cm_has_root(kind) ? 3u : 1u); i++) {
-			sim.call.root = i * (members - 1) / 2;
-			each_algorithm();
-		}
-	}
-}
 
 static void test_members(void **state)
 {
@@ -80,47 +48,6 @@ static void test_large(void **state)
 				each_algorithm();
 		}
 	}
-}
-
-/* How the members of a group are divided among nodes, from all in one to all alone. */
-static uint32_t node_of(uint32_t layout, uint32_t rank, uint32_t members)
-{
-	switch (layout) {
-	case 0:
-		return 0;
-	case 1:
-		return rank / 4;
-	case 2: /* in turn */
-		return rank % ((members + 2) / 3);
-	case 3: /* of different sizes */
-		return rank < 3 ? 0 : rank < 4 ? 1 : 2;
-	default:
-		return rank;
-	}
-}
-
-static void divide(struct coll_nodes *nodes, uint32_t layout)
-{
-	static uint32_t of[SIM_MEMBERS], ranks[SIM_MEMBERS], first[SIM_MEMBERS],
-		size[SIM_MEMBERS];
-	uint32_t members = sim.call.members, count = 0;
-
-	memset(size, 0, sizeof(size));
-	for (uint32_t rank = 0; rank < members; rank++) {
-		uint32_t node = node_of(layout, rank, members);
-
-		of[rank] = node;
-		if (!size[node])
-			first[node] = rank;
-		ranks[rank] = size[node]++;
-		count = WF_MAX(count, node + 1);
-	}
-	for (uint32_t rank = 0; rank < members; rank++)
-		nodes[rank] = (struct coll_nodes){ .count = count,
-			.members = size[of[rank]],
-			.node_of = of,
-			.rank_in_node = ranks,
-			.first = first };
 }
 
 /* Two levels, with every algorithm above. */
@@ -347,15 +274,6 @@ static void test_forced(void **state)
 	}
 	assert_false(coll_algo_fits(FI_GATHER + 1, COLL_ALGO_LINEAR));
 	assert_false(coll_algo_fits(FI_GATHER, COLL_ALGO_COUNT));
-}
-
-static int done(void **state)
-{
-	(void)state;
-	sim.nodes = NULL;
-	sim.reduce = NULL;
-	sim_done();
-	return 0;
 }
 
 int main(void)

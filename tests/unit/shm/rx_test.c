@@ -83,6 +83,13 @@ static void post(struct pair *p, void *buf, size_t len, uint64_t tag)
 		fi_trecv(p->ep, buf, len, NULL, FI_ADDR_UNSPEC, tag, 0, buf), 0);
 }
 
+static void assert_one_ended_with(struct pair *p, const void *context, uint64_t flags)
+{
+	assert_int_equal(p->ended_count, 1);
+	assert_int_equal(p->ended[0].flags, flags);
+	assert_one_ended(p, context, 0);
+}
+
 static void send_tagged(struct pair *p, uint64_t tag, size_t len)
 {
 	static uint8_t payload[LONG];
@@ -118,6 +125,68 @@ static void messages_at_each_place(void **state)
 		assert_int_equal(p->conn->unexp.bytes, 0);
 		assert_int_equal(p->conn->in.pos, p->out.pos);
 	}
+}
+
+static void post_both(struct pair *p, uint8_t *msg, uint8_t *tagged)
+{
+	assert_int_equal(fi_recv(p->ep, msg, 8, NULL, FI_ADDR_UNSPEC, msg), 0);
+	post(p, tagged, 8, 7);
+}
+
+/* Messages of each kind end receives of that kind, and the event tells it. */
+static void messages_have_kinds(void **state)
+{
+	static uint8_t in[2][8], payload[8];
+	struct pair *p = *state;
+
+	for (unsigned int i = 0; i < 8; i++) {
+		bool tagged = i & 1, data = i & 2, expected = i & 4;
+		uint64_t flags = FI_RECV | (tagged ? FI_TAGGED : FI_MSG) |
+				 (data ? FI_REMOTE_CQ_DATA : 0);
+
+		for (int late = 0; late < 2; late++) {
+			if (late == expected)
+				peer_record(p, tagged ? SHM_REC_TAGGED : SHM_REC_MSG,
+					data ? SHM_FLAG_DATA : 0, tagged ? 7 : 0,
+					payload, sizeof(payload));
+			else
+				post_both(p, in[0], in[1]);
+			pair_progress(p);
+		}
+		assert_one_ended_with(p, in[tagged], flags);
+		/* The other receive has waited. */
+		assert_int_equal(fi_cancel(&p->ep->fid, in[!tagged]), 0);
+		pair_progress(p);
+		assert_one_ended(p, in[!tagged], FI_ECANCELED);
+	}
+}
+
+/* A read ends with its last piece; no more than was asked for is taken. */
+static void reads_are_answered_in_pieces(void **state)
+{
+	static uint8_t in[20], payload[20];
+	struct pair *p = *state;
+	struct shm_record rec;
+	uint64_t id;
+
+	fill(payload, sizeof(payload), 5);
+	for (size_t more = 0; more < 2; more++) {
+		memset(in, 0, sizeof(in));
+		assert_int_equal(
+			fi_read(p->ep, in, sizeof(in), NULL, p->addr, 0, KEY, in), 0);
+		rec = peer_expect(p, SHM_REC_READ);
+		memcpy(&id, rec.blob, sizeof(id));
+		peer_record(p, SHM_REC_DATA, 0, id, payload, 12);
+		pair_progress(p);
+		assert_int_equal(p->ended_count, 0);
+		assert_memory_equal(in, payload, 12);
+		peer_record(p, SHM_REC_DATA, 0, id, payload + 12 - more, 8 + more);
+		pair_progress(p);
+		assert_one_ended(p, in, more ? FI_EPROTO : 0);
+		if (!more)
+			assert_memory_equal(in, payload, sizeof(in));
+	}
+	assert_down(p);
 }
 
 /* A record says whether it answers what was read, or crosses it. */
@@ -324,6 +393,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		PAIR_TEST(decoded),
 		PAIR_TEST(messages_at_each_place),
+		PAIR_TEST(messages_have_kinds),
+		PAIR_TEST(reads_are_answered_in_pieces),
 		PAIR_TEST(answers_and_crossings),
 		PAIR_TEST(taken_and_told),
 		PAIR_TEST(a_budget_of_records),
