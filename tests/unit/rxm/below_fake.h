@@ -258,7 +258,7 @@ static int fake_connect(
 	memcpy(&fake_ep_of(ep)->dest, addr, sizeof(struct sockaddr_in));
 	fake_keep_hello(data, len);
 	fake.connects++;
-	return 0;
+	return fake.connect_err;
 }
 
 static int fake_accept(struct fid_ep *ep, const void *data, size_t len)
@@ -332,6 +332,7 @@ static int fake_endpoint(struct fid_domain *domain, struct fi_info *info,
 	(void)context;
 	fake_make_ep(&fake.last, info->handle);
 	*ret_ep = fake.last;
+	fake.dest_len = info->dest_addrlen;
 	return 0;
 }
 

@@ -50,6 +50,7 @@ static void test_the_request(void **state)
 	assert_int_equal(conn->state, RXM_CONN_CONNECTING);
 	assert_ptr_equal(conn->peer->conn, conn);
 	assert_memory_equal(&fake_ep_of(fake.last)->dest, &peer, sizeof(peer));
+	assert_int_equal(fake.dest_len, sizeof(peer));
 	assert_true(fake_ep_of(fake.last)->enabled);
 	assert_null(rxm_hello_read_request(fake.hello, fake.hello_len, BUFFER, &hello));
 	assert_int_equal(hello.id, conn->id);
@@ -381,6 +382,124 @@ static void test_requests_that_cross(void **state)
 	assert_int_equal(fake.post_count, 1);
 }
 
+static void test_requests_that_come_to_nothing(void **state)
+{
+	struct pair *p = *state;
+	struct rxm_conn *conn;
+
+	fake.connect_err = -FI_EIO;
+	assert_int_equal(fi_send(p->ep, buf, 8, NULL, p->addr, buf), 0);
+	pair_progress(p);
+	assert_int_equal(fake.connects, 1);
+	assert_no_conn(p);
+	assert_int_equal(p->rxm->data.pending, 1);
+	pair_close(p);
+	pair_open(p);
+	/* The peer says nothing. */
+	assert_int_equal(fi_send(p->ep, buf, 8, NULL, p->addr, buf), 0);
+	pair_progress(p);
+	conn = first_conn(p);
+	rxm_cm_expired(&conn->attempt->base);
+	assert_int_equal(conn->attempt->base.deadline_ns, UINT64_MAX);
+	assert_int_equal(conn->state, RXM_CONN_DOWN);
+	assert_int_equal(conn->err, FI_ETIMEDOUT);
+	assert_false(conn->was_up);
+	pair_progress(p);
+	assert_no_conn(p);
+	pair_close(p);
+	pair_open(p);
+	/* It closes the connection instead of an answer. */
+	assert_int_equal(fi_send(p->ep, buf, 8, NULL, p->addr, buf), 0);
+	pair_progress(p);
+	fake_event(FI_SHUTDOWN, fake.last, NULL, 0);
+	pair_progress(p);
+	assert_no_conn(p);
+	assert_int_equal(fake.post_count, 0);
+	assert_int_equal(p->ended_count, 0);
+}
+
+/* The peer was restarted: its end of the old connection comes just before its request. */
+static void test_a_request_after_the_end(void **state)
+{
+	struct pair *p = *state;
+
+	pair_connect(p);
+	assert_int_equal(fi_send(p->ep, buf, 300, NULL, p->addr, buf), 0);
+	fake_event(FI_SHUTDOWN, p->conn->below.fid, NULL, 0);
+	peer_asks(p, PEER_PORT, BUFFER, true);
+	assert_one_ended(p, buf, FI_ECANCELED);
+	assert_int_equal(fake.rejects, 0);
+	assert_int_equal(fake.connects, 2);
+	/* A second one, while the first one is being verified. */
+	peer_asks(p, PEER_PORT, BUFFER, true);
+	assert_int_equal(fake.rejects, 1);
+	assert_int_equal(fake.connects, 2);
+	peer_answers(p, RXM_ANSWER_OWN);
+	assert_int_equal(fake.accepts, 1);
+	assert_int_equal(p->rxm->conn_count, 1);
+}
+
+/* An endpoint that sends to itself has a connection for each direction. */
+static void test_the_endpoint_itself(void **state)
+{
+	struct pair *p = *state;
+	struct sockaddr_in own = fake_name(FAKE_PORT), from = fake_name(12345);
+	struct fi_info *info;
+	fi_addr_t addr;
+
+	assert_int_equal(fi_av_insert(p->av, &own, 1, &addr, 0, NULL), 1);
+	assert_int_equal(fi_send(p->ep, buf, 8, NULL, addr, buf), 0);
+	pair_progress(p);
+	assert_int_equal(fake.connects, 1);
+	info = fake_info();
+	info->handle = &handle;
+	info->dest_addr = malloc(sizeof(from));
+	assert_non_null(info->dest_addr);
+	memcpy(info->dest_addr, &from, sizeof(from));
+	info->dest_addrlen = sizeof(from);
+	fake_event(FI_CONNREQ, NULL, fake.hello, fake.hello_len);
+	fake.events[(fake.event_put - 1) % 32].entry.info = info;
+	pair_progress(p);
+	assert_int_equal(fake.accepts, 1);
+	assert_int_equal(fake.connects, 1);
+	assert_int_equal(p->rxm->conn_count, 2);
+	/* The first one is for what it sends. */
+	assert_ptr_equal(first_conn(p)->peer->conn, first_conn(p));
+	assert_int_equal(first_conn(p)->state, RXM_CONN_CONNECTING);
+}
+
+/* A packet comes before the event that the connection is up. */
+static void test_a_packet_before_the_event(void **state)
+{
+	struct pair *p = *state;
+	struct rxm_hello hello = { .id = PEER_ID, .pid = 77, .flow = RXM_FLOW_OFF };
+	struct rxm_message msg = { .size = 8 };
+	uint8_t data[RXM_ACCEPT_LEN], bytes[RXM_HEADER + 8] = { 0 }, to[8];
+	struct rxm_hdr hdr;
+
+	assert_int_equal(fi_recv(p->ep, to, 8, NULL, p->addr, to), 0);
+	assert_int_equal(fi_inject(p->ep, buf, 8, p->addr), 0);
+	pair_progress(p);
+	p->conn = first_conn(p);
+	rxm_put_eager(&hdr, p->conn->id, &msg);
+	memcpy(bytes, &hdr, sizeof(hdr));
+	memset(bytes + RXM_HEADER, 7, 8);
+	rxm_hello_accept(data, &hello);
+	fake_arrives(fake.last, bytes, sizeof(bytes));
+	fake_event(FI_CONNECTED, fake.last, data, sizeof(data));
+	wf_ep_srx_lock(&p->rxm->ep);
+	wf_lock(&p->rxm->ep.lock);
+	assert_true(rxm_poll_cq(p->rxm));
+	assert_int_equal(p->conn->state, RXM_CONN_UP);
+	wf_unlock(&p->rxm->ep.lock);
+	wf_ep_srx_unlock(&p->rxm->ep);
+	pair_progress(p);
+	assert_int_equal(p->ended[0].flags, FI_MSG | FI_RECV);
+	assert_int_equal(to[7], 7);
+	assert_one_ended(p, to, 0);
+	assert_int_equal(fake.post_count, 1);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -395,6 +514,10 @@ int main(void)
 		LONE_TEST(test_a_request_of_another_process),
 		LONE_TEST(test_requests_that_are_invalid),
 		LONE_TEST(test_requests_that_cross),
+		LONE_TEST(test_requests_that_come_to_nothing),
+		LONE_TEST(test_a_request_after_the_end),
+		LONE_TEST(test_the_endpoint_itself),
+		LONE_TEST(test_a_packet_before_the_event),
 	};
 
 	fake_reset();

@@ -142,7 +142,7 @@ static void test_who_registers_buffers(void **state)
 	fake.says.mr_mode = FI_MR_LOCAL | FI_MR_PROV_KEY;
 	info = pair_ask(FI_MSG);
 	assert_non_null(info);
-assert_int_equal(info->domain_attr->mr_mode & FI_MR_LOCAL, 0);
+	assert_int_equal(info->domain_attr->mr_mode & FI_MR_LOCAL, 0);
 	fi_freeinfo(info);
 	pair_mr_mode = ANY_MR;
 	info = pair_ask(FI_MSG);
@@ -152,7 +152,7 @@ assert_int_equal(info->domain_attr->mr_mode & FI_MR_LOCAL, 0);
 	fake.says.mr_mode = FI_MR_PROV_KEY;
 	info = pair_ask(FI_MSG);
 	assert_non_null(info);
-assert_int_equal(info->domain_attr->mr_mode & FI_MR_LOCAL, 0);
+	assert_int_equal(info->domain_attr->mr_mode & FI_MR_LOCAL, 0);
 	fi_freeinfo(info);
 }
 
