@@ -299,8 +299,17 @@ static int fake_ep_control(struct fid *fid, int command, void *arg)
 	return 0;
 }
 
+/* Everything that ends comes to the queue. */
+static int fake_ep_bind(struct fid *fid, struct fid *object, uint64_t flags)
+{
+	assert_false(wf_container_of(fid, struct fake_ep, fid.fid)->enabled);
+	assert_int_equal(
+		flags, object->fclass == FI_CLASS_CQ ? FI_TRANSMIT | FI_RECV : 0);
+	return 0;
+}
+
 static struct fi_ops fake_ep_fid_ops = { sizeof(struct fi_ops), fake_ep_close,
-	fake_bind, fake_ep_control, NULL };
+	fake_ep_bind, fake_ep_control, NULL };
 static struct fi_ops_ep fake_ep_ops = { .size = sizeof(struct fi_ops_ep) };
 
 static int fake_make_ep(struct fid_ep **ret_ep, struct fid *handle)
@@ -333,6 +342,8 @@ static int fake_endpoint(struct fid_domain *domain, struct fi_info *info,
 	fake_make_ep(&fake.last, info->handle);
 	*ret_ep = fake.last;
 	fake.dest_len = info->dest_addrlen;
+	fake.tx_size = info->tx_attr->size;
+	fake.rx_size = info->rx_attr->size;
 	return 0;
 }
 
