@@ -338,6 +338,46 @@ static void test_a_request_of_another_process(void **state)
 	assert_no_conn(p);
 }
 
+/* What a rejection, or the lack of an answer, says of the request that is verified. */
+static void test_answers_about_a_request(void **state)
+{
+	enum { NO_DATA = -1, BARE = -2 };
+	static const struct {
+		bool asks;
+		int answer, err;
+		unsigned int accepts, rejects;
+	} rows[] = {
+		{ true, RXM_ANSWER_OWN, FI_ECONNREFUSED, 1, 0 },
+		{ true, RXM_ANSWER_NOT_OWN, FI_ECONNREFUSED, 0, 1 },
+		{ true, RXM_ANSWER_NOT_ASKED, FI_ECONNREFUSED, 0, 0 },
+		/* Only an endpoint that asks answers. */
+		{ true, BARE, FI_ECONNREFUSED, 0, 1 },
+		{ false, RXM_ANSWER_OWN, FI_ECONNREFUSED, 0, 1 },
+		{ false, BARE, FI_ECONNREFUSED, 1, 0 },
+		/* The peer cannot be asked; or its queue of connections is full. */
+		{ true, NO_DATA, FI_ECONNREFUSED, 1, 0 },
+		{ true, NO_DATA, FI_ETIMEDOUT, 0, 0 },
+	};
+	struct pair *p = *state;
+
+	for (size_t i = 0; i < WF_ARRAY_SIZE(rows); i++) {
+		pair_close(p);
+		pair_open(p);
+		peer_asks(p, STRANGER, BUFFER, rows[i].asks);
+		assert_int_equal(fake.connects, 1);
+		if (rows[i].answer >= 0) {
+			peer_answers(p, (enum rxm_answer)rows[i].answer);
+		} else {
+			fake_event_error(fake.last, rows[i].err, "\1\2",
+				rows[i].answer == BARE ? 2 : 0);
+			pair_progress(p);
+		}
+		assert_int_equal(fake.accepts, rows[i].accepts);
+		assert_int_equal(fake.rejects, rows[i].rejects);
+		assert_int_equal(p->rxm->conn_count, rows[i].accepts);
+	}
+}
+
 static void test_requests_that_are_invalid(void **state)
 {
 	struct pair *p = *state;
@@ -512,6 +552,7 @@ int main(void)
 		LONE_TEST(test_too_many_credits),
 		LONE_TEST(test_a_request_is_verified),
 		LONE_TEST(test_a_request_of_another_process),
+		LONE_TEST(test_answers_about_a_request),
 		LONE_TEST(test_requests_that_are_invalid),
 		LONE_TEST(test_requests_that_cross),
 		LONE_TEST(test_requests_that_come_to_nothing),
