@@ -169,6 +169,40 @@ static void test_an_endpoint_that_receives_nothing(void **state)
 	pair_close(p);
 }
 
+static void test_the_name_of_the_endpoint(void **state)
+{
+	struct pair pair, *p = &pair;
+	struct sockaddr_in name, expected = fake_name(FAKE_PORT);
+	size_t len = sizeof(name);
+	struct fid_ep *ep;
+	int open;
+
+	(void)state;
+	pair_open(p);
+	assert_int_equal(fake.listens, 1);
+	assert_int_equal(fi_getname(&p->ep->fid, &name, &len), 0);
+	assert_int_equal(len, sizeof(name));
+	assert_memory_equal(&name, &expected, sizeof(name));
+	assert_int_equal(fake.listens, 1);
+	len = 4;
+	assert_int_equal(fi_getname(&p->ep->fid, &name, &len), -FI_ETOOSMALL);
+	assert_int_equal(len, sizeof(name));
+	/* An endpoint that is not enabled listens when it is asked, or named. */
+	open = fake.open;
+	assert_int_equal(fi_endpoint(p->domain, p->info, &ep, NULL), 0);
+	assert_int_equal(fake.open, open);
+	assert_int_equal(fi_getname(&ep->fid, &name, &len), 0);
+	assert_int_equal(fake.listens, 2);
+	open = fake.open;
+	assert_int_equal(fi_setname(&ep->fid, &expected, sizeof(expected)), 0);
+	assert_int_equal(fake.listens, 3);
+	assert_int_equal(fake.open, open);
+	assert_int_equal(fi_setname(&ep->fid, &expected, 3), -FI_EINVAL);
+	assert_int_equal(fake.listens, 3);
+	assert_int_equal(fi_close(&ep->fid), 0);
+	pair_close(p);
+}
+
 #define SHARED_TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
 int main(void)
@@ -179,6 +213,7 @@ int main(void)
 		SHARED_TEST(test_the_number_of_buffers),
 		SHARED_TEST(test_the_source_of_a_message),
 		SHARED_TEST(test_an_endpoint_that_receives_nothing),
+		SHARED_TEST(test_the_name_of_the_endpoint),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
