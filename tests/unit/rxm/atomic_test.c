@@ -173,6 +173,7 @@ static void test_an_answer_goes_before_a_fence(void **state)
 	fake.refuse[FAKE_SEND] = fake.refuse[FAKE_INJECT] = -FI_EAGAIN;
 	assert_int_equal(fi_send(p->ep, operand, 300, NULL, p->addr, operand), 0);
 	assert_int_equal(fi_sendmsg(p->ep, &msg, FI_COMPLETION | FI_FENCE), 0);
+	assert_int_equal(fi_send(p->ep, operand, 302, NULL, p->addr, operand), 0);
 	rxm_put_atomic(bytes, 0, 3, &from, 8);
 	peer_packet(p, (struct rxm_hdr *)(void *)bytes, bytes + RXM_HEADER,
 		sizeof(bytes) - RXM_HEADER);
@@ -185,8 +186,9 @@ static void test_an_answer_goes_before_a_fence(void **state)
 	fake_complete_all();
 	pair_progress(p);
 	assert_int_equal(p->ended_count, 2);
-	assert_int_equal(fake.post_count, 4);
+	assert_int_equal(fake.post_count, 5);
 	assert_int_equal(packet_at(3).size, 301);
+	assert_int_equal(packet_at(4).size, 302);
 }
 
 /* The payload of an injected message is one copy. */
