@@ -415,6 +415,7 @@ static ssize_t fake_eq_read(
 	struct fid_eq *eq, uint32_t *event, void *buf, size_t len, uint64_t flags)
 {
 	const struct fake_event *at = &fake.events[fake.event_got % 32];
+	const struct fi_eq_cm_entry entry = { .fid = at->fid, .info = at->info };
 
 	(void)eq;
 	(void)flags;
@@ -423,11 +424,11 @@ static ssize_t fake_eq_read(
 	if (at->err)
 		return -FI_EAVAIL;
 	fake.event_got++;
-	assert_true(len >= sizeof(at->entry) + at->len);
+	assert_true(len >= sizeof(entry) + at->len);
 	*event = at->event;
-	memcpy(buf, &at->entry, sizeof(at->entry));
-	memcpy((uint8_t *)buf + sizeof(at->entry), at->data, at->len);
-	return (ssize_t)(sizeof(at->entry) + at->len);
+	memcpy(buf, &entry, sizeof(entry));
+	memcpy((uint8_t *)buf + sizeof(entry), at->data, at->len);
+	return (ssize_t)(sizeof(entry) + at->len);
 }
 
 static ssize_t fake_eq_readerr(
@@ -443,7 +444,7 @@ static ssize_t fake_eq_readerr(
 	assert_true(entry->err_data_size >= at->len);
 	memcpy(entry->err_data, at->data, at->len);
 	entry->err_data_size = at->len;
-	entry->fid = at->entry.fid;
+	entry->fid = at->fid;
 	entry->err = at->err;
 	return sizeof(*entry);
 }
@@ -615,7 +616,7 @@ static inline void fake_event(
 
 	memset(at, 0, sizeof(*at));
 	at->event = event;
-	at->entry.fid = ep ? &ep->fid : NULL;
+	at->fid = ep ? &ep->fid : NULL;
 	at->len = len;
 	if (len)
 		memcpy(at->data, data, len);

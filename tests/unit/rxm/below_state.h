@@ -77,7 +77,8 @@ struct fake_done {
 
 struct fake_event {
 	uint32_t event;
-	struct fi_eq_cm_entry entry;
+	struct fid *fid;
+	struct fi_info *info; /* of a request */
 	uint8_t data[128];
 	size_t len;
 	int err; /* positive: an error with the data */

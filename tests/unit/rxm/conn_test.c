@@ -262,7 +262,7 @@ static void peer_asks(struct pair *p, uint16_t port, uint32_t eager, bool asks)
 	if (asks)
 		len = rxm_hello_add_question(data, len, 0);
 	fake_event(FI_CONNREQ, NULL, data, len);
-	fake.events[(fake.event_put - 1) % 32].entry.info = info;
+	fake.events[(fake.event_put - 1) % 32].info = info;
 	pair_progress(p);
 }
 
@@ -498,7 +498,7 @@ static void test_the_endpoint_itself(void **state)
 	memcpy(info->dest_addr, &from, sizeof(from));
 	info->dest_addrlen = sizeof(from);
 	fake_event(FI_CONNREQ, NULL, fake.hello, fake.hello_len);
-	fake.events[(fake.event_put - 1) % 32].entry.info = info;
+	fake.events[(fake.event_put - 1) % 32].info = info;
 	pair_progress(p);
 	assert_int_equal(fake.accepts, 1);
 	assert_int_equal(fake.connects, 1);
