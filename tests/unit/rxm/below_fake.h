@@ -284,9 +284,15 @@ static struct fi_ops_cm fake_cm_ops = { .size = sizeof(struct fi_ops_cm),
 	.connect = fake_connect,
 	.accept = fake_accept };
 
+/* What was posted to it does not end any more. */
 static int fake_ep_close(struct fid *fid)
 {
-	wf_container_of(fid, struct fake_ep, fid.fid)->open = false;
+	struct fake_ep *ep = wf_container_of(fid, struct fake_ep, fid.fid);
+
+	for (unsigned int i = 0; i < fake.post_count; i++)
+		if (fake.posts[i].ep == &ep->fid)
+			fake.posts[i].ended = true;
+	ep->open = false;
 	fake.open--;
 	return 0;
 }
