@@ -258,7 +258,7 @@ static int fake_connect(
 	memcpy(&fake_ep_of(ep)->dest, addr, sizeof(struct sockaddr_in));
 	fake_keep_hello(data, len);
 	fake.connects++;
-	return 0;
+	return fake.connect_err;
 }
 
 static int fake_accept(struct fid_ep *ep, const void *data, size_t len)
@@ -284,9 +284,15 @@ static struct fi_ops_cm fake_cm_ops = { .size = sizeof(struct fi_ops_cm),
 	.connect = fake_connect,
 	.accept = fake_accept };
 
+/* What was posted to it does not end any more. */
 static int fake_ep_close(struct fid *fid)
 {
-	wf_container_of(fid, struct fake_ep, fid.fid)->open = false;
+	struct fake_ep *ep = wf_container_of(fid, struct fake_ep, fid.fid);
+
+	for (unsigned int i = 0; i < fake.post_count; i++)
+		if (fake.posts[i].ep == &ep->fid)
+			fake.posts[i].ended = true;
+	ep->open = false;
 	fake.open--;
 	return 0;
 }
@@ -299,8 +305,17 @@ static int fake_ep_control(struct fid *fid, int command, void *arg)
 	return 0;
 }
 
+/* Everything that ends comes to the queue. */
+static int fake_ep_bind(struct fid *fid, struct fid *object, uint64_t flags)
+{
+	assert_false(wf_container_of(fid, struct fake_ep, fid.fid)->enabled);
+	assert_int_equal(
+		flags, object->fclass == FI_CLASS_CQ ? FI_TRANSMIT | FI_RECV : 0);
+	return 0;
+}
+
 static struct fi_ops fake_ep_fid_ops = { sizeof(struct fi_ops), fake_ep_close,
-	fake_bind, fake_ep_control, NULL };
+	fake_ep_bind, fake_ep_control, NULL };
 static struct fi_ops_ep fake_ep_ops = { .size = sizeof(struct fi_ops_ep) };
 
 static int fake_make_ep(struct fid_ep **ret_ep, struct fid *handle)
@@ -332,6 +347,9 @@ static int fake_endpoint(struct fid_domain *domain, struct fi_info *info,
 	(void)context;
 	fake_make_ep(&fake.last, info->handle);
 	*ret_ep = fake.last;
+	fake.dest_len = info->dest_addrlen;
+	fake.tx_size = info->tx_attr->size;
+	fake.rx_size = info->rx_attr->size;
 	return 0;
 }
 
@@ -403,6 +421,7 @@ static ssize_t fake_eq_read(
 	struct fid_eq *eq, uint32_t *event, void *buf, size_t len, uint64_t flags)
 {
 	const struct fake_event *at = &fake.events[fake.event_got % 32];
+	const struct fi_eq_cm_entry entry = { .fid = at->fid, .info = at->info };
 
 	(void)eq;
 	(void)flags;
@@ -411,11 +430,11 @@ static ssize_t fake_eq_read(
 	if (at->err)
 		return -FI_EAVAIL;
 	fake.event_got++;
-	assert_true(len >= sizeof(at->entry) + at->len);
+	assert_true(len >= sizeof(entry) + at->len);
 	*event = at->event;
-	memcpy(buf, &at->entry, sizeof(at->entry));
-	memcpy((uint8_t *)buf + sizeof(at->entry), at->data, at->len);
-	return (ssize_t)(sizeof(at->entry) + at->len);
+	memcpy(buf, &entry, sizeof(entry));
+	memcpy((uint8_t *)buf + sizeof(entry), at->data, at->len);
+	return (ssize_t)(sizeof(entry) + at->len);
 }
 
 static ssize_t fake_eq_readerr(
@@ -431,7 +450,7 @@ static ssize_t fake_eq_readerr(
 	assert_true(entry->err_data_size >= at->len);
 	memcpy(entry->err_data, at->data, at->len);
 	entry->err_data_size = at->len;
-	entry->fid = at->entry.fid;
+	entry->fid = at->fid;
 	entry->err = at->err;
 	return sizeof(*entry);
 }
@@ -603,7 +622,7 @@ static inline void fake_event(
 
 	memset(at, 0, sizeof(*at));
 	at->event = event;
-	at->entry.fid = ep ? &ep->fid : NULL;
+	at->fid = ep ? &ep->fid : NULL;
 	at->len = len;
 	if (len)
 		memcpy(at->data, data, len);

@@ -77,7 +77,8 @@ struct fake_done {
 
 struct fake_event {
 	uint32_t event;
-	struct fi_eq_cm_entry entry;
+	struct fid *fid;
+	struct fi_info *info; /* of a request */
 	uint8_t data[128];
 	size_t len;
 	int err; /* positive: an error with the data */
@@ -117,6 +118,9 @@ static struct fake {
 	/* With which the domain was opened. */
 	uint64_t domain_caps, tx_caps, rx_caps;
 	int domain_mr_mode;
+	int connect_err;         /* fi_connect returns this; 0: success */
+	size_t tx_size, rx_size; /* of the endpoint that was opened last */
+	size_t dest_len;         /* of the endpoint that was opened last */
 	unsigned int connects, accepts, rejects, listens;
 	uint8_t hello[128]; /* data of the last request, acceptance or rejection */
 	size_t hello_len;

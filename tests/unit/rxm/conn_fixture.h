@@ -106,6 +106,8 @@ static inline void pair_connect(struct pair *p);
 /* Everything that was opened, registered and made below is closed with the pair. */
 static inline void pair_close(struct pair *p)
 {
+	/* What was injected is waited for. */
+	fake_complete_all();
 	assert_int_equal(fi_close(&p->ep->fid), 0);
 	assert_int_equal(fi_close(&p->av->fid), 0);
 	assert_int_equal(fi_close(&p->cq->fid), 0);

@@ -142,7 +142,7 @@ static void test_who_registers_buffers(void **state)
 	fake.says.mr_mode = FI_MR_LOCAL | FI_MR_PROV_KEY;
 	info = pair_ask(FI_MSG);
 	assert_non_null(info);
-assert_int_equal(info->domain_attr->mr_mode & FI_MR_LOCAL, 0);
+	assert_int_equal(info->domain_attr->mr_mode & FI_MR_LOCAL, 0);
 	fi_freeinfo(info);
 	pair_mr_mode = ANY_MR;
 	info = pair_ask(FI_MSG);
@@ -152,7 +152,7 @@ assert_int_equal(info->domain_attr->mr_mode & FI_MR_LOCAL, 0);
 	fake.says.mr_mode = FI_MR_PROV_KEY;
 	info = pair_ask(FI_MSG);
 	assert_non_null(info);
-assert_int_equal(info->domain_attr->mr_mode & FI_MR_LOCAL, 0);
+	assert_int_equal(info->domain_attr->mr_mode & FI_MR_LOCAL, 0);
 	fi_freeinfo(info);
 }
 
@@ -348,6 +348,55 @@ static void test_a_rendezvous_is_registered(void **state)
 	pair_close(p);
 }
 
+/* A provider below that takes one buffer gets a copy of the packet. */
+static void test_packets_in_one_buffer(void **state)
+{
+	struct pair pair, *p = &pair;
+
+	(void)state;
+	for (int i = 0; i < 3; i++) {
+		fake.says.iov_limit = i == 1 ? 1 : i == 2 ? 2 : 5;
+		rxm_params.direct_send = i != 0;
+		pair_open(p);
+		pair_connect(p);
+		fill(buf, 300, 6);
+		assert_int_equal(fi_send(p->ep, buf, 300, NULL, p->addr, buf), 0);
+		assert_int_equal(fake.posts[0].count, i == 2 ? 2 : 1);
+		assert_int_equal(fake.posts[0].len, RXM_HEADER + 300);
+		assert_memory_equal(fake.posts[0].bytes + RXM_HEADER, buf, 300);
+		assert_int_equal(packet_at(0).size, 300);
+		fake_end(0, 0);
+		pair_progress(p);
+		assert_one_ended(p, buf, 0);
+		pair_close(p);
+	}
+}
+
+/* A peer's write with remote CQ data: it takes a receive below, or it does not. */
+static void test_writes_that_take_a_buffer(void **state)
+{
+	struct pair pair, *p = &pair;
+
+	(void)state;
+	for (int takes = 0; takes < 2; takes++) {
+		struct fake_ep *ep;
+
+		fake.says.mode = takes ? FI_RX_CQ_DATA : 0;
+		pair_open(p);
+		pair_connect(p);
+		ep = fake_ep_of(p->conn->below.fid);
+		fake_put_done(ep->recv_context[0],
+			FI_RMA | FI_REMOTE_WRITE | FI_REMOTE_CQ_DATA, 5, 0);
+		fake.done[(fake.done_put - 1) % FAKE_QUEUE].entry.data = 0x99;
+		pair_progress(p);
+		assert_int_equal(p->ended[0].data, 0x99);
+		assert_int_equal(p->ended[0].len, 5);
+		assert_one_ended(p, NULL, 0);
+		assert_int_equal(ep->posted, 128 + takes);
+		pair_close(p);
+	}
+}
+
 #define DOMAIN_TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
 int main(void)
@@ -360,6 +409,8 @@ int main(void)
 		DOMAIN_TEST(test_keys_of_few_bytes),
 		DOMAIN_TEST(test_buffers_are_registered),
 		DOMAIN_TEST(test_a_rendezvous_is_registered),
+		DOMAIN_TEST(test_packets_in_one_buffer),
+		DOMAIN_TEST(test_writes_that_take_a_buffer),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

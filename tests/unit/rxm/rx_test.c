@@ -466,6 +466,29 @@ static void test_a_connection_is_held(void **state)
 	assert_true(wf_list_empty(&p->conn->withheld));
 }
 
+/* Packets that were kept are handled when the connection ends. */
+static void test_a_held_connection_ends(void **state)
+{
+	struct pair *p = *state;
+
+	p->rxm->unexp.budget.limit = p->rxm->unexp.budget.share = 0;
+	fill(buf, 10, 7);
+	peer_message(p, 7, buf, 10);
+	peer_message(p, 7, buf, 10);
+	assert_int_equal(p->conn->data.held_bytes, RXM_HEADER + 10);
+	fake_event(FI_SHUTDOWN, p->conn->below.fid, NULL, 0);
+	pair_progress(p);
+	assert_no_conn(p);
+	for (int i = 0; i < 2; i++) {
+		memset(to, 0, sizeof(to));
+		post_tagged(p, sizeof(to), 7);
+		pair_progress(p);
+		assert_int_equal(p->ended_count, 1);
+		assert_message(p, 0, to, 10, 7);
+		p->ended_count = 0;
+	}
+}
+
 /* ---- atomics ---- */
 
 static uint64_t word;
@@ -562,6 +585,49 @@ static void test_an_answer_waits(void **state)
 	assert_no_conn(p);
 }
 
+/* One that is longer than what is injected: the previous values of many elements. */
+static void test_a_long_answer(void **state)
+{
+	enum { COUNT = 16 };
+	struct pair *p = *state;
+	struct wf_op_atomic atomic = {
+		.datatype = FI_UINT64, .op = FI_SUM, .count = COUNT, .size = 8 * COUNT
+	};
+	struct fi_rma_iov rma = { 0, 8 * COUNT, 0 };
+	struct wf_op from = { .kind = WF_OP_FETCH,
+		.len = 8 * COUNT,
+		.rma = &rma,
+		.rma_count = 1,
+		.atomic = &atomic };
+	_Alignas(8) uint8_t bytes[RXM_WIRE_ATOMIC + 8 * COUNT] = { 0 };
+	uint64_t words[COUNT], before[COUNT];
+	struct rxm_packet packet;
+	struct fid_mr *mr;
+
+	for (size_t i = 0; i < COUNT; i++)
+		words[i] = before[i] = 1000 * i + 7;
+	assert_int_equal(fi_mr_reg(p->domain, words, sizeof(words),
+				 FI_REMOTE_READ | FI_REMOTE_WRITE, 0, 1, 0, &mr, NULL),
+		0);
+	rma.key = fi_mr_key(mr);
+	rxm_put_atomic(bytes, 0, 0x300000003, &from, 8 * COUNT);
+	peer_packet(p, (struct rxm_hdr *)(void *)bytes, bytes + RXM_HEADER,
+		sizeof(bytes) - RXM_HEADER);
+	assert_int_equal(fake.post_count, 1);
+	assert_int_equal(fake.posts[0].kind, FAKE_SEND);
+	packet = packet_at(0);
+	assert_int_equal(packet.kind, RXM_ATOMIC_RESULT);
+	assert_int_equal(packet.err, 0);
+	assert_int_equal(packet.payload_len, sizeof(before));
+	assert_memory_equal(packet.payload, before, sizeof(before));
+	assert_int_equal(p->conn->data.answer_bytes,
+		RXM_ANSWER_COST + RXM_WIRE_RESULT + sizeof(before));
+	fake_end(0, 0);
+	pair_progress(p);
+	assert_int_equal(p->conn->data.answer_bytes, 0);
+	assert_int_equal(fi_close(&mr->fid), 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -582,6 +648,8 @@ int main(void)
 		PAIR_TEST(test_a_connection_is_held),
 		PAIR_TEST(test_atomics_of_the_peer),
 		PAIR_TEST(test_an_answer_waits),
+		PAIR_TEST(test_a_long_answer),
+		PAIR_TEST(test_a_held_connection_ends),
 	};
 
 	fake_reset();
