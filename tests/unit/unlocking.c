@@ -6,7 +6,8 @@
  * wf_lock an assertion does the same.)
  *
  * Which thread holds it is not asked: after a fork the child releases what its parent
- * had taken. ThreadSanitizer has a check of its own, and replaces the function itself.
+ * had taken. Sanitizers replace the function themselves; ThreadSanitizer has a check of
+ * its own.
  */
 #include <dlfcn.h>
 #include <pthread.h>
@@ -16,7 +17,7 @@
 
 #include "../sanitizer.h"
 
-#if defined(__GLIBC__) && !THREAD_SANITIZER
+#if defined(__GLIBC__) && !SANITIZED
 static void unlocking_fail(void)
 {
 	static const char text[] = "\nnot ok - a mutex is released that is not held\n";

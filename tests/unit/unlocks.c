@@ -32,7 +32,7 @@ static int unlocks_in_child(int count)
 
 int main(void)
 {
-#if defined(__GLIBC__) && !THREAD_SANITIZER
+#if defined(__GLIBC__) && !SANITIZED
 	bool ok = !unlocks_in_child(1) && unlocks_in_child(2) == SIGABRT;
 
 	printf("%sok 1 - a mutex that is not held\n1..1\n", ok ? "" : "not ");
