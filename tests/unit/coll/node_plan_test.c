@@ -18,10 +18,9 @@ static uint8_t in[1], out[32];
 static int open_node(void **state)
 {
 	memset(&first, 0, sizeof(first));
-	node = (struct coll_node){ .own = &first,
-		.segment = segments,
-		.copy = COLL_COPY_AUTO,
-		.members = 4 };
+	node = (struct coll_node){
+		.own = &first, .segment = segments, .copy = COLL_COPY_AUTO, .members = 4
+	};
 	coll_settings_publish(&node);
 	coll_settings_read(&node);
 	coll_copy_init(&node);
@@ -101,8 +100,8 @@ static void trees_have_degrees(void **state)
 		build(rows[i].members, rows[i].setting);
 		assert_int_equal(node.tree.degree, rows[i].degree);
 		assert_int_equal(node.tree.is_auto, rows[i].is_auto);
-		assert_int_equal(coll_has_tiny_tree(&node),
-			rows[i].degree && !rows[i].is_auto);
+		assert_int_equal(
+			coll_has_tiny_tree(&node), rows[i].degree && !rows[i].is_auto);
 	}
 }
 
