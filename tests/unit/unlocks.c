@@ -9,6 +9,7 @@
 
 #include "../sanitizer.h"
 
+#if defined(__GLIBC__) && !SANITIZED
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 
 static int unlocks_in_child(int count)
@@ -29,6 +30,7 @@ static int unlocks_in_child(int count)
 		return -1;
 	return WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status);
 }
+#endif
 
 int main(void)
 {
