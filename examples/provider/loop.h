@@ -4,8 +4,8 @@
 
 #include <pthread.h>
 
-#include "message.h"
 #include "copy.h"
+#include "message.h"
 #include "sys/addrstr.h"
 
 /* Endpoints that reach the endpoints of their own process: docs/new-provider.md. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "unit.h"
+#include "nothing_below.h"
 
 #include <rdma/fi_endpoint.h>
 #include <rdma/fi_errno.h>
@@ -13,23 +13,6 @@
  * Deferred receives and receives of peer transfers at a member of another library. The
  * test is the member, the receive context, the deferred work and the counter.
  */
-
-int __wrap_fi_getinfo(uint32_t version, const char *node, const char *service,
-	uint64_t flags, const struct fi_info *hints, struct fi_info **ret_info);
-int __wrap_fi_fabric(
-	struct fi_fabric_attr *attr, struct fid_fabric **ret_fabric, void *context);
-
-int __wrap_fi_getinfo(uint32_t version, const char *node, const char *service,
-	uint64_t flags, const struct fi_info *hints, struct fi_info **ret_info)
-{
-	return -FI_ENODATA;
-}
-
-int __wrap_fi_fabric(
-	struct fi_fabric_attr *attr, struct fid_fabric **ret_fabric, void *context)
-{
-	return -FI_ENODATA;
-}
 
 static struct lnx_ep ep;
 static struct lnx_rail *rail;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "unit.h"
+#include "nothing_below.h"
 
 #include <rdma/fi_domain.h>
 #include <rdma/fi_endpoint.h>
@@ -10,23 +10,6 @@
 #include "sys/compiler.h"
 
 /* The template of a link, from the attributes of its members. */
-
-int __wrap_fi_getinfo(uint32_t version, const char *node, const char *service,
-	uint64_t flags, const struct fi_info *hints, struct fi_info **ret_info);
-int __wrap_fi_fabric(
-	struct fi_fabric_attr *attr, struct fid_fabric **ret_fabric, void *context);
-
-int __wrap_fi_getinfo(uint32_t version, const char *node, const char *service,
-	uint64_t flags, const struct fi_info *hints, struct fi_info **ret_info)
-{
-	return -FI_ENODATA;
-}
-
-int __wrap_fi_fabric(
-	struct fi_fabric_attr *attr, struct fid_fabric **ret_fabric, void *context)
-{
-	return -FI_ENODATA;
-}
 
 enum { MEMBERS = 3 };
 

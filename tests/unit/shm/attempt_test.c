@@ -25,24 +25,34 @@ static const struct wf_remote *busy_peer(const struct raw *raw)
 	return wf_list_entry(ep->peers->remotes.busy.next, struct wf_remote, busy_link);
 }
 
+/* Open an endpoint, which sends to the test, and read its request to connect. */
+static struct raw_names await_request(
+	struct raw *raw, int *ret_listener, struct shm_hello *ret_asked, int *ret_pass)
+{
+	static uint64_t word = 5;
+	struct raw_names names = raw_open_alone(raw, FI_WAIT_NONE);
+
+	assert_true(wf_addrstr_spell(raw->name, names.peer, strlen(names.peer) + 1));
+	assert_int_equal(shm_socket_listen(raw->name, ret_listener), 0);
+	assert_int_equal(
+		fi_tsend(raw->ep, &word, sizeof(word), NULL, raw->peer, 7, &word), 0);
+	raw_drive(raw);
+	raw->fd = accept_one(*ret_listener);
+	assert_int_equal(
+		shm_hello_recv(raw->fd, ret_asked, ret_pass, &(pid_t){ 0 }), 0);
+	return names;
+}
+
 /* The test answers the endpoint's request to connect so; without a name it ends the
  * connection. Returns the code of the attempt, which is made again later. */
 static int answer(const struct shm_hello *hello)
 {
-	uint64_t deadline = wf_deadline_ns(RAW_LIMIT_MS), word = 5;
+	uint64_t deadline = wf_deadline_ns(RAW_LIMIT_MS);
 	struct shm_hello asked;
-	struct raw_names names;
 	struct raw raw;
 	int listener, pass, err;
 
-	names = raw_open_alone(&raw, FI_WAIT_NONE);
-	assert_true(wf_addrstr_spell(raw.name, names.peer, strlen(names.peer) + 1));
-	assert_int_equal(shm_socket_listen(raw.name, &listener), 0);
-	assert_int_equal(
-		fi_tsend(raw.ep, &word, sizeof(word), NULL, raw.peer, 7, &word), 0);
-	raw_drive(&raw);
-	raw.fd = accept_one(listener);
-	assert_int_equal(shm_hello_recv(raw.fd, &asked, &pass, &(pid_t){ 0 }), 0);
+	(void)await_request(&raw, &listener, &asked, &pass);
 	assert_int_equal(asked.type, SHM_HELLO);
 	assert_int_equal(asked.segment_size, sizeof(struct shm_segment));
 	assert_int_equal(shm_segment_map(pass, &raw.region), 0);
@@ -165,21 +175,13 @@ static void refusals_have_reasons(void **state)
  * of the lesser name is used, which is the endpoint's. */
 static void requests_cross(void **state)
 {
-	uint64_t word = 5;
 	struct shm_hello hello, asked;
 	struct raw_names names;
 	struct raw raw;
 	int listener, pass, own;
 
 	(void)state;
-	names = raw_open_alone(&raw, FI_WAIT_NONE);
-	assert_true(wf_addrstr_spell(raw.name, names.peer, strlen(names.peer) + 1));
-	assert_int_equal(shm_socket_listen(raw.name, &listener), 0);
-	assert_int_equal(
-		fi_tsend(raw.ep, &word, sizeof(word), NULL, raw.peer, 7, &word), 0);
-	raw_drive(&raw);
-	raw.fd = accept_one(listener);
-	assert_int_equal(shm_hello_recv(raw.fd, &asked, &own, &(pid_t){ 0 }), 0);
+	names = await_request(&raw, &listener, &asked, &own);
 	assert_int_equal(shm_segment_new(&pass, &raw.region), 0);
 	hello = raw_hello(&raw, names.peer, SHM_HELLO);
 	check_reason(
